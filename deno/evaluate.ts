@@ -1,0 +1,114 @@
+/** The agent's code, compiled and not yet run. */
+export type Program = () => Promise<unknown>;
+
+type FunctionMaker = new (body: string) => Program;
+
+const AsyncFunction = (async () => {}).constructor as unknown as FunctionMaker;
+const encoder = new TextEncoder();
+
+// Every form begins with as many columns, so that the host can give positions in the agent's own lines.
+const COLUMNS = 44;
+const script = '"use strict";'.padEnd(COLUMNS);
+const scriptReturn = '"use strict"; return ('.padEnd(COLUMNS);
+const module = "export default async function () {".padEnd(COLUMNS);
+const moduleReturn = "export default async function () { return (".padEnd(COLUMNS);
+
+// `f<T>(x)` is a call in TypeScript and two comparisons in JavaScript: only the TypeScript loader may read it. All
+// other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
+const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
+
+// What begins like this is a statement, and needs no second look as an expression.
+const STATEMENT = new RegExp(
+  [
+    /^(?:const|var|if|for|while|do|switch|try|throw|return|function|class|export|enum|debugger)\b/,
+    /^import\s+[^(.\s]/,
+    /^(?:let|type|interface|declare|namespace|abstract|async\s+function)\s+[\w$[{*]/,
+  ].map((pattern) => pattern.source).join("|"),
+);
+
+/**
+ * Compile the code as the body of an async function, or as one expression whose value is returned. JavaScript is
+ * compiled at once; TypeScript goes through Deno's loader, which also explains syntax errors with their position.
+ */
+export async function compile(code: string): Promise<Program> {
+  const expression = asExpression(code);
+  if (!GENERIC_CALL.test(code)) {
+    const program = compileScript(code, expression);
+    if (program !== undefined) return program;
+  }
+  return await compileModule(code, expression);
+}
+
+function compileScript(code: string, expression: string | undefined): Program | undefined {
+  const statements = attempt(`${script}${code}`);
+  if (expression === undefined) return statements;
+  // What is no list of statements may be an object literal; anything else (`1); f(); (2`) is a mistake.
+  if (statements === undefined && !expression.startsWith("{")) return undefined;
+  return attempt(returning(scriptReturn, script, expression)) ?? statements;
+}
+
+function attempt(body: string): Program | undefined {
+  try {
+    return new AsyncFunction(`${body}\n//# sourceURL=code.js`);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+async function compileModule(code: string, expression: string | undefined): Promise<Program> {
+  const asReturn = () => load(`${returning(moduleReturn, module, expression ?? "")}}`);
+  let statements: Program;
+  try {
+    statements = await load(`${module}${code}\n}`);
+  } catch (error) {
+    if (!expression?.startsWith("{")) throw error;
+    return await asReturn().catch(() => Promise.reject(error));
+  }
+  if (expression === undefined) return statements;
+  return await asReturn().catch(() => statements);
+}
+
+async function load(source: string): Promise<Program> {
+  const url = `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
+  return (await import(url)).default;
+}
+
+// V8 places an error at the `return`, so that it must stand on the line where the expression begins.
+function returning(prefixReturn: string, prefix: string, expression: string): string {
+  const start = expression.length - withoutLeadingComments(expression).length;
+  const above = expression.slice(0, start);
+  if (!above.includes("\n")) return `${prefixReturn}${expression}\n)`;
+  return `${prefix}${above}return (${expression.slice(start)}\n)`;
+}
+
+/** The code without its final semicolons and comment, if it can be one expression; undefined if it cannot. */
+function asExpression(code: string): string | undefined {
+  if (STATEMENT.test(withoutLeadingComments(code))) return undefined;
+  let text = code;
+  for (;;) {
+    const trimmed = withoutTrailingComment(text.trimEnd());
+    const shorter = trimmed.endsWith(";") ? trimmed.slice(0, -1) : trimmed;
+    if (shorter === text) return text.trim() === "" ? undefined : text;
+    text = shorter;
+  }
+}
+
+function withoutLeadingComments(code: string): string {
+  let text = code.trimStart();
+  while (text.startsWith("//") || text.startsWith("/*")) {
+    const isLine = text.startsWith("//");
+    const end = text.indexOf(isLine ? "\n" : "*/");
+    if (end < 0) return "";
+    text = text.slice(end + (isLine ? 1 : 2)).trimStart();
+  }
+  return text;
+}
+
+// A `//` after a semicolon or at the start of a line ends the code; elsewhere it may stand in a string.
+function withoutTrailingComment(text: string): string {
+  const comment = /(?:^|[;\n])[^\S\n]*(?:\/\/[^\n]*|\/\*(?:(?!\*\/)[^])*\*\/)$/.exec(text.slice(-2000));
+  return comment === null
+    ? text
+    : text.slice(0, text.length - comment[0].length + (comment[0][0] === ";" ? 1 : 0));
+}

@@ -1,0 +1,609 @@
+// Made of the .ts files beside it by bundle.ts. Do not edit.
+"use strict";
+// internals.ts
+const { internals } = (() => {
+const deno = Deno;
+const internals = deno[deno.internal];
+return { internals };
+})();
+
+// read_frames.ts
+const { readFrames, readFramesSync } = (() => {
+const parse = JSON.parse;
+const decoder = new TextDecoder();
+const decode = decoder.decode.bind(decoder);
+const stdin = Deno.stdin;
+const readSync = stdin.readSync.bind(stdin);
+const read = stdin.read.bind(stdin);
+const exit = Deno.exit;
+const SMALL = 16 * 1024;
+const LARGE = 1024 * 1024;
+let buffer = new Uint8Array(SMALL);
+let chunks = [];
+function readFramesSync() {
+  for(;;){
+    const frames = accept(readSync(buffer));
+    if (frames.length > 0) return frames;
+  }
+}
+async function readFrames() {
+  for(;;){
+    const frames = accept(await read(buffer));
+    if (frames.length > 0) return frames;
+  }
+}
+function accept(count) {
+  if (count === null) return exit(0);
+  const fresh = buffer.subarray(0, count);
+  const end = fresh.lastIndexOf(10);
+  if (end < 0) {
+    chunks.push(fresh.slice());
+    if (buffer.length === SMALL) buffer = new Uint8Array(LARGE);
+    return [];
+  }
+  const lines = decode(joined(fresh.subarray(0, end))).split("\n");
+  chunks = end + 1 < count ? [
+    fresh.slice(end + 1)
+  ] : [];
+  return lines.map((line)=>parse(line));
+}
+function joined(last) {
+  if (chunks.length === 0) return last;
+  let length = last.length;
+  for (const chunk of chunks)length += chunk.length;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks){
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  whole.set(last, at);
+  return whole;
+}
+return { readFrames, readFramesSync };
+})();
+
+// to_json.ts
+const { NotJson, toJson } = (() => {
+class NotJson extends TypeError {
+  name = "TypeError";
+}
+const MAX_DEPTH = 100;
+const MAX_VALUES = 1_000_000;
+const MAX_BIGINT_DIGITS = 1000;
+const stringify = JSON.stringify;
+const rawJson = JSON.rawJSON;
+const isArray = Array.isArray;
+const keysOf = Object.keys;
+const iterateMap = Map.prototype.entries;
+const iterateSet = Set.prototype.values;
+function toJson(value, verb, root) {
+  const walk = {
+    verb,
+    path: [
+      root
+    ],
+    ancestors: new Set(),
+    values: 0
+  };
+  return stringify(plain(value, walk));
+}
+function plain(value, walk) {
+  if (++walk.values > MAX_VALUES) throw refusal(walk, `more than ${MAX_VALUES} values`);
+  switch(typeof value){
+    case "undefined":
+      return null;
+    case "string":
+      return value.isWellFormed() ? value : value.toWellFormed();
+    case "bigint":
+      return integer(value, walk);
+    case "function":
+      throw refusal(walk, "a function");
+    case "symbol":
+      throw refusal(walk, "a symbol");
+    case "object":
+      return value === null ? null : plainObject(value, walk);
+    default:
+      return value;
+  }
+}
+function plainObject(value, walk) {
+  if (walk.ancestors.has(value)) throw refusal(walk, "it contains itself");
+  if (walk.ancestors.size >= MAX_DEPTH) throw refusal(walk, `nested deeper than ${MAX_DEPTH} levels`);
+  walk.ancestors.add(value);
+  const copy = copyObject(value, walk);
+  walk.ancestors.delete(value);
+  return copy;
+}
+function copyObject(value, walk) {
+  if (isArray(value)) return elements(value, walk);
+  const own = attempt(walk, ()=>value.toJSON);
+  if (typeof own === "function") {
+    return plain(attempt(walk, ()=>Reflect.apply(own, value, [
+        walk.path.at(-1)
+      ])), walk);
+  }
+  if (value instanceof Map) return mapping(value, walk);
+  if (value instanceof Set) return elements([
+    ...Reflect.apply(iterateSet, value, [])
+  ], walk);
+  if (value instanceof Error) return {
+    name: String(value.name),
+    message: String(value.message)
+  };
+  if (value instanceof RegExp) return String(value);
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) {
+    return plain(value.valueOf(), walk);
+  }
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    return elements(value, walk);
+  }
+  if (value instanceof Promise) throw refusal(walk, "a Promise; await it first");
+  if (isOpaque(value)) throw refusal(walk, `a ${value.constructor.name}`);
+  return properties(value, walk);
+}
+function isOpaque(value) {
+  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Blob;
+}
+function elements(value, walk) {
+  if (value.length > MAX_VALUES) throw refusal(walk, `more than ${MAX_VALUES} values`);
+  const copy = [];
+  for(let index = 0; index < value.length; index++){
+    copy[index] = step(index, ()=>value[index], walk);
+  }
+  return copy;
+}
+function properties(value, walk) {
+  const copy = Object.create(null);
+  for (const key of attempt(walk, ()=>keysOf(value))){
+    const property = step(key, ()=>value[key], walk, true);
+    if (property !== undefined) copy[key.toWellFormed()] = property;
+  }
+  return copy;
+}
+function mapping(value, walk) {
+  const entries = [
+    ...Reflect.apply(iterateMap, value, [])
+  ];
+  if (!entries.every(([key])=>typeof key === "string")) return elements(entries, walk);
+  const copy = Object.create(null);
+  for (const [key, item] of entries){
+    copy[key.toWellFormed()] = step(key, ()=>item, walk);
+  }
+  return copy;
+}
+function step(key, get, walk, skip = false) {
+  walk.path.push(key);
+  const item = attempt(walk, get);
+  const copy = skip && item === undefined ? undefined : plain(item, walk);
+  walk.path.pop();
+  return copy;
+}
+function integer(value, walk) {
+  const digits = value.toString();
+  if (digits.length > MAX_BIGINT_DIGITS) {
+    throw refusal(walk, `a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
+  }
+  return rawJson(digits);
+}
+function attempt(walk, action) {
+  try {
+    return action();
+  } catch (cause) {
+    let reason = "an error that cannot be shown";
+    try {
+      reason = String(cause);
+    } catch  {}
+    throw refusal(walk, `reading it threw ${reason}`);
+  }
+}
+function refusal(walk, what) {
+  const [root, ...keys] = walk.path;
+  const path = keys.map((key)=>typeof key === "number" ? `[${key}]` : `.${key}`).join("");
+  return new NotJson(`Cannot ${walk.verb} ${root}${path}: ${what}`);
+}
+return { NotJson, toJson };
+})();
+
+// tool_error.ts
+const { ToolError } = (() => {
+class ToolError extends Error {
+  tool;
+  code;
+  retryable;
+  name;
+  constructor(tool, message, code, retryable){
+    super(message), this.tool = tool, this.code = code, this.retryable = retryable, this.name = "ToolError";
+  }
+}
+return { ToolError };
+})();
+
+// write_frame.ts
+const { writeFrame, writeLine } = (() => {
+const stringify = JSON.stringify;
+const encoder = new TextEncoder();
+const encode = encoder.encode.bind(encoder);
+const stdout = Deno.stdout;
+const writeSync = stdout.writeSync.bind(stdout);
+function writeFrame(frame) {
+  writeLine(stringify(frame));
+}
+function writeLine(json) {
+  const bytes = encode(json + "\n");
+  let written = 0;
+  while(written < bytes.length){
+    written += writeSync(written === 0 ? bytes : bytes.subarray(written));
+  }
+}
+return { writeFrame, writeLine };
+})();
+
+// call_host.ts
+const { callHost, takeAnswersWhenIdle } = (() => {
+const stringify = JSON.stringify;
+const { createSystemTimer, cancelTimer } = internals.core;
+const waiting = Object.create(null);
+let waitingCount = 0;
+let lastId = 0;
+let pumping = false;
+let patience;
+function callHost(name, params) {
+  return new Promise((resolve, reject)=>{
+    const json = toJson(params ?? {}, `call ${name} with`, "arguments");
+    const id = String(++lastId);
+    waiting[id] = {
+      name,
+      resolve,
+      reject
+    };
+    waitingCount++;
+    writeLine(`{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`);
+    if (!pumping && patience === undefined) beginPatience();
+  });
+}
+function takeAnswersWhenIdle() {
+  if (waitingCount === 0 || pumping) return false;
+  endPatience();
+  readFramesSync().forEach(settle);
+  return true;
+}
+function beginPatience() {
+  patience = createSystemTimer(pump, 1, false);
+}
+function endPatience() {
+  if (patience === undefined) return;
+  cancelTimer(patience);
+  patience = undefined;
+}
+async function pump() {
+  patience = undefined;
+  if (pumping) return;
+  pumping = true;
+  while(waitingCount > 0)(await readFrames()).forEach(settle);
+  pumping = false;
+}
+function settle(frame) {
+  if (frame.type === "__run__") return;
+  const call = waiting[frame.call_id];
+  if (call === undefined) return;
+  delete waiting[frame.call_id];
+  waitingCount--;
+  if (frame.type === "__tool_result__") call.resolve(frame.result);
+  else call.reject(new ToolError(call.name, frame.error, frame.code, frame.retryable));
+}
+return { callHost, takeAnswersWhenIdle };
+})();
+
+// capture_console.ts
+const { captureConsole, limitConsole, writeLog } = (() => {
+const LEVELS = [
+  "debug",
+  "log",
+  "warn",
+  "error",
+  "error"
+];
+let maxCharacters = 64 * 1024;
+function limitConsole(maxOutputBytes) {
+  maxCharacters = maxOutputBytes;
+}
+function captureConsole() {
+  let asInfo = false;
+  const captured = new internals.Console((text, level)=>writeLog(asInfo ? "info" : LEVELS[level] ?? "log", text));
+  const log = captured.log;
+  captured.info = (...values)=>{
+    asInfo = true;
+    try {
+      log(...values);
+    } finally{
+      asInfo = false;
+    }
+  };
+  globalThis.console = captured;
+}
+function writeLog(level, message) {
+  const text = message.endsWith("\n") ? message.slice(0, -1) : message;
+  if (text === "" && message !== "\n") return;
+  writeFrame({
+    type: "__output__",
+    level,
+    data: text.slice(0, maxCharacters + 1).toWellFormed()
+  });
+}
+return { captureConsole, limitConsole, writeLog };
+})();
+
+// describe_error.ts
+const { describeError } = (() => {
+const MAX_MESSAGE = 4096;
+const MAX_STACK = 16 * 1024;
+function describeError(thrown, phase) {
+  const isObject = typeof thrown === "object" && thrown !== null;
+  const name = isObject ? textOf(()=>thrown.name) : undefined;
+  const message = isObject ? textOf(()=>thrown.message) : undefined;
+  return {
+    type: "__error__",
+    phase,
+    name: (name ?? "Error").slice(0, 100),
+    message: (message ?? inspected(thrown)).slice(0, MAX_MESSAGE),
+    stack: (isObject ? textOf(()=>thrown.stack) ?? "" : "").slice(0, MAX_STACK)
+  };
+}
+function textOf(get) {
+  try {
+    const text = get();
+    return typeof text === "string" ? text.toWellFormed() : undefined;
+  } catch  {
+    return undefined;
+  }
+}
+function inspected(thrown) {
+  try {
+    return `a thrown value: ${Deno.inspect(thrown, {
+      depth: 2,
+      strAbbreviateSize: 1000
+    })}`.toWellFormed();
+  } catch  {
+    return "a thrown value that cannot be shown";
+  }
+}
+return { describeError };
+})();
+
+// evaluate.ts
+const { compile } = (() => {
+const AsyncFunction = (async ()=>{}).constructor;
+const encoder = new TextEncoder();
+const COLUMNS = 44;
+const script = '"use strict";'.padEnd(COLUMNS);
+const scriptReturn = '"use strict"; return ('.padEnd(COLUMNS);
+const module = "export default async function () {".padEnd(COLUMNS);
+const moduleReturn = "export default async function () { return (".padEnd(COLUMNS);
+const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
+const STATEMENT = new RegExp([
+  /^(?:const|var|if|for|while|do|switch|try|throw|return|function|class|export|enum|debugger)\b/,
+  /^import\s+[^(.\s]/,
+  /^(?:let|type|interface|declare|namespace|abstract|async\s+function)\s+[\w$[{*]/
+].map((pattern)=>pattern.source).join("|"));
+async function compile(code) {
+  const expression = asExpression(code);
+  if (!GENERIC_CALL.test(code)) {
+    const program = compileScript(code, expression);
+    if (program !== undefined) return program;
+  }
+  return await compileModule(code, expression);
+}
+function compileScript(code, expression) {
+  const statements = attempt(`${script}${code}`);
+  if (expression === undefined) return statements;
+  if (statements === undefined && !expression.startsWith("{")) return undefined;
+  return attempt(returning(scriptReturn, script, expression)) ?? statements;
+}
+function attempt(body) {
+  try {
+    return new AsyncFunction(`${body}\n//# sourceURL=code.js`);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+async function compileModule(code, expression) {
+  const asReturn = ()=>load(`${returning(moduleReturn, module, expression ?? "")}}`);
+  let statements;
+  try {
+    statements = await load(`${module}${code}\n}`);
+  } catch (error) {
+    if (!expression?.startsWith("{")) throw error;
+    return await asReturn().catch(()=>Promise.reject(error));
+  }
+  if (expression === undefined) return statements;
+  return await asReturn().catch(()=>statements);
+}
+async function load(source) {
+  const url = `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
+  return (await import(url)).default;
+}
+function returning(prefixReturn, prefix, expression) {
+  const start = expression.length - withoutLeadingComments(expression).length;
+  const above = expression.slice(0, start);
+  if (!above.includes("\n")) return `${prefixReturn}${expression}\n)`;
+  return `${prefix}${above}return (${expression.slice(start)}\n)`;
+}
+function asExpression(code) {
+  if (STATEMENT.test(withoutLeadingComments(code))) return undefined;
+  let text = code;
+  for(;;){
+    const trimmed = withoutTrailingComment(text.trimEnd());
+    const shorter = trimmed.endsWith(";") ? trimmed.slice(0, -1) : trimmed;
+    if (shorter === text) return text.trim() === "" ? undefined : text;
+    text = shorter;
+  }
+}
+function withoutLeadingComments(code) {
+  let text = code.trimStart();
+  while(text.startsWith("//") || text.startsWith("/*")){
+    const isLine = text.startsWith("//");
+    const end = text.indexOf(isLine ? "\n" : "*/");
+    if (end < 0) return "";
+    text = text.slice(end + (isLine ? 1 : 2)).trimStart();
+  }
+  return text;
+}
+function withoutTrailingComment(text) {
+  const comment = /(?:^|[;\n])[^\S\n]*(?:\/\/[^\n]*|\/\*(?:(?!\*\/)[^])*\*\/)$/.exec(text.slice(-2000));
+  return comment === null ? text : text.slice(0, text.length - comment[0].length + (comment[0][0] === ";" ? 1 : 0));
+}
+return { compile };
+})();
+
+// harden.ts
+const { harden } = (() => {
+const decoder = new TextDecoder();
+function harden() {
+  define(Deno, "stdin", {
+    read: ()=>Promise.resolve(null),
+    readSync: ()=>null,
+    isTerminal: ()=>false,
+    get readable () {
+      return new Blob([]).stream();
+    }
+  });
+  for (const [name, level] of [
+    [
+      "stdout",
+      "log"
+    ],
+    [
+      "stderr",
+      "error"
+    ]
+  ]){
+    const writeSync = (bytes)=>{
+      writeLog(level, decoder.decode(bytes));
+      return bytes.length;
+    };
+    define(Deno, name, {
+      writeSync,
+      write: (bytes)=>Promise.resolve(writeSync(bytes)),
+      isTerminal: ()=>false
+    });
+  }
+}
+function define(target, name, value) {
+  Object.defineProperty(target, name, {
+    value,
+    configurable: true,
+    enumerable: true,
+    writable: true
+  });
+}
+return { harden };
+})();
+
+// lend_tools.ts
+const { lendTools } = (() => {
+function lendTools(lent) {
+  const tools = Object.create(null);
+  for (const { path, name } of lent){
+    let group = tools;
+    for (const part of path.slice(0, -1))group = group[part] ??= Object.create(null);
+    group[path[path.length - 1]] = (params)=>callHost(name, params);
+  }
+  for (const group of Object.values(tools))Object.freeze(group);
+  return Object.freeze(tools);
+}
+return { lendTools };
+})();
+
+// protocol.ts
+const { PROTOCOL, REHEARSALS } = (() => {
+const PROTOCOL = 1;
+const REHEARSALS = 2;
+return { PROTOCOL, REHEARSALS };
+})();
+
+// result_line.ts
+const { resultLine } = (() => {
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const stringify = JSON.stringify;
+function resultLine(json, maxBytes) {
+  if (json.length * 3 > maxBytes) {
+    const bytes = encoder.encode(json);
+    if (bytes.length > maxBytes) {
+      const text = decoder.decode(bytes.subarray(0, maxBytes)).replace(/\ufffd$/, "");
+      return stringify({
+        type: "__result__",
+        text,
+        original_bytes: bytes.length
+      });
+    }
+  }
+  return `{"type":"__result__","value":${json}}`;
+}
+return { resultLine };
+})();
+
+// main.ts
+(() => {
+const stringify = JSON.stringify;
+let finished = false;
+async function answer(frame) {
+  let phase = "compile";
+  try {
+    Object.assign(globalThis, {
+      context: frame.context,
+      tools: lendTools(frame.tools)
+    });
+    const program = await compile(frame.code);
+    phase = "run";
+    const value = await program();
+    phase = "return";
+    return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);
+  } catch (error) {
+    return stringify(describeError(error, phase));
+  }
+}
+async function rehearse() {
+  const frames = [];
+  while(frames.length < REHEARSALS)frames.push(...readFramesSync());
+  for (const frame of frames)writeLine(await answer(frame));
+}
+function finish(line) {
+  if (finished) return;
+  finished = true;
+  writeLine(line);
+}
+function fail(event, error) {
+  event.preventDefault();
+  finish(stringify(describeError(error, "run")));
+}
+function idle(event) {
+  event.preventDefault();
+  if (takeAnswersWhenIdle()) return;
+  if (!finished) writeFrame({
+    type: "__debug__",
+    message: "idle"
+  });
+  for(;;)readFramesSync();
+}
+async function main() {
+  captureConsole();
+  harden();
+  addEventListener("beforeunload", idle);
+  addEventListener("error", (event)=>fail(event, event.error));
+  addEventListener("unhandledrejection", (event)=>fail(event, event.reason));
+  await rehearse();
+  writeFrame({
+    type: "__ready__",
+    protocol: PROTOCOL,
+    deno: Deno.version.deno
+  });
+  const frame = readFramesSync()[0];
+  limitConsole(frame.max_output_bytes);
+  finish(await answer(frame));
+}
+void main();
+})();
+//# sourceURL=harness.js

@@ -1,0 +1,71 @@
+import { takeAnswersWhenIdle } from "./call_host.ts";
+import { captureConsole, limitConsole } from "./capture_console.ts";
+import { describeError } from "./describe_error.ts";
+import { compile } from "./evaluate.ts";
+import { harden } from "./harden.ts";
+import { lendTools } from "./lend_tools.ts";
+import { type HostFrame, type Phase, PROTOCOL, REHEARSALS, type RunFrame } from "./protocol.ts";
+import { readFramesSync } from "./read_frames.ts";
+import { resultLine } from "./result_line.ts";
+import { toJson } from "./to_json.ts";
+import { writeFrame, writeLine } from "./write_frame.ts";
+
+const stringify = JSON.stringify;
+let finished = false;
+
+/** Run the code; return the frame that ends the run. */
+async function answer(frame: RunFrame): Promise<string> {
+  let phase: Phase = "compile";
+  try {
+    Object.assign(globalThis, { context: frame.context, tools: lendTools(frame.tools) });
+    const program = await compile(frame.code);
+    phase = "run";
+    const value = await program();
+    phase = "return";
+    return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);
+  } catch (error) {
+    return stringify(describeError(error, phase));
+  }
+}
+
+// All that a run does, done before anybody waits for it: the first time costs more than all that follow. The host
+// has put the frames into the pipe already.
+async function rehearse(): Promise<void> {
+  const frames: HostFrame[] = [];
+  while (frames.length < REHEARSALS) frames.push(...readFramesSync());
+  for (const frame of frames) writeLine(await answer(frame as RunFrame));
+}
+
+function finish(line: string): void {
+  if (finished) return;
+  finished = true;
+  writeLine(line);
+}
+
+function fail(event: Event, error: unknown): void {
+  event.preventDefault();
+  finish(stringify(describeError(error, "run")));
+}
+
+/** Nothing is left to happen: read the answers that are due, or wait for the end, which only the host brings. */
+function idle(event: Event): void {
+  event.preventDefault();
+  if (takeAnswersWhenIdle()) return;
+  if (!finished) writeFrame({ type: "__debug__", message: "idle" });
+  for (;;) readFramesSync();
+}
+
+async function main(): Promise<void> {
+  captureConsole();
+  harden();
+  addEventListener("beforeunload", idle);
+  addEventListener("error", (event) => fail(event, event.error));
+  addEventListener("unhandledrejection", (event) => fail(event, event.reason));
+  await rehearse();
+  writeFrame({ type: "__ready__", protocol: PROTOCOL, deno: Deno.version.deno });
+  const frame = readFramesSync()[0] as RunFrame;
+  limitConsole(frame.max_output_bytes);
+  finish(await answer(frame));
+}
+
+void main();

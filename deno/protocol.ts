@@ -1,0 +1,88 @@
+/** The frames of the pipe: one JSON object a line. The host's half is `sandbox/frames.py`. */
+
+/** Raised when a frame changes its meaning; the host refuses a harness that speaks another number. */
+export const PROTOCOL = 1;
+
+/** So many run frames are in the pipe when the process starts, to be answered before it says that it is ready. */
+export const REHEARSALS = 2;
+
+/** A tool that the host lends to this run: where it hangs below `tools`, and the name to call it by. */
+export interface LentTool {
+  path: string[];
+  name: string;
+}
+
+export interface RunFrame {
+  type: "__run__";
+  code: string;
+  context: unknown;
+  tools: LentTool[];
+  max_result_bytes: number;
+  max_output_bytes: number;
+}
+
+export interface ToolResultFrame {
+  type: "__tool_result__";
+  call_id: string;
+  result: unknown;
+}
+
+export interface ToolErrorFrame {
+  type: "__tool_error__";
+  call_id: string;
+  error: string;
+  code: string;
+  retryable: boolean;
+}
+
+export type HostFrame = RunFrame | ToolResultFrame | ToolErrorFrame;
+
+export interface ReadyFrame {
+  type: "__ready__";
+  protocol: number;
+  deno: string;
+}
+
+export interface ToolCallFrame {
+  type: "__tool_call__";
+  call_id: string;
+  name: string;
+  params: unknown;
+}
+
+export type LogLevel = "debug" | "log" | "info" | "warn" | "error";
+
+export interface OutputFrame {
+  type: "__output__";
+  level: LogLevel;
+  data: string;
+}
+
+export interface DebugFrame {
+  type: "__debug__";
+  message: string;
+}
+
+/** A whole value, or the beginning of its JSON text when the text is longer than the run may answer. */
+export type ResultFrame =
+  | { type: "__result__"; value: unknown }
+  | { type: "__result__"; text: string; original_bytes: number };
+
+/** Where a run failed: before it began, while it ran, or when its value was turned into JSON. */
+export type Phase = "compile" | "run" | "return";
+
+export interface ErrorFrame {
+  type: "__error__";
+  phase: Phase;
+  name: string;
+  message: string;
+  stack: string;
+}
+
+export type GuestFrame =
+  | ReadyFrame
+  | ToolCallFrame
+  | OutputFrame
+  | DebugFrame
+  | ResultFrame
+  | ErrorFrame;

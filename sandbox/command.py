@@ -1,0 +1,114 @@
+"""The exact command line and environment that Deno is started with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from .errors import SandboxUnavailable
+from .locations import data_file
+from .settings import SandboxSettings
+
+PERMISSIONS = (
+    "--no-prompt",
+    "--deny-read",
+    "--deny-write",
+    "--deny-net",
+    "--deny-env",
+    "--deny-sys",
+    "--deny-run",
+    "--deny-ffi",
+    "--deny-import",
+)
+MODULES = (
+    "--no-remote",  # --deny-net does not stop the import of https: modules
+    "--no-npm",
+    "--cached-only",
+    "--no-config",  # a deno.json or package.json nearby would change the start
+    "--no-lock",
+    "--no-code-cache",
+)
+
+ENVIRONMENT: Mapping[str, str] = {
+    "DENO_DIR": "/dev/null/x",  # localStorage and caches would outlive the run
+    "DENO_EMIT_CACHE_MODE": "disable",  # without it the impossible DENO_DIR costs 150 ms
+    "DENO_NO_UPDATE_CHECK": "1",
+    "NO_COLOR": "1",
+}
+
+BOOTSTRAP = (
+    "data:text/javascript,"
+    "const b=new Uint8Array(%d);"
+    "for(let n=0;n<b.length;)n+=Deno.stdin.readSync(b.subarray(n))??Deno.exit();"
+    "(0,eval)(new TextDecoder().decode(b))"
+)
+
+INSTALL_HINT = 'install it with "pip install deno", or name it with deno_path'
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    harness: bytes
+    """What the process reads first."""
+
+
+def find_deno(settings: SandboxSettings) -> Path:
+    """The Deno binary: the one of the settings, else the wheel's, else the one on PATH."""
+    if settings.deno_path is not None:
+        return _executable(settings.deno_path)
+    for candidate in (_from_wheel(), _from_path()):
+        if candidate is not None:
+            return _executable(candidate)
+    raise SandboxUnavailable(f"Cannot start Deno: no executable was found; {INSTALL_HINT}")
+
+
+def deno_command(deno: Path, settings: SandboxSettings) -> Command:
+    """The same for every tier, so that one pool serves them all.
+
+    The harness is not a file for Deno to load: it goes down the pipe, and a one-line program takes it from there.
+    That spares a module graph at every start, and no path of this machine is visible in the process.
+    """
+    harness = data_file("deno", "harness.js").read_bytes()
+    argv = (
+        str(deno),
+        "run",
+        "--quiet",
+        *PERMISSIONS,
+        *MODULES,
+        f"--v8-flags=--max-old-space-size={settings.max_heap_mb}",
+        BOOTSTRAP % len(harness),
+    )
+    return Command(argv, ENVIRONMENT, harness)
+
+
+def _executable(path: Path) -> Path:
+    if not path.is_file():
+        raise SandboxUnavailable(f'Cannot start Deno: no executable at "{path}"; {INSTALL_HINT}')
+    if not os.access(path, os.X_OK):
+        raise SandboxUnavailable(f'Cannot start Deno: "{path}" is not executable; run chmod +x on it')
+    return path
+
+
+def _from_wheel() -> Path | None:
+    # `import deno` would run another project's code, and the name may mean a folder of the user's.
+    try:
+        files = metadata.files("deno") or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name in ("deno", "deno.exe") and file.parent.name in ("bin", "Scripts"):
+            path = Path(str(file.locate())).resolve()
+            if path.is_file():
+                return path
+    return None
+
+
+def _from_path() -> Path | None:
+    found = shutil.which("deno")
+    return Path(found) if found else None

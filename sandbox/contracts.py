@@ -1,0 +1,106 @@
+"""What is asked of the sandbox and what it answers. Plain data: nothing here runs anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LogLevel = Literal["debug", "log", "info", "warn", "error"]
+
+
+class Tier(StrEnum):
+    """What the code may reach."""
+
+    ISOLATED = "isolated"
+    NETWORK = "network"
+
+
+class ExecutionRequest(BaseModel):
+    """One piece of code to run, once."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    tier: Tier = Tier.ISOLATED
+    timeout_ms: Annotated[int, Field(gt=0)] | None = None
+    """Wall clock for the code itself; None takes the runtime's default."""
+    context: Any = Field(default_factory=dict)
+    """JSON that the code finds as the global `context`."""
+
+
+class ErrorType(StrEnum):
+    """The kinds of failure that a caller may want to tell apart."""
+
+    SYNTAX = "SyntaxError"
+    RUNTIME = "RuntimeError"
+    TIMEOUT = "TimeoutError"
+    MEMORY = "MemoryError"
+    PERMISSION = "PermissionError"
+    TOOL = "ToolError"
+    LIMIT = "LimitError"
+    CRASH = "CrashError"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionError:
+    """Why there is no result, in words that help the author of the code."""
+
+    type: ErrorType
+    message: str
+    stack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One call of `console`, or one direct write to stdout or stderr."""
+
+    level: LogLevel
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """What the execution took. Times are in milliseconds of wall clock."""
+
+    startup_ms: float = 0.0
+    """How long the caller waited for a process: next to nothing when one was warm."""
+    execution_ms: float = 0.0
+    """From handing over the code to the answer."""
+    total_ms: float = 0.0
+    """All that the caller waited, the queue included."""
+    peak_memory_mb: float = 0.0
+    tool_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionOutcome:
+    """What happened. `ok` decides which of `result` and `error` has a meaning."""
+
+    ok: bool
+    result: Any = None
+    error: ExecutionError | None = None
+    logs: tuple[LogEntry, ...] = ()
+    metrics: Metrics = field(default_factory=Metrics)
+    result_bytes: int | None = None
+    """Set when the result's JSON text was too long: its whole size, while `result` is its beginning as text."""
+    refused: bool = False
+    """True when nothing ran: the request was turned down before a process was used."""
+
+    @property
+    def truncated(self) -> bool:
+        return self.result_bytes is not None
+
+
+def succeeded(result: Any, **details: Any) -> ExecutionOutcome:
+    return ExecutionOutcome(ok=True, result=result, **details)
+
+
+def failed(type_: ErrorType, message: str, stack: str | None = None, **details: Any) -> ExecutionOutcome:
+    return ExecutionOutcome(ok=False, error=ExecutionError(type_, message, stack), **details)
+
+
+def refused(type_: ErrorType, message: str) -> ExecutionOutcome:
+    return failed(type_, message, refused=True)

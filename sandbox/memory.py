@@ -1,0 +1,44 @@
+"""What a process takes, as the system tells it. Systems without /proc tell nothing, and nothing is claimed."""
+
+from __future__ import annotations
+
+import os
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+MIB = 1024 * 1024
+
+
+class PeakMemory:
+    """The most that a process ever had in memory. The file is opened ahead, because opening costs as much as reading."""
+
+    def __init__(self, pid: int | None) -> None:
+        try:
+            self._status = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC) if pid else -1
+        except OSError:
+            self._status = -1
+
+    def read_mb(self) -> float:
+        """In megabytes; 0 where it is not known, as after the end of the process."""
+        if self._status < 0:
+            return 0.0
+        try:
+            status = os.pread(self._status, 4096, 0)
+        except OSError:
+            return 0.0
+        start = status.find(b"VmHWM:")
+        return int(status[start + 6 : status.index(b"\n", start)].split()[0]) / 1024 if start >= 0 else 0.0
+
+    def close(self) -> None:
+        if self._status >= 0:
+            os.close(self._status)
+            self._status = -1
+
+
+def private_bytes(pid: int | None) -> int:
+    """What the process has in memory of its own, without the pages of Deno's binary that all processes share."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as statm:
+            fields = statm.read().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * _PAGE

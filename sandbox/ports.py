@@ -1,0 +1,39 @@
+"""What the sandbox offers to others, and what it needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from .contracts import ExecutionOutcome, ExecutionRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDeclaration:
+    """A tool as its owner describes it. Schemas are JSON Schema; an empty one accepts any object."""
+
+    name: str
+    """`group.name` becomes `tools.group.name`, a plain name `tools.name`."""
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    output_schema: Mapping[str, Any] | None = None
+
+
+class HostTools(Protocol):
+    """The tools that one run may use. A tool that is not declared here does not exist for that run."""
+
+    def declarations(self) -> Sequence[ToolDeclaration]: ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Run a declared tool and return a JSON value. Raise `ToolError` for what the code should know."""
+        ...
+
+
+class CodeRuntime(Protocol):
+    """Runs code and answers with a value, whatever happens."""
+
+    async def execute(
+        self, request: ExecutionRequest, tools: HostTools | None = None
+    ) -> ExecutionOutcome: ...

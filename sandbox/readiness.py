@@ -1,0 +1,40 @@
+"""Wait until a pipe has something to read, or until a moment has come: the one wait on the hot path."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+
+async def readable_before(descriptor: int, deadline: float) -> bool:
+    """Return True when the descriptor is readable, False at the deadline (on anyio's clock)."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        with anyio.CancelScope(deadline=deadline) as scope:
+            await anyio.wait_readable(descriptor)
+        return not scope.cancelled_caught
+    return await _on_asyncio(loop, descriptor, deadline)
+
+
+async def _on_asyncio(loop: AbstractEventLoop, descriptor: int, deadline: float) -> bool:
+    # What anyio does, without its extra turn of the event loop and its cancel scope: a tenth of a millisecond, of
+    # the one that a warm execution takes. Cancellation works as ever: it is the task that is cancelled.
+    news: asyncio.Future[bool] = loop.create_future()
+
+    def tell(is_readable: bool) -> None:
+        if not news.done():
+            news.set_result(is_readable)
+
+    loop.add_reader(descriptor, tell, True)
+    timer = loop.call_at(deadline, tell, False)
+    try:
+        return await news
+    finally:
+        timer.cancel()
+        loop.remove_reader(descriptor)

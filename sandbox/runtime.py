@@ -1,0 +1,170 @@
+"""The front desk: takes a request, waits for its turn and a process, and answers with an outcome, always."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import anyio
+import anyio.abc
+
+from .bridge import Bridge
+from .command import deno_command, find_deno
+from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, Tier, failed, refused, succeeded
+from .errors import RunFault, SandboxUnavailable
+from .frames import encode, run_frame
+from .pool import Pool
+from .process import Spawner, make_spawner
+from .settings import SandboxSettings
+from .worker import Run, Worker
+
+if TYPE_CHECKING:
+    from .ports import HostTools
+
+
+class DenoRuntime:
+    """Runs each piece of code in a Deno process of its own, from a warm pool.
+
+    Use it as an async context manager: the pool lives inside. `execute` may be called from any number of tasks.
+    """
+
+    def __init__(self, settings: SandboxSettings | None = None) -> None:
+        self.settings = settings or SandboxSettings()
+        self._slots = anyio.Semaphore(self.settings.max_concurrent, fast_acquire=True)
+        self._queued = 0
+        self._stack = AsyncExitStack()
+        self._pool: Pool | None = None
+        self._spawner: Spawner | None = None
+
+    async def __aenter__(self) -> Self:
+        """Start the pool. Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
+        command = deno_command(find_deno(self.settings), self.settings)
+        tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        self._spawner = make_spawner(command, tasks)
+        pool = Pool(self._spawner, self.settings, tasks)
+        try:
+            tasks.start_soon(pool.maintain)
+            await pool.warm_up()
+        except BaseException:
+            await self._close(pool, tasks)
+            raise
+        self._pool = pool
+        self._tasks = tasks
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await self._close(pool, self._tasks)
+
+    async def execute(self, request: ExecutionRequest, tools: HostTools | None = None) -> ExecutionOutcome:
+        """Run the code once. Never raises for anything that the code, its limits or its tools do."""
+        began = anyio.current_time()
+        if self._pool is None:
+            raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
+        refusal = refusal_of(request, self.settings)
+        if refusal is not None:
+            return refusal
+        try:
+            run = self._prepare(request, tools)
+        except ValueError as error:
+            return refused(ErrorType.LIMIT, f"Cannot send the context: {error}")
+        if not await self._take_turn():
+            return refused(ErrorType.LIMIT, self._no_turn())
+        try:
+            return await self._run(run, began)
+        finally:
+            self._slots.release()
+
+    def _prepare(self, request: ExecutionRequest, tools: HostTools | None) -> Run:
+        settings = self.settings
+        context = encode(request.context)
+        if len(context) > settings.max_context_bytes:
+            raise ValueError(f"{len(context)} bytes are more than {settings.max_context_bytes}")
+        bridge = Bridge(tools, settings)
+        frame = run_frame(
+            request.code, context, bridge.manifest(), settings.max_result_bytes, settings.max_output_bytes
+        )
+        timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
+        return Run(request.code, frame, timeout_ms, bridge)
+
+    async def _take_turn(self) -> bool:
+        """Wait for a free slot, first come, first served; False when the queue is full or the wait too long."""
+        try:
+            self._slots.acquire_nowait()
+        except anyio.WouldBlock:
+            if self._queued >= self.settings.max_queued:
+                return False
+            self._queued += 1
+            try:
+                with anyio.move_on_after(self.settings.queue_timeout_ms / 1000) as wait:
+                    await self._slots.acquire()
+            finally:
+                self._queued -= 1
+            return not wait.cancelled_caught
+        return True
+
+    def _no_turn(self) -> str:
+        limit = self.settings.max_concurrent
+        if self._queued >= self.settings.max_queued:
+            return f"{limit} executions are running and {self._queued} are waiting; try again later"
+        return f"{limit} executions were running for {self.settings.queue_timeout_ms} ms; try again later"
+
+    async def _run(self, run: Run, began: float) -> ExecutionOutcome:
+        pool = self._pool
+        assert pool is not None
+        asked = anyio.current_time()
+        try:
+            worker = await pool.acquire()
+        except SandboxUnavailable as error:
+            return refused(ErrorType.CRASH, str(error))
+        started = anyio.current_time()
+        try:
+            try:
+                answer = await worker.run(run)
+            except RunFault as fault:
+                metrics = self._metrics(run, worker, began, asked, started)
+                return failed(fault.type, fault.message, fault.stack, logs=tuple(run.logs), metrics=metrics)
+            metrics = self._metrics(run, worker, began, asked, started)
+            return succeeded(
+                answer.value, logs=tuple(run.logs), metrics=metrics, result_bytes=answer.original_bytes
+            )
+        finally:
+            pool.release(worker)
+
+    def _metrics(self, run: Run, worker: Worker, began: float, asked: float, started: float) -> Metrics:
+        now = anyio.current_time()
+        return Metrics(
+            startup_ms=(started - asked) * 1000,
+            execution_ms=(now - started) * 1000,
+            total_ms=(now - began) * 1000,
+            peak_memory_mb=worker.peak_memory_mb(),
+            tool_calls=run.bridge.calls,
+        )
+
+    async def _close(self, pool: Pool, tasks: anyio.abc.TaskGroup) -> None:
+        with anyio.CancelScope(shield=True):
+            pool.close()
+            if self._spawner is not None:
+                await self._spawner.aclose()
+            pool.close()
+        tasks.cancel_scope.cancel()
+        await self._stack.aclose()
+
+
+def refusal_of(request: ExecutionRequest, settings: SandboxSettings) -> ExecutionOutcome | None:
+    """Why the request is turned down before a process is used, if it is."""
+    if not request.code.strip():
+        return refused(ErrorType.SYNTAX, "The code is empty")
+    size = len(request.code.encode(errors="surrogatepass"))
+    if size > settings.max_code_bytes:
+        return refused(ErrorType.LIMIT, f"The code is {size} bytes long, more than {settings.max_code_bytes}")
+    if request.tier is not Tier.ISOLATED:
+        return refused(ErrorType.PERMISSION, f'Tier "{request.tier}" is not available: this runtime has no network')
+    return None
