@@ -9,6 +9,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -59,10 +60,11 @@ async def echo(params: dict[str, Any]) -> Any:
 
 
 class Bench:
-    def __init__(self, quick: bool) -> None:
+    def __init__(self, quick: bool, only: str | None = None) -> None:
+        self.only = only
         self.rounds = 12 if quick else 60
         self.quick = quick
-        self.settings = SandboxSettings(pool_size=4)
+        self.settings = SandboxSettings()
         self.deno = find_deno(self.settings)
         self.naive = NaiveExecutor(self.deno)
         self.rows: list[Row] = []
@@ -71,9 +73,12 @@ class Bench:
         async with DenoRuntime(self.settings) as runtime:
             self.runtime = runtime
             for part in (self.warm, self.aggregate, self.tools, self.timeout, self.idle_memory):
-                progress(part.__name__)
-                await part()
+                await self.take(part)
         for part in (self.cold, self.burst, self.growth):
+            await self.take(part)
+
+    async def take(self, part: Any) -> None:
+        if self.only in (None, part.__name__):
             progress(part.__name__)
             await part()
 
@@ -147,31 +152,19 @@ class Bench:
         self.row("memory of a waiting process (PSS)", sum(pss) / len(pss), 14, 1.0, "limit", "MB")
 
     async def cold(self) -> None:
-        empty = Path("/tmp") / f"motor-cortex-bench-{os.getpid()}.ts"
-        empty.write_text("")
+        async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
+            self.runtime = runtime
+            taken = await interleaved(
+                {"ours": lambda: self.ours(SIMPLE), "bare": self.bare}, self.rounds, lambda: anyio.sleep(0.03)
+            )
+        self.row("return 1 + 1, cold, p50", p50(taken["ours"]), p50(taken["bare"]), 1.4, "bare deno run")
 
-        async def bare() -> None:
+    async def bare(self) -> None:
+        with tempfile.NamedTemporaryFile(suffix=".ts") as empty:
             process = await asyncio.create_subprocess_exec(
-                self.deno, "run", str(empty), stdin=asyncio.subprocess.DEVNULL
+                self.deno, "run", empty.name, stdin=asyncio.subprocess.DEVNULL
             )
             await process.wait()
-
-        try:
-            async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
-                self.runtime = runtime
-                taken = await interleaved(
-                    {"ours": lambda: self.ours(SIMPLE), "bare": bare}, self.rounds, lambda: anyio.sleep(0.03)
-                )
-            self.row("return 1 + 1, cold, p50", p50(taken["ours"]), p50(taken["bare"]), 1.4, "bare deno run")
-            self.bare_cpu = await self.cpu_of(bare, self.rounds)
-        finally:
-            empty.unlink()
-
-    async def cpu_of(self, trial: Any, rounds: int) -> float:
-        before = cpu_ms_of_children()
-        for _ in range(rounds):
-            await trial()
-        return (cpu_ms_of_children() - before) / rounds
 
     async def burst(self) -> None:
         at_once, times_ours, times_naive = 50, [], []
@@ -179,22 +172,29 @@ class Bench:
         rounds = 2 if self.quick else 5
         for _ in range(rounds):
             # The whole life of the runtime counts, so that the processes it started are all reaped and counted.
-            async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
+            async with DenoRuntime(self.settings) as runtime:
                 self.runtime = runtime
+                await self.pool_ready()
                 start = time.perf_counter()
                 async with anyio.create_task_group() as tasks:
                     for _ in range(at_once):
                         tasks.start_soon(self.ours, SIMPLE)
                 times_ours.append((time.perf_counter() - start) * 1000)
-        cpu = (cpu_ms_of_children() + cpu_ms_of_self() - before) / (rounds * at_once)
+        # The pool was filled twice in each round: before, and again after, or as far as the end let it.
+        started = rounds * (at_once + self.settings.pool_size)
+        cpu = (cpu_ms_of_children() + cpu_ms_of_self() - before) / started
         for _ in range(rounds):
             start = time.perf_counter()
             async with anyio.create_task_group() as tasks:
                 for _ in range(at_once):
                     tasks.start_soon(self.naive.execute, SIMPLE)
             times_naive.append((time.perf_counter() - start) * 1000)
+        before = cpu_ms_of_children()
+        for _ in range(self.rounds):
+            await self.bare()
+        bare_cpu = (cpu_ms_of_children() - before) / self.rounds
         self.row("50 executions at once", p50(times_ours), p50(times_naive), 0.8, "naive")
-        self.row("CPU for each of them", cpu, self.bare_cpu, 1.25, "bare deno run")
+        self.row("CPU for each of them", cpu, bare_cpu, 1.25, "bare deno run")
 
     async def growth(self) -> None:
         total = 200 if self.quick else 2000
@@ -261,8 +261,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, rougher figures")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--only", metavar="PART", help="warm, aggregate, tools, timeout, idle_memory, cold, burst or growth")
     options = parser.parse_args()
-    bench = Bench(options.quick)
+    bench = Bench(options.quick, options.only)
     anyio.run(bench.run)
     if options.json:
         print(json.dumps([{**asdict(row), "ratio": row.ratio, "held": row.held} for row in bench.rows], default=str))

@@ -92,12 +92,9 @@ class NaiveExecutor:
                 limit=64 * 1024 * 1024,
                 env={name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ},
             )
-            try:
-                return await self._converse(process, context, tool)
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                await process.wait()
+            result = await self._converse(process, context, tool)
+            await process.wait()
+            return result
 
     def _script(self, code: str, context: Any) -> str:
         on_stdin = f"const CONTEXT_ON_STDIN: boolean = {'true' if context is not None else 'false'};\n"

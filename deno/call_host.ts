@@ -66,7 +66,7 @@ async function pump(): Promise<void> {
 }
 
 function settle(frame: HostFrame): void {
-  if (frame.type === "__run__") return;
+  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
   const call = waiting[frame.call_id];
   if (call === undefined) return;
   delete waiting[frame.call_id];

@@ -284,7 +284,7 @@ async function pump() {
   pumping = false;
 }
 function settle(frame) {
-  if (frame.type === "__run__") return;
+  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
   const call = waiting[frame.call_id];
   if (call === undefined) return;
   delete waiting[frame.call_id];
@@ -517,10 +517,9 @@ return { lendTools };
 })();
 
 // protocol.ts
-const { PROTOCOL, REHEARSALS } = (() => {
+const { PROTOCOL } = (() => {
 const PROTOCOL = 1;
-const REHEARSALS = 2;
-return { PROTOCOL, REHEARSALS };
+return { PROTOCOL };
 })();
 
 // result_line.ts
@@ -565,10 +564,8 @@ async function answer(frame) {
     return stringify(describeError(error, phase));
   }
 }
-async function rehearse() {
-  const frames = [];
-  while(frames.length < REHEARSALS)frames.push(...readFramesSync());
-  for (const frame of frames)writeLine(await answer(frame));
+async function rehearse(frame) {
+  for (const run of frame.runs)writeLine(await answer(run));
 }
 function finish(line) {
   if (finished) return;
@@ -594,7 +591,7 @@ async function main() {
   addEventListener("beforeunload", idle);
   addEventListener("error", (event)=>fail(event, event.error));
   addEventListener("unhandledrejection", (event)=>fail(event, event.reason));
-  await rehearse();
+  await rehearse(readFramesSync()[0]);
   writeFrame({
     type: "__ready__",
     protocol: PROTOCOL,

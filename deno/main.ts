@@ -4,7 +4,7 @@ import { describeError } from "./describe_error.ts";
 import { compile } from "./evaluate.ts";
 import { harden } from "./harden.ts";
 import { lendTools } from "./lend_tools.ts";
-import { type HostFrame, type Phase, PROTOCOL, REHEARSALS, type RunFrame } from "./protocol.ts";
+import { type Phase, PROTOCOL, type RehearseFrame, type RunFrame } from "./protocol.ts";
 import { readFramesSync } from "./read_frames.ts";
 import { resultLine } from "./result_line.ts";
 import { toJson } from "./to_json.ts";
@@ -28,12 +28,9 @@ async function answer(frame: RunFrame): Promise<string> {
   }
 }
 
-// All that a run does, done before anybody waits for it: the first time costs more than all that follow. The host
-// has put the frames into the pipe already.
-async function rehearse(): Promise<void> {
-  const frames: HostFrame[] = [];
-  while (frames.length < REHEARSALS) frames.push(...readFramesSync());
-  for (const frame of frames) writeLine(await answer(frame as RunFrame));
+// All that a run does, done before anybody waits for it: the first time costs more than all that follow.
+async function rehearse(frame: RehearseFrame): Promise<void> {
+  for (const run of frame.runs) writeLine(await answer(run));
 }
 
 function finish(line: string): void {
@@ -61,7 +58,7 @@ async function main(): Promise<void> {
   addEventListener("beforeunload", idle);
   addEventListener("error", (event) => fail(event, event.error));
   addEventListener("unhandledrejection", (event) => fail(event, event.reason));
-  await rehearse();
+  await rehearse(readFramesSync()[0] as RehearseFrame);
   writeFrame({ type: "__ready__", protocol: PROTOCOL, deno: Deno.version.deno });
   const frame = readFramesSync()[0] as RunFrame;
   limitConsole(frame.max_output_bytes);

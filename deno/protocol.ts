@@ -3,9 +3,6 @@
 /** Raised when a frame changes its meaning; the host refuses a harness that speaks another number. */
 export const PROTOCOL = 1;
 
-/** So many run frames are in the pipe when the process starts, to be answered before it says that it is ready. */
-export const REHEARSALS = 2;
-
 /** A tool that the host lends to this run: where it hangs below `tools`, and the name to call it by. */
 export interface LentTool {
   path: string[];
@@ -19,6 +16,12 @@ export interface RunFrame {
   tools: LentTool[];
   max_result_bytes: number;
   max_output_bytes: number;
+}
+
+/** The first frame of all: runs to be done, and answered, before the process says that it is ready. */
+export interface RehearseFrame {
+  type: "__rehearse__";
+  runs: RunFrame[];
 }
 
 export interface ToolResultFrame {
@@ -35,7 +38,7 @@ export interface ToolErrorFrame {
   retryable: boolean;
 }
 
-export type HostFrame = RunFrame | ToolResultFrame | ToolErrorFrame;
+export type HostFrame = RehearseFrame | RunFrame | ToolResultFrame | ToolErrorFrame;
 
 export interface ReadyFrame {
   type: "__ready__";

@@ -108,11 +108,10 @@ def run_frame(
     return head + rest[1:] + b"\n"
 
 
-# Written before the process is up, and answered before it says that it is ready. They do all that a run does.
-REHEARSALS = b"".join(
-    run_frame(code, b'{"a":[1]}', [{"path": ["a", "b"], "name": "a.b"}], 64, 64)
-    for code in ("return context", "const one: number = 1; return one")
-)
+def rehearse_frame(*codes: str) -> bytes:
+    """Runs for the process to do before it says that it is ready."""
+    runs = (run_frame(code, b'{"a":[1]}', [{"path": ["a", "b"], "name": "a.b"}], 64, 64) for code in codes)
+    return b'{"type":"__rehearse__","runs":[%b]}\n' % b",".join(run.rstrip() for run in runs)
 
 
 def tool_result_frame(call_id: str, result_json: bytes) -> bytes:

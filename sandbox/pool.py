@@ -59,6 +59,7 @@ class Pool:
         self._failures = 0
         self._retry_at = 0.0
         self._changed = anyio.Event()
+        self._closed = False
 
     @property
     def ready(self) -> int:
@@ -110,6 +111,7 @@ class Pool:
 
     def close(self) -> None:
         """Kill everything that waits. Whoever waits for a process is told."""
+        self._closed = True
         self._used.extend(self._ready)
         self._ready.clear()
         self._retire()
@@ -125,6 +127,8 @@ class Pool:
             worker.discard(self._spawner)
 
     def _start_missing(self) -> None:
+        if self._closed:
+            return
         state = PoolState(
             size=self._settings.pool_size,
             ready=len(self._ready),
@@ -135,11 +139,11 @@ class Pool:
         )
         for _ in range(starts_needed(state)):
             self._starting += 1
-            self._tasks.start_soon(self._start_one)
+            self._tasks.start_soon(self._start_one, self._starting > len(self._waiters))
 
-    async def _start_one(self) -> None:
+    async def _start_one(self, rehearse: bool) -> None:
         try:
-            worker = await Worker.start(self._spawner, self._settings, self._now)
+            worker = await Worker.start(self._spawner, self._settings, self._now, rehearse=rehearse)
         except SandboxUnavailable as error:
             self._starting -= 1
             self._note_failure(error)
@@ -154,6 +158,9 @@ class Pool:
 
     def _offer(self, worker: Worker) -> None:
         """Give the process to whoever has waited longest, or keep it."""
+        if self._closed:
+            worker.discard(self._spawner)
+            return
         if self._waiters:
             waiter = self._waiters.popleft()
             waiter.worker = worker
@@ -178,7 +185,7 @@ class Pool:
             waiter = self._waiters.popleft()
             waiter.error = error
             waiter.arrived.set()
-        else:
+        elif not self._closed:
             log.warning("%s", error)
         self._changed.set()
 

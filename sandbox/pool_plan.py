@@ -19,7 +19,10 @@ class PoolState:
 
 
 def starts_needed(state: PoolState) -> int:
-    """How many processes to start now. Those who wait come first, then the pool is filled up to its size."""
-    wanted = state.waiting + (state.size if state.may_refill else 0)
+    """How many processes to start now: for those who wait, and only when nobody waits to fill the pool up again."""
+    if state.waiting > 0:
+        wanted = state.waiting
+    else:
+        wanted = state.size if state.may_refill else 0
     missing = wanted - state.ready - state.starting
     return max(0, min(missing, state.max_starting - state.starting))

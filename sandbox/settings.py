@@ -21,7 +21,7 @@ class SandboxSettings(BaseModel):
     deno_path: Path | None = None
     """The Deno binary; None takes the one of the `deno` wheel, or else the one on PATH."""
 
-    pool_size: NotNegative = 4
+    pool_size: NotNegative = 8
     """Processes kept waiting. 0 starts one for each execution."""
     max_worker_age_s: Positive = 600
     """A process that has waited this long is replaced."""
@@ -51,5 +51,6 @@ class SandboxSettings(BaseModel):
     tool_timeout_ms: Positive = 30_000
     max_tool_result_bytes: Positive = 8 * MIB
 
-    max_starting: Positive = Field(default_factory=lambda: max(2, os.cpu_count() or 2))
-    """Processes being started at the same time: a start is all CPU, so more than the cores only get in each other's way."""
+    max_starting: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1))
+    """Processes being started at the same time. A start is all CPU: many more than the cores only get in each other's
+    way."""

@@ -19,7 +19,6 @@ from .diagnostics import diagnose, died
 from .errors import MalformedFrame, RunFault, SandboxUnavailable
 from .frames import (
     PROTOCOL,
-    REHEARSALS,
     CutResult,
     Debug,
     Failure,
@@ -31,6 +30,7 @@ from .frames import (
     ToolCall,
     decode,
     encode,
+    rehearse_frame,
 )
 
 from .memory import MIB, PeakMemory, private_bytes
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from .bridge import Bridge
     from .process import Spawner, WorkerProcess
     from .settings import SandboxSettings
+
+# What a process does before it is ready, so that the first real run is not its first: once in each language. It is
+# left out when somebody is waiting already, because it takes longer than it saves.
+FULL_REHEARSAL = rehearse_frame("return context", "const one: number = 1; return one")
+NO_REHEARSAL = rehearse_frame()
 
 READ_BYTES = 64 * 1024
 MAX_STDERR_BYTES = 16 * 1024
@@ -83,14 +88,14 @@ class Worker:
 
     @classmethod
     async def start(
-        cls, spawner: Spawner, settings: SandboxSettings, now: Callable[[], float]
+        cls, spawner: Spawner, settings: SandboxSettings, now: Callable[[], float], *, rehearse: bool = True
     ) -> Worker:
         """Start a process and wait until it is ready and limited. Raises SandboxUnavailable, leaving nothing."""
         process = await spawner.start()
         worker = cls(process, settings, now())
         try:
             with anyio.fail_after(settings.start_timeout_ms / 1000):
-                await worker._greet(spawner.harness)
+                await worker._greet(spawner.harness + (FULL_REHEARSAL if rehearse else NO_REHEARSAL))
                 worker._private_bytes_at_start = private_bytes(process.pid)
                 worker._peak = PeakMemory(process.pid)
                 await spawner.limit_memory(process, settings.max_memory_mb * MIB)
@@ -143,9 +148,9 @@ class Worker:
             raise ended
         return ended
 
-    async def _greet(self, harness: bytes) -> None:
-        """Send the harness, have it rehearse, and wait until it says that it is ready."""
-        await self._write(lambda: harness + REHEARSALS)
+    async def _greet(self, first_words: bytes) -> None:
+        """Send the harness and its rehearsal, and wait until the process says that it is ready."""
+        await self._write(lambda: first_words)
         while lines := await self._read(math.inf):
             for line in lines:
                 match decode(line):
@@ -166,6 +171,7 @@ class Worker:
     async def _listen(self, run: Run, deadline: float, calls: AsyncExitStack) -> Answer:
         tasks: anyio.abc.TaskGroup | None = None
         while lines := await self._read(deadline):
+            called = False
             for line in lines:
                 match _decoded(line):
                     case Result(value):
@@ -179,6 +185,7 @@ class Worker:
                         if tasks is None:
                             tasks = await self._open_tasks(calls)
                         tasks.start_soon(run.bridge.answer, call, self._write)
+                        called = True
                     case Output(level, data):
                         self._count_output(run, len(line))
                         run.logs.append(LogEntry(level, data))
@@ -187,6 +194,8 @@ class Worker:
                         run.waits_for_nothing = run.waits_for_nothing or message == "idle"
                     case Ready():
                         raise RunFault(ErrorType.CRASH, "The process sent a second ready frame")
+            if called:
+                await anyio.lowlevel.checkpoint()  # a tool that need not wait answers before this goes to wait
         raise _fault(await self._obituary())
 
     async def _open_tasks(self, calls: AsyncExitStack) -> anyio.abc.TaskGroup:
