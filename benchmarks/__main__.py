@@ -1,4 +1,4 @@
-"""`make bench`: the table of README, measured on this machine. `--quick` takes fewer rounds, `--json` is for programs."""
+"""`make bench`: the table of README, measured on this machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Echo:
     def declarations(self) -> Sequence[ToolDeclaration]:
         return (ToolDeclaration("echo", input_schema={"type": "object"}),)
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Any:  # noqa: ARG002
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:  # noqa: ARG002 - there is one tool
         return arguments
 
 
@@ -83,7 +83,7 @@ class Bench:
             await part()
 
     async def pool_ready(self) -> None:
-        while self.runtime._pool.ready < self.settings.pool_size:  # noqa: SLF001 - the only way to see it
+        while self.runtime._pool.ready < self.settings.pool_size:
             await anyio.sleep(0.005)
         await anyio.sleep(0.01)
 
@@ -147,7 +147,7 @@ class Bench:
 
     async def idle_memory(self) -> None:
         await self.pool_ready()
-        workers = list(self.runtime._pool._ready)  # noqa: SLF001
+        workers = list(self.runtime._pool._ready)
         pss = [pss_mb(worker.process.pid) for worker in workers]
         self.row("memory of a waiting process (PSS)", sum(pss) / len(pss), 14, 1.0, "limit", "MB")
 
@@ -261,7 +261,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, rougher figures")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", metavar="PART", help="warm, aggregate, tools, timeout, idle_memory, cold, burst or growth")
+    parser.add_argument(
+        "--only", metavar="PART", help="warm, aggregate, tools, timeout, idle_memory, cold, burst or growth"
+    )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)
     anyio.run(bench.run)

@@ -33,9 +33,7 @@ class Row:
         return self.ratio <= self.bar
 
 
-async def interleaved(
-    trials: Mapping[str, Trial], rounds: int, before: Trial | None = None
-) -> dict[str, list[float]]:
+async def interleaved(trials: Mapping[str, Trial], rounds: int, before: Trial | None = None) -> dict[str, list[float]]:
     """Milliseconds of each trial in each round, taking turns so that a slow moment hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in trials}
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-import { internals, type Timer } from "./internals.ts";
+import { internals } from "./internals.ts";
 import type { HostFrame } from "./protocol.ts";
 import { readFrames, readFramesSync } from "./read_frames.ts";
 import { toJson } from "./to_json.ts";
@@ -12,13 +12,14 @@ interface Waiting {
 }
 
 const stringify = JSON.stringify;
-const { createSystemTimer, cancelTimer } = internals.core;
+const { createSystemTimer } = internals.core;
 
 const waiting: Record<string, Waiting> = Object.create(null);
 let waitingCount = 0;
 let lastId = 0;
 let pumping = false;
-let patience: Timer | undefined;
+let patient = false;
+let idleReads = 0;
 
 /** Ask the host to run a lent tool. The answer comes as the promise's value or as a ToolError. */
 export function callHost(name: string, params: unknown): Promise<unknown> {
@@ -30,7 +31,7 @@ export function callHost(name: string, params: unknown): Promise<unknown> {
     writeLine(
       `{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`,
     );
-    if (!pumping && patience === undefined) beginPatience();
+    if (!pumping && !patient) beginPatience();
   });
 }
 
@@ -40,7 +41,7 @@ export function callHost(name: string, params: unknown): Promise<unknown> {
  */
 export function takeAnswersWhenIdle(): boolean {
   if (waitingCount === 0 || pumping) return false;
-  endPatience();
+  idleReads++;
   readFramesSync().forEach(settle);
   return true;
 }
@@ -48,18 +49,21 @@ export function takeAnswersWhenIdle(): boolean {
 // When something else keeps the event loop busy (a timer, a port), it never runs dry: then the answers are read
 // asynchronously. The timer is not itself a reason for the loop to go on.
 function beginPatience(): void {
-  patience = createSystemTimer(pump, 1, false);
-}
-
-function endPatience(): void {
-  if (patience === undefined) return;
-  cancelTimer(patience);
-  patience = undefined;
+  const readsBefore = idleReads;
+  patient = true;
+  createSystemTimer(
+    () => {
+      patient = false;
+      if (pumping || waitingCount === 0) return;
+      if (idleReads === readsBefore) pump();
+      else beginPatience();
+    },
+    1,
+    false,
+  );
 }
 
 async function pump(): Promise<void> {
-  patience = undefined;
-  if (pumping) return;
   pumping = true;
   while (waitingCount > 0) (await readFrames()).forEach(settle);
   pumping = false;

@@ -1,5 +1,6 @@
 import type { ErrorFrame, Phase } from "./protocol.ts";
 
+const MAX_NAME = 100;
 const MAX_MESSAGE = 4096;
 const MAX_STACK = 16 * 1024;
 
@@ -11,16 +12,21 @@ export function describeError(thrown: unknown, phase: Phase): ErrorFrame {
   return {
     type: "__error__",
     phase,
-    name: (name ?? "Error").slice(0, 100),
-    message: (message ?? inspected(thrown)).slice(0, MAX_MESSAGE),
-    stack: (isObject ? textOf(() => (thrown as Error).stack) ?? "" : "").slice(0, MAX_STACK),
+    name: cut(name ?? "Error", MAX_NAME),
+    message: cut(message ?? inspected(thrown), MAX_MESSAGE),
+    stack: cut((isObject ? textOf(() => (thrown as Error).stack) : undefined) ?? "", MAX_STACK),
   };
+}
+
+// Made well-formed last: the cut may fall inside a pair, and the host refuses half of one.
+function cut(text: string, maxCharacters: number): string {
+  return text.slice(0, maxCharacters).toWellFormed();
 }
 
 function textOf(get: () => unknown): string | undefined {
   try {
     const text = get();
-    return typeof text === "string" ? text.toWellFormed() : undefined;
+    return typeof text === "string" ? text : undefined;
   } catch {
     return undefined;
   }
@@ -28,8 +34,7 @@ function textOf(get: () => unknown): string | undefined {
 
 function inspected(thrown: unknown): string {
   try {
-    return `a thrown value: ${Deno.inspect(thrown, { depth: 2, strAbbreviateSize: 1000 })}`
-      .toWellFormed();
+    return `a thrown value: ${Deno.inspect(thrown, { depth: 2, strAbbreviateSize: 1000 })}`;
   } catch {
     return "a thrown value that cannot be shown";
   }

@@ -44,7 +44,9 @@ function compileScript(code: string, expression: string | undefined): Program | 
   if (expression === undefined) return statements;
   // What is no list of statements may be an object literal; anything else (`1); f(); (2`) is a mistake.
   if (statements === undefined && !expression.startsWith("{")) return undefined;
-  return attempt(returning(scriptReturn, script, expression)) ?? statements;
+  return attempt(returning(scriptReturn, script, expression)) ??
+    // What was taken for a final comment may have stood in a string: `"a;//b"`.
+    (expression === code ? undefined : attempt(returning(scriptReturn, script, code))) ?? statements;
 }
 
 function attempt(body: string): Program | undefined {

@@ -75,32 +75,50 @@ const stringify = JSON.stringify;
 const rawJson = JSON.rawJSON;
 const isArray = Array.isArray;
 const keysOf = Object.keys;
+const prototypeOf = Object.getPrototypeOf;
+const objectPrototype = Object.prototype;
 const iterateMap = Map.prototype.entries;
 const iterateSet = Set.prototype.values;
+class Refusal {
+  what;
+  constructor(what){
+    this.what = what;
+  }
+}
 function toJson(value, verb, root) {
   const walk = {
-    verb,
-    path: [
-      root
-    ],
-    ancestors: new Set(),
+    path: [],
+    ancestors: [],
     values: 0
   };
-  return stringify(plain(value, walk));
+  try {
+    return stringify(plain(value, walk));
+  } catch (thrown) {
+    const path = walk.path.map((key)=>typeof key === "number" ? `[${key}]` : `.${key}`).join("");
+    const what = thrown instanceof Refusal ? thrown.what : `reading it threw ${textOf(thrown)}`;
+    throw new NotJson(`Cannot ${verb} ${root}${path}: ${what}`);
+  }
+}
+function textOf(thrown) {
+  try {
+    return String(thrown);
+  } catch  {
+    return "an error that cannot be shown";
+  }
 }
 function plain(value, walk) {
-  if (++walk.values > MAX_VALUES) throw refusal(walk, `more than ${MAX_VALUES} values`);
+  if (++walk.values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
   switch(typeof value){
     case "undefined":
       return null;
     case "string":
       return value.isWellFormed() ? value : value.toWellFormed();
     case "bigint":
-      return integer(value, walk);
+      return integer(value);
     case "function":
-      throw refusal(walk, "a function");
+      throw new Refusal("a function");
     case "symbol":
-      throw refusal(walk, "a symbol");
+      throw new Refusal("a symbol");
     case "object":
       return value === null ? null : plainObject(value, walk);
     default:
@@ -108,21 +126,22 @@ function plain(value, walk) {
   }
 }
 function plainObject(value, walk) {
-  if (walk.ancestors.has(value)) throw refusal(walk, "it contains itself");
-  if (walk.ancestors.size >= MAX_DEPTH) throw refusal(walk, `nested deeper than ${MAX_DEPTH} levels`);
-  walk.ancestors.add(value);
+  if (walk.ancestors.includes(value)) throw new Refusal("it contains itself");
+  if (walk.ancestors.length >= MAX_DEPTH) throw new Refusal(`nested deeper than ${MAX_DEPTH} levels`);
+  walk.ancestors.push(value);
   const copy = copyObject(value, walk);
-  walk.ancestors.delete(value);
+  walk.ancestors.pop();
   return copy;
 }
 function copyObject(value, walk) {
   if (isArray(value)) return elements(value, walk);
-  const own = attempt(walk, ()=>value.toJSON);
-  if (typeof own === "function") {
-    return plain(attempt(walk, ()=>Reflect.apply(own, value, [
-        walk.path.at(-1)
-      ])), walk);
-  }
+  const own = value.toJSON;
+  if (typeof own === "function") return plain(Reflect.apply(own, value, [
+    ""
+  ]), walk);
+  return prototypeOf(value) === objectPrototype ? properties(value, walk) : instance(value, walk);
+}
+function instance(value, walk) {
   if (value instanceof Map) return mapping(value, walk);
   if (value instanceof Set) return elements([
     ...Reflect.apply(iterateSet, value, [])
@@ -138,26 +157,30 @@ function copyObject(value, walk) {
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     return elements(value, walk);
   }
-  if (value instanceof Promise) throw refusal(walk, "a Promise; await it first");
-  if (isOpaque(value)) throw refusal(walk, `a ${value.constructor.name}`);
+  if (value instanceof Promise) throw new Refusal("a Promise; await it first");
+  if (isOpaque(value)) throw new Refusal(`a ${value.constructor.name}`);
   return properties(value, walk);
 }
 function isOpaque(value) {
   return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Blob;
 }
 function elements(value, walk) {
-  if (value.length > MAX_VALUES) throw refusal(walk, `more than ${MAX_VALUES} values`);
+  if (value.length > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
   const copy = [];
   for(let index = 0; index < value.length; index++){
-    copy[index] = step(index, ()=>value[index], walk);
+    walk.path.push(index);
+    copy[index] = plain(value[index], walk);
+    walk.path.pop();
   }
   return copy;
 }
 function properties(value, walk) {
   const copy = Object.create(null);
-  for (const key of attempt(walk, ()=>keysOf(value))){
-    const property = step(key, ()=>value[key], walk, true);
-    if (property !== undefined) copy[key.toWellFormed()] = property;
+  for (const key of keysOf(value)){
+    walk.path.push(key);
+    const property = value[key];
+    if (property !== undefined) copy[key.toWellFormed()] = plain(property, walk);
+    walk.path.pop();
   }
   return copy;
 }
@@ -168,39 +191,18 @@ function mapping(value, walk) {
   if (!entries.every(([key])=>typeof key === "string")) return elements(entries, walk);
   const copy = Object.create(null);
   for (const [key, item] of entries){
-    copy[key.toWellFormed()] = step(key, ()=>item, walk);
+    walk.path.push(key);
+    copy[key.toWellFormed()] = plain(item, walk);
+    walk.path.pop();
   }
   return copy;
 }
-function step(key, get, walk, skip = false) {
-  walk.path.push(key);
-  const item = attempt(walk, get);
-  const copy = skip && item === undefined ? undefined : plain(item, walk);
-  walk.path.pop();
-  return copy;
-}
-function integer(value, walk) {
+function integer(value) {
   const digits = value.toString();
   if (digits.length > MAX_BIGINT_DIGITS) {
-    throw refusal(walk, `a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
+    throw new Refusal(`a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
   }
   return rawJson(digits);
-}
-function attempt(walk, action) {
-  try {
-    return action();
-  } catch (cause) {
-    let reason = "an error that cannot be shown";
-    try {
-      reason = String(cause);
-    } catch  {}
-    throw refusal(walk, `reading it threw ${reason}`);
-  }
-}
-function refusal(walk, what) {
-  const [root, ...keys] = walk.path;
-  const path = keys.map((key)=>typeof key === "number" ? `[${key}]` : `.${key}`).join("");
-  return new NotJson(`Cannot ${walk.verb} ${root}${path}: ${what}`);
 }
 return { NotJson, toJson };
 })();
@@ -242,12 +244,13 @@ return { writeFrame, writeLine };
 // call_host.ts
 const { callHost, takeAnswersWhenIdle } = (() => {
 const stringify = JSON.stringify;
-const { createSystemTimer, cancelTimer } = internals.core;
+const { createSystemTimer } = internals.core;
 const waiting = Object.create(null);
 let waitingCount = 0;
 let lastId = 0;
 let pumping = false;
-let patience;
+let patient = false;
+let idleReads = 0;
 function callHost(name, params) {
   return new Promise((resolve, reject)=>{
     const json = toJson(params ?? {}, `call ${name} with`, "arguments");
@@ -259,26 +262,26 @@ function callHost(name, params) {
     };
     waitingCount++;
     writeLine(`{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`);
-    if (!pumping && patience === undefined) beginPatience();
+    if (!pumping && !patient) beginPatience();
   });
 }
 function takeAnswersWhenIdle() {
   if (waitingCount === 0 || pumping) return false;
-  endPatience();
+  idleReads++;
   readFramesSync().forEach(settle);
   return true;
 }
 function beginPatience() {
-  patience = createSystemTimer(pump, 1, false);
-}
-function endPatience() {
-  if (patience === undefined) return;
-  cancelTimer(patience);
-  patience = undefined;
+  const readsBefore = idleReads;
+  patient = true;
+  createSystemTimer(()=>{
+    patient = false;
+    if (pumping || waitingCount === 0) return;
+    if (idleReads === readsBefore) pump();
+    else beginPatience();
+  }, 1, false);
 }
 async function pump() {
-  patience = undefined;
-  if (pumping) return;
   pumping = true;
   while(waitingCount > 0)(await readFrames()).forEach(settle);
   pumping = false;

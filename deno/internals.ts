@@ -3,13 +3,8 @@
  * timers and make every start half as long again; the public `console` cannot be told where to print.
  */
 
-export interface Timer {
-  readonly _timerId: number;
-}
-
 interface Core {
-  createSystemTimer(callback: () => void, afterMs: number, keepsLoopAlive: boolean): Timer;
-  cancelTimer(timer: Timer): void;
+  createSystemTimer(callback: () => void, afterMs: number, keepsLoopAlive: boolean): unknown;
 }
 
 interface Internals {

@@ -12,14 +12,21 @@ const stringify = JSON.stringify;
 const rawJson = (JSON as unknown as { rawJSON(text: string): object }).rawJSON;
 const isArray = Array.isArray;
 const keysOf = Object.keys;
+const prototypeOf = Object.getPrototypeOf;
+const objectPrototype = Object.prototype;
 const iterateMap = Map.prototype.entries;
 const iterateSet = Set.prototype.values;
 
+/** Where the walk is. When a getter of the agent's throws, this tells which one it was. */
 interface Walk {
-  verb: string;
   path: (string | number)[];
-  ancestors: Set<object>;
+  ancestors: object[];
   values: number;
+}
+
+/** What is wrong with the value at the current place of the walk. */
+class Refusal {
+  constructor(readonly what: string) {}
 }
 
 /**
@@ -28,23 +35,37 @@ interface Walk {
  * Error is its name and message, a RegExp its source. What has no obvious form throws NotJson, which says where.
  */
 export function toJson(value: unknown, verb: string, root: string): string {
-  const walk: Walk = { verb, path: [root], ancestors: new Set(), values: 0 };
-  return stringify(plain(value, walk));
+  const walk: Walk = { path: [], ancestors: [], values: 0 };
+  try {
+    return stringify(plain(value, walk));
+  } catch (thrown) {
+    const path = walk.path.map((key) => typeof key === "number" ? `[${key}]` : `.${key}`).join("");
+    const what = thrown instanceof Refusal ? thrown.what : `reading it threw ${textOf(thrown)}`;
+    throw new NotJson(`Cannot ${verb} ${root}${path}: ${what}`);
+  }
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return "an error that cannot be shown";
+  }
 }
 
 function plain(value: unknown, walk: Walk): unknown {
-  if (++walk.values > MAX_VALUES) throw refusal(walk, `more than ${MAX_VALUES} values`);
+  if (++walk.values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
   switch (typeof value) {
     case "undefined":
       return null;
     case "string":
       return value.isWellFormed() ? value : value.toWellFormed();
     case "bigint":
-      return integer(value, walk);
+      return integer(value);
     case "function":
-      throw refusal(walk, "a function");
+      throw new Refusal("a function");
     case "symbol":
-      throw refusal(walk, "a symbol");
+      throw new Refusal("a symbol");
     case "object":
       return value === null ? null : plainObject(value, walk);
     default:
@@ -53,32 +74,36 @@ function plain(value: unknown, walk: Walk): unknown {
 }
 
 function plainObject(value: object, walk: Walk): unknown {
-  if (walk.ancestors.has(value)) throw refusal(walk, "it contains itself");
-  if (walk.ancestors.size >= MAX_DEPTH) throw refusal(walk, `nested deeper than ${MAX_DEPTH} levels`);
-  walk.ancestors.add(value);
+  if (walk.ancestors.includes(value)) throw new Refusal("it contains itself");
+  if (walk.ancestors.length >= MAX_DEPTH) throw new Refusal(`nested deeper than ${MAX_DEPTH} levels`);
+  walk.ancestors.push(value);
   const copy = copyObject(value, walk);
-  walk.ancestors.delete(value);
+  walk.ancestors.pop();
   return copy;
 }
 
 function copyObject(value: object, walk: Walk): unknown {
   if (isArray(value)) return elements(value, walk);
-  const own = attempt(walk, () => (value as { toJSON?: unknown }).toJSON);
-  if (typeof own === "function") {
-    return plain(attempt(walk, () => Reflect.apply(own, value, [walk.path.at(-1)])), walk);
-  }
+  const own = (value as { toJSON?: unknown }).toJSON;
+  if (typeof own === "function") return plain(Reflect.apply(own, value, [""]), walk);
+  return prototypeOf(value) === objectPrototype ? properties(value, walk) : instance(value, walk);
+}
+
+function instance(value: object, walk: Walk): unknown {
   if (value instanceof Map) return mapping(value, walk);
   if (value instanceof Set) return elements([...Reflect.apply(iterateSet, value, [])], walk);
-  if (value instanceof Error) return { name: String(value.name), message: String(value.message) };
-  if (value instanceof RegExp) return String(value);
+  if (value instanceof Error) {
+    return { name: String(value.name).toWellFormed(), message: String(value.message).toWellFormed() };
+  }
+  if (value instanceof RegExp) return String(value).toWellFormed();
   if (value instanceof Number || value instanceof String || value instanceof Boolean) {
     return plain(value.valueOf(), walk);
   }
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     return elements(value as unknown as ArrayLike<unknown>, walk);
   }
-  if (value instanceof Promise) throw refusal(walk, "a Promise; await it first");
-  if (isOpaque(value)) throw refusal(walk, `a ${value.constructor.name}`);
+  if (value instanceof Promise) throw new Refusal("a Promise; await it first");
+  if (isOpaque(value)) throw new Refusal(`a ${value.constructor.name}`);
   return properties(value, walk);
 }
 
@@ -89,19 +114,24 @@ function isOpaque(value: object): boolean {
 }
 
 function elements(value: ArrayLike<unknown>, walk: Walk): unknown[] {
-  if (value.length > MAX_VALUES) throw refusal(walk, `more than ${MAX_VALUES} values`);
+  if (value.length > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
   const copy: unknown[] = [];
   for (let index = 0; index < value.length; index++) {
-    copy[index] = step(index, () => value[index], walk);
+    walk.path.push(index);
+    copy[index] = plain(value[index], walk);
+    walk.path.pop();
   }
   return copy;
 }
 
 function properties(value: object, walk: Walk): unknown {
   const copy = Object.create(null);
-  for (const key of attempt(walk, () => keysOf(value))) {
-    const property = step(key, () => (value as Record<string, unknown>)[key], walk, true);
-    if (property !== undefined) copy[key.toWellFormed()] = property;
+  for (const key of keysOf(value)) {
+    walk.path.push(key);
+    const property = (value as Record<string, unknown>)[key];
+    // As in JSON.stringify: a property that is undefined is left out.
+    if (property !== undefined) copy[key.toWellFormed()] = plain(property, walk);
+    walk.path.pop();
   }
   return copy;
 }
@@ -111,43 +141,17 @@ function mapping(value: Map<unknown, unknown>, walk: Walk): unknown {
   if (!entries.every(([key]) => typeof key === "string")) return elements(entries, walk);
   const copy = Object.create(null);
   for (const [key, item] of entries as [string, unknown][]) {
-    copy[key.toWellFormed()] = step(key, () => item, walk);
+    walk.path.push(key);
+    copy[key.toWellFormed()] = plain(item, walk);
+    walk.path.pop();
   }
   return copy;
 }
 
-/** Go one level down. With `skip`, an undefined property stays undefined, to be left out as JSON does. */
-function step(key: string | number, get: () => unknown, walk: Walk, skip = false): unknown {
-  walk.path.push(key);
-  const item = attempt(walk, get);
-  const copy = skip && item === undefined ? undefined : plain(item, walk);
-  walk.path.pop();
-  return copy;
-}
-
-function integer(value: bigint, walk: Walk): unknown {
+function integer(value: bigint): unknown {
   const digits = value.toString();
   if (digits.length > MAX_BIGINT_DIGITS) {
-    throw refusal(walk, `a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
+    throw new Refusal(`a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
   }
   return rawJson(digits);
-}
-
-/** Run a getter or toJSON of the agent's; what it throws becomes a sentence that says where. */
-function attempt<T>(walk: Walk, action: () => T): T {
-  try {
-    return action();
-  } catch (cause) {
-    let reason = "an error that cannot be shown";
-    try {
-      reason = String(cause);
-    } catch { /* even its text throws */ }
-    throw refusal(walk, `reading it threw ${reason}`);
-  }
-}
-
-function refusal(walk: Walk, what: string): NotJson {
-  const [root, ...keys] = walk.path;
-  const path = keys.map((key) => typeof key === "number" ? `[${key}]` : `.${key}`).join("");
-  return new NotJson(`Cannot ${walk.verb} ${root}${path}: ${what}`);
 }

@@ -9,7 +9,9 @@ from .contracts import (
     Metrics,
     Tier,
 )
+from .doctor import Diagnosis, examine
 from .errors import SandboxError, SandboxUnavailable, ToolError
+from .locations import data_file
 from .ports import CodeRuntime, HostTools, ToolDeclaration
 from .runtime import DenoRuntime
 from .settings import SandboxSettings
@@ -17,6 +19,7 @@ from .settings import SandboxSettings
 __all__ = [
     "CodeRuntime",
     "DenoRuntime",
+    "Diagnosis",
     "ErrorType",
     "ExecutionError",
     "ExecutionOutcome",
@@ -30,4 +33,6 @@ __all__ = [
     "Tier",
     "ToolDeclaration",
     "ToolError",
+    "data_file",
+    "examine",
 ]

@@ -107,9 +107,7 @@ def _checked(tool: Lent, params: Any) -> dict[str, Any]:
     problem = next(validator.iter_errors(params), None)
     if problem is not None:
         where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in problem.instance_path)
-        raise ToolError(
-            f"{tool.expression}: arguments{where}: {problem.message[:500]}", code="invalid_arguments"
-        )
+        raise ToolError(f"{tool.expression}: arguments{where}: {problem.message[:500]}", code="invalid_arguments")
     return params
 
 

@@ -35,9 +35,7 @@ def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionErr
         return _syntax(failure, code)
     message = clean(failure.message)
     text = f"{failure.name}: {message}" if failure.name != "Error" else message
-    return ExecutionError(
-        _type(failure), _with_hint(failure.name, message, text, places), trim(failure.stack, text)
-    )
+    return ExecutionError(_type(failure), _with_hint(failure.name, message, text, places), trim(failure.stack, text))
 
 
 def died(status: int | None, stderr: bytes) -> ExecutionError:

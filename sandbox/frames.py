@@ -102,9 +102,7 @@ def run_frame(
 ) -> bytes:
     # The context may be megabytes and is JSON already: it is put in, not encoded a second time.
     head = b'{"type":"__run__","code":%b,"context":%b,' % (encode(code), context_json)
-    rest = encode(
-        {"tools": tools, "max_result_bytes": max_result_bytes, "max_output_bytes": max_output_bytes}
-    )
+    rest = encode({"tools": tools, "max_result_bytes": max_result_bytes, "max_output_bytes": max_output_bytes})
     return head + rest[1:] + b"\n"
 
 

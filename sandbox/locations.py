@@ -15,4 +15,6 @@ def data_file(folder: str, name: str) -> Path:
         path = root / folder / name
         if path.is_file():
             return path
-    raise SandboxUnavailable(f'Cannot find "{folder}/{name}": the installation is incomplete, install motor-cortex again')
+    raise SandboxUnavailable(
+        f'Cannot find "{folder}/{name}": the installation is incomplete, install motor-cortex again'
+    )

@@ -9,7 +9,7 @@ MIB = 1024 * 1024
 
 
 class PeakMemory:
-    """The most that a process ever had in memory. The file is opened ahead, because opening costs as much as reading."""
+    """The most that a process ever had in memory. The file is opened ahead: opening costs as much as reading."""
 
     def __init__(self, pid: int | None) -> None:
         try:

@@ -20,9 +20,7 @@ class PoolState:
 
 def starts_needed(state: PoolState) -> int:
     """How many processes to start now: for those who wait, and only when nobody waits to fill the pool up again."""
-    if state.waiting > 0:
-        wanted = state.waiting
-    else:
-        wanted = state.size if state.may_refill else 0
+    refill = state.size if state.may_refill else 0
+    wanted = state.waiting or refill
     missing = wanted - state.ready - state.starting
     return max(0, min(missing, state.max_starting - state.starting))

@@ -34,6 +34,4 @@ class HostTools(Protocol):
 class CodeRuntime(Protocol):
     """Runs code and answers with a value, whatever happens."""
 
-    async def execute(
-        self, request: ExecutionRequest, tools: HostTools | None = None
-    ) -> ExecutionOutcome: ...
+    async def execute(self, request: ExecutionRequest, tools: HostTools | None = None) -> ExecutionOutcome: ...

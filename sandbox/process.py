@@ -165,7 +165,7 @@ class ForkServer:
         if self._socket is None or process.exit is not None:
             return False
         await self._send(self._socket, {"do": "limit", "id": process.id, "bytes": max_bytes})
-        await process._limited.wait()  # noqa: SLF001 - the two classes are one mechanism
+        await process._limited.wait()
         return bool(process.memory_limited)
 
     async def aclose(self) -> None:
@@ -187,7 +187,7 @@ class ForkServer:
             try:
                 self._launcher = subprocess.Popen(
                     [sys.executable, "-I", "-S", "-B", program],
-                    stdin=theirs,
+                    stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd="/",
@@ -204,9 +204,7 @@ class ForkServer:
         self._tasks.start_soon(self._listen, ours)
         return ours
 
-    async def _send(
-        self, server: socket.socket, request: dict[str, Any], descriptors: tuple[int, ...] = ()
-    ) -> None:
+    async def _send(self, server: socket.socket, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
         message = json.dumps(request).encode()
         while True:
             try:
@@ -246,7 +244,7 @@ class ForkServer:
                 process.pid = event["pid"]
             case "limited":
                 process.memory_limited = event["held"]
-                process._limited.set()  # noqa: SLF001
+                process._limited.set()
             case "exited":
                 del self._alive[process.id]
                 process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"], event["cpu_ms"]))

@@ -132,9 +132,7 @@ class DenoRuntime:
                 metrics = self._metrics(run, worker, began, asked, started)
                 return failed(fault.type, fault.message, fault.stack, logs=tuple(run.logs), metrics=metrics)
             metrics = self._metrics(run, worker, began, asked, started)
-            return succeeded(
-                answer.value, logs=tuple(run.logs), metrics=metrics, result_bytes=answer.original_bytes
-            )
+            return succeeded(answer.value, logs=tuple(run.logs), metrics=metrics, result_bytes=answer.original_bytes)
         finally:
             pool.release(worker)
 

@@ -32,7 +32,6 @@ from .frames import (
     encode,
     rehearse_frame,
 )
-
 from .memory import MIB, PeakMemory, private_bytes
 from .readiness import readable_before
 

@@ -1,0 +1,62 @@
+# `make demo` and `make test` are all the set-up there is: each makes .venv and installs into it when needed.
+
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DENO := $(BIN)/deno
+export DENO_DIR := $(abspath $(VENV))/deno-cache
+export DENO_NO_UPDATE_CHECK := 1
+
+.PHONY: demo test ok format lint types deno-ok layers tests coverage soak bench harness clean
+
+demo: $(STAMP)
+	@$(BIN)/cortex demo
+
+test: ok
+
+ok: lint types deno-ok tests
+	@echo ok
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Motor Cortex needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Cannot make a virtual environment: install Python's venv (on Debian: apt-get install python3-venv)"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+	cd deno && $(abspath $(DENO)) fmt --quiet
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+
+types: $(STAMP)
+	$(BIN)/mypy --no-error-summary
+
+deno-ok: $(STAMP)
+	cd deno && $(abspath $(DENO)) fmt --check --quiet && $(abspath $(DENO)) lint --quiet && $(abspath $(DENO)) check --quiet *.ts
+	$(DENO) run --quiet --no-lock --allow-read=deno --allow-run=$(abspath $(DENO)) deno/bundle.ts --check
+	cd deno && $(abspath $(DENO)) test --quiet --no-lock --allow-read=testdata
+
+# Folders import only to their left and through doors: tests/test_layers.py. It runs with all the others.
+tests: $(STAMP)
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest -m 'not soak' $(PYTEST)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+	@$(BIN)/coverage report --include='sandbox/*' --fail-under=90 --format=total
+
+soak: $(STAMP)
+	$(BIN)/python -m pytest -m soak $(PYTEST)
+
+bench: $(STAMP)
+	@$(BIN)/python -m benchmarks $(BENCH)
+
+harness: $(STAMP)
+	$(DENO) run --quiet --no-lock -A deno/bundle.ts
+
+clean:
+	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -1,0 +1,43 @@
+"""`cortex doctor`: what is installed and what holds here, each proved by trying."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+
+import anyio
+
+from cortex.settings import SettingsError, load_settings
+from cortex.terminal import styled
+from sandbox import Diagnosis, SandboxSettings, examine
+
+from .exits import CODE_FAILED, SUCCESS, UsageError
+
+_COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print a list of {name, verdict, detail}")
+
+
+def run(options: Namespace) -> int:
+    try:
+        settings = load_settings(options.config)
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    diagnoses = anyio.run(_examine, settings.sandbox, not options.json)
+    if options.json:
+        print(json.dumps([asdict(diagnosis) for diagnosis in diagnoses]))
+    return CODE_FAILED if any(diagnosis.verdict == "broken" for diagnosis in diagnoses) else SUCCESS
+
+
+async def _examine(settings: SandboxSettings, show: bool) -> list[Diagnosis]:
+    diagnoses = []
+    async for diagnosis in examine(settings):
+        diagnoses.append(diagnosis)
+        if show:  # at once: the trials take a second or two
+            verdict = styled(f"{diagnosis.verdict:7}", _COLOURS[diagnosis.verdict], sys.stdout)
+            print(f"{verdict} {diagnosis.name:13} {diagnosis.detail}", flush=True)
+    return diagnoses

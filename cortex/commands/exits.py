@@ -1,0 +1,17 @@
+"""Exit codes, and the exception that carries one."""
+
+from __future__ import annotations
+
+SUCCESS = 0
+CODE_FAILED = 1
+USAGE = 2
+REFUSED = 3
+INTERRUPTED = 130
+
+
+class UsageError(Exception):
+    """Said to the person at the shell, without a traceback."""
+
+    def __init__(self, message: str, exit_code: int = USAGE) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

@@ -1,0 +1,109 @@
+"""What works on this machine, found out by trying it."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal
+
+import anyio
+
+from .command import find_deno
+from .contracts import ErrorType, ExecutionRequest
+from .errors import SandboxUnavailable
+from .process import can_fork_serve
+from .runtime import DenoRuntime
+from .settings import SandboxSettings
+
+Verdict = Literal["ok", "absent", "broken"]
+
+SUM = "const two: number = 1 + 1; return [two, Deno.version.deno]"
+# Not compiled away, and far more than the limit of the trial: the process must be stopped on its way there.
+TAKE_MEMORY = "const kept = []; for (let n = 0; n < 64; n++) kept.push(new Uint8Array(16 << 20).fill(1)); return 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    name: str
+    verdict: Verdict
+    detail: str
+
+
+async def examine(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
+    """Look at one thing after the other; what depends on a broken thing is not tried."""
+    yield Diagnosis("Python", "ok", f"{platform.python_version()} on {platform.system()} {platform.release()}")
+    try:
+        deno = find_deno(settings)
+    except SandboxUnavailable as error:
+        yield Diagnosis("Deno", "broken", str(error))
+        return
+    yield Diagnosis("Deno", "ok", f"{deno} ({_origin(settings)})")
+    yield _launcher()
+    try:
+        async for finding in _try_runtime(settings):
+            yield finding
+    except SandboxUnavailable as error:
+        yield Diagnosis("start", "broken", str(error))
+
+
+def _origin(settings: SandboxSettings) -> str:
+    return "named in the settings" if settings.deno_path else "found by itself"
+
+
+def _launcher() -> Diagnosis:
+    if can_fork_serve():
+        return Diagnosis("launcher", "ok", "starts processes, limits their memory, ends them with their host")
+    detail = "not on this system: memory is watched and not limited, a host killed by force can leave a process"
+    return Diagnosis("launcher", "absent", detail)
+
+
+async def _try_runtime(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
+    cold = settings.model_copy(update={"pool_size": 0})
+    async with DenoRuntime(cold) as runtime:
+        outcome = await runtime.execute(ExecutionRequest(code=SUM))
+        if not outcome.ok or outcome.result[0] != 2:
+            yield Diagnosis("run", "broken", f"a script gave {outcome.error or outcome.result}")
+            return
+        yield Diagnosis("run", "ok", f"a TypeScript script ran on Deno {outcome.result[1]}")
+        yield Diagnosis("cold start", "ok", f"{outcome.metrics.startup_ms:.1f} ms until a process was ready")
+    yield await _pool(settings)
+    yield await _timeout(cold)
+    yield await _memory(cold)
+
+
+async def _pool(settings: SandboxSettings) -> Diagnosis:
+    if settings.pool_size == 0:
+        return Diagnosis("warm pool", "absent", "pool_size is 0: every execution starts a process")
+    async with DenoRuntime(settings.model_copy(update={"pool_size": 1})) as runtime:
+        taken = []
+        for _ in range(5):
+            await anyio.sleep(0.1)
+            outcome = await runtime.execute(ExecutionRequest(code="return 1 + 1"))
+            taken.append(outcome.metrics.total_ms)
+    return Diagnosis(
+        "warm pool", "ok", f"{min(taken):.1f} ms for an execution at best, {sorted(taken)[2]:.1f} ms usually"
+    )
+
+
+async def _timeout(settings: SandboxSettings) -> Diagnosis:
+    async with DenoRuntime(settings) as runtime:
+        start = time.perf_counter()
+        outcome = await runtime.execute(ExecutionRequest(code="while (true) {}", timeout_ms=200))
+        late_ms = (time.perf_counter() - start) * 1000 - outcome.metrics.startup_ms - 200
+    if outcome.error is None or outcome.error.type is not ErrorType.TIMEOUT:
+        return Diagnosis("time limit", "broken", f"an endless loop gave {outcome.error or outcome.result}")
+    return Diagnosis("time limit", "ok", f"an endless loop was answered {max(late_ms, 0):.1f} ms after its limit")
+
+
+async def _memory(settings: SandboxSettings) -> Diagnosis:
+    limit_mb = 128
+    async with DenoRuntime(settings.model_copy(update={"max_memory_mb": limit_mb})) as runtime:
+        outcome = await runtime.execute(ExecutionRequest(code=TAKE_MEMORY, timeout_ms=10_000))
+    if outcome.error is None or outcome.error.type is not ErrorType.MEMORY:
+        return Diagnosis(
+            "memory limit", "broken", f"1 GB under a limit of {limit_mb} MB gave {outcome.error or 'a result'}"
+        )
+    peak = outcome.metrics.peak_memory_mb
+    return Diagnosis("memory limit", "ok", f"1 GB under a limit of {limit_mb} MB was stopped at {peak:.0f} MB")
