@@ -17,6 +17,13 @@ const moduleReturn = "export default async function () { return (".padEnd(COLUMN
 // other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 
+// The last thing in the function. Where it is missing from the function's source, the code has closed the function
+// with a brace of its own and went on outside of it.
+const END = 'void "end of code";';
+// Behind a semicolon: what the code left unfinished must not take this for its end.
+const closing = `\n;${END}}`;
+const sourceOf = Function.prototype.toString;
+
 // What begins like this is a statement, and needs no second look as an expression.
 const STATEMENT = new RegExp(
   [
@@ -42,8 +49,11 @@ export async function compile(code: string): Promise<Program> {
 function compileScript(code: string, expression: string | undefined): Program | undefined {
   const statements = attempt(`${script}${code}`);
   if (expression === undefined) return statements;
-  // What is no list of statements may be an object literal; anything else (`1); f(); (2`) is a mistake.
-  if (statements === undefined && !expression.startsWith("{")) return undefined;
+  // What is no list of statements may be an object literal; anything else (`1); f(); (2`) is a mistake, and so is
+  // what fits between parentheses and not between brackets.
+  if (statements === undefined && !(expression.startsWith("{") && attempt(`[${expression}\n]`))) {
+    return undefined;
+  }
   return attempt(returning(scriptReturn, script, expression)) ??
     // What was taken for a final comment may have stood in a string: `"a;//b"`.
     (expression === code ? undefined : attempt(returning(scriptReturn, script, code))) ?? statements;
@@ -59,10 +69,10 @@ function attempt(body: string): Program | undefined {
 }
 
 async function compileModule(code: string, expression: string | undefined): Promise<Program> {
-  const asReturn = () => load(`${returning(moduleReturn, module, expression ?? "")}}`);
+  const asReturn = () => load(`${returning(moduleReturn, module, expression ?? "")}${closing}`);
   let statements: Program;
   try {
-    statements = await load(`${module}${code}\n}`);
+    statements = await load(`${module}${code}${closing}`);
   } catch (error) {
     if (!expression?.startsWith("{")) throw error;
     return await asReturn().catch(() => Promise.reject(error));
@@ -73,7 +83,9 @@ async function compileModule(code: string, expression: string | undefined): Prom
 
 async function load(source: string): Promise<Program> {
   const url = `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
-  return (await import(url)).default;
+  const program = (await import(url)).default;
+  if (sourceOf.call(program).includes(END)) return program;
+  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
 }
 
 // V8 places an error at the `return`, so that it must stand on the line where the expression begins.

@@ -146,11 +146,13 @@ function instance(value, walk) {
   if (value instanceof Set) return elements([
     ...Reflect.apply(iterateSet, value, [])
   ], walk);
-  if (value instanceof Error) return {
-    name: String(value.name),
-    message: String(value.message)
-  };
-  if (value instanceof RegExp) return String(value);
+  if (value instanceof Error) {
+    return {
+      name: String(value.name).toWellFormed(),
+      message: String(value.message).toWellFormed()
+    };
+  }
+  if (value instanceof RegExp) return String(value).toWellFormed();
   if (value instanceof Number || value instanceof String || value instanceof Boolean) {
     return plain(value.valueOf(), walk);
   }
@@ -158,7 +160,7 @@ function instance(value, walk) {
     return elements(value, walk);
   }
   if (value instanceof Promise) throw new Refusal("a Promise; await it first");
-  if (isOpaque(value)) throw new Refusal(`a ${value.constructor.name}`);
+  if (isOpaque(value)) throw new Refusal(`an object of type ${value.constructor.name}`);
   return properties(value, walk);
 }
 function isOpaque(value) {
@@ -339,6 +341,7 @@ return { captureConsole, limitConsole, writeLog };
 
 // describe_error.ts
 const { describeError } = (() => {
+const MAX_NAME = 100;
 const MAX_MESSAGE = 4096;
 const MAX_STACK = 16 * 1024;
 function describeError(thrown, phase) {
@@ -348,15 +351,18 @@ function describeError(thrown, phase) {
   return {
     type: "__error__",
     phase,
-    name: (name ?? "Error").slice(0, 100),
-    message: (message ?? inspected(thrown)).slice(0, MAX_MESSAGE),
-    stack: (isObject ? textOf(()=>thrown.stack) ?? "" : "").slice(0, MAX_STACK)
+    name: cut(name ?? "Error", MAX_NAME),
+    message: cut(message ?? inspected(thrown), MAX_MESSAGE),
+    stack: cut((isObject ? textOf(()=>thrown.stack) : undefined) ?? "", MAX_STACK)
   };
+}
+function cut(text, maxCharacters) {
+  return text.slice(0, maxCharacters).toWellFormed();
 }
 function textOf(get) {
   try {
     const text = get();
-    return typeof text === "string" ? text.toWellFormed() : undefined;
+    return typeof text === "string" ? text : undefined;
   } catch  {
     return undefined;
   }
@@ -366,7 +372,7 @@ function inspected(thrown) {
     return `a thrown value: ${Deno.inspect(thrown, {
       depth: 2,
       strAbbreviateSize: 1000
-    })}`.toWellFormed();
+    })}`;
   } catch  {
     return "a thrown value that cannot be shown";
   }
@@ -384,6 +390,9 @@ const scriptReturn = '"use strict"; return ('.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return (".padEnd(COLUMNS);
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
+const END = 'void "end of code";';
+const closing = `\n;${END}}`;
+const sourceOf = Function.prototype.toString;
 const STATEMENT = new RegExp([
   /^(?:const|var|if|for|while|do|switch|try|throw|return|function|class|export|enum|debugger)\b/,
   /^import\s+[^(.\s]/,
@@ -400,8 +409,11 @@ async function compile(code) {
 function compileScript(code, expression) {
   const statements = attempt(`${script}${code}`);
   if (expression === undefined) return statements;
-  if (statements === undefined && !expression.startsWith("{")) return undefined;
-  return attempt(returning(scriptReturn, script, expression)) ?? statements;
+  if (statements === undefined && !(expression.startsWith("{") && attempt(`[${expression}\n]`))) {
+    return undefined;
+  }
+  return attempt(returning(scriptReturn, script, expression)) ?? // What was taken for a final comment may have stood in a string: `"a;//b"`.
+  (expression === code ? undefined : attempt(returning(scriptReturn, script, code))) ?? statements;
 }
 function attempt(body) {
   try {
@@ -412,10 +424,10 @@ function attempt(body) {
   }
 }
 async function compileModule(code, expression) {
-  const asReturn = ()=>load(`${returning(moduleReturn, module, expression ?? "")}}`);
+  const asReturn = ()=>load(`${returning(moduleReturn, module, expression ?? "")}${closing}`);
   let statements;
   try {
-    statements = await load(`${module}${code}\n}`);
+    statements = await load(`${module}${code}${closing}`);
   } catch (error) {
     if (!expression?.startsWith("{")) throw error;
     return await asReturn().catch(()=>Promise.reject(error));
@@ -425,7 +437,9 @@ async function compileModule(code, expression) {
 }
 async function load(source) {
   const url = `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
-  return (await import(url)).default;
+  const program = (await import(url)).default;
+  if (sourceOf.call(program).includes(END)) return program;
+  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
 }
 function returning(prefixReturn, prefix, expression) {
   const start = expression.length - withoutLeadingComments(expression).length;

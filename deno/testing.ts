@@ -69,6 +69,16 @@ export class FakePipe {
     this.#wake();
   }
 
+  /** Wait until so many lines are written, for five seconds at most; take them. */
+  async takeWhenWritten(count: number): Promise<string[]> {
+    const deadline = AbortSignal.timeout(5000);
+    while (this.#lines.length < count) {
+      deadline.throwIfAborted();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    return this.take();
+  }
+
   /** The lines written since the last time. */
   take(): string[] {
     return this.#lines.splice(0);

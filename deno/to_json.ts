@@ -103,7 +103,7 @@ function instance(value: object, walk: Walk): unknown {
     return elements(value as unknown as ArrayLike<unknown>, walk);
   }
   if (value instanceof Promise) throw new Refusal("a Promise; await it first");
-  if (isOpaque(value)) throw new Refusal(`a ${value.constructor.name}`);
+  if (isOpaque(value)) throw new Refusal(`an object of type ${value.constructor.name}`);
   return properties(value, walk);
 }
 

@@ -4,6 +4,7 @@ of this machine, and a hint where one helps."""
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Sequence
 
 from .contracts import ErrorType, ExecutionError
@@ -26,6 +27,7 @@ _WRAPPER_NAMES = re.compile(r"(?:async )?(?:eval|default|Module\.default|anonymo
 _FLAG_HINT = re.compile(r",? run again with the --allow-\S+ flag")
 _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of memory", re.IGNORECASE)
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
+_ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
 _NOT_FUNCTION = re.compile(r"^tools\.[\w.$]+ is not a function|\(reading '\w+'\)$")
 
 
@@ -38,9 +40,13 @@ def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionErr
     return ExecutionError(_type(failure), _with_hint(failure.name, message, text, places), trim(failure.stack, text))
 
 
-def died(status: int | None, stderr: bytes) -> ExecutionError:
-    """What to say of a process that ended without an answer."""
-    if _OUT_OF_MEMORY.search(stderr):
+def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) -> ExecutionError:
+    """What to say of a process that ended without an answer.
+
+    A process that may have no more memory mostly says so before it aborts, but not always: the message needs memory
+    too.
+    """
+    if _OUT_OF_MEMORY.search(stderr) or (had_much_memory and status in _ABORTS):
         return ExecutionError(ErrorType.MEMORY, "The code used more memory than it may have")
     if status is None:
         how = "closed its output"

@@ -18,8 +18,8 @@ from .errors import MalformedFrame
 
 PROTOCOL = 1
 
-# A megabyte of `{},` becomes a hundred megabytes of dictionaries: values are counted before they are made.
-MAX_VALUES_IN_FRAME = 200_000
+# Two megabytes of `{},` become fifty of dictionaries, and take as long: objects are counted before they are made.
+MAX_OBJECTS_IN_FRAME = 200_000
 
 Phase = Literal["compile", "run", "return"]
 
@@ -82,7 +82,8 @@ _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, type | tuple[str, ...]]]] =
 _CUT_RESULT: dict[str, type | tuple[str, ...]] = {"text": str, "original_bytes": int}
 
 # JSON has no infinity, but it can spell a number that is one for Python.
-_HUGE_EXPONENT = re.compile(rb"[0-9][eE]\+?[0-9]{3}")
+_HUGE_NUMBER = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{200}")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def encode(value: Any) -> bytes:
@@ -129,17 +130,21 @@ def tool_error_frame(call_id: str, error: str, code: str, *, retryable: bool) ->
 
 def decode(line: bytes) -> GuestFrame:
     """One line as a frame. Raises MalformedFrame for everything that is not exactly one."""
-    if line.count(b",") + line.count(b"[") + line.count(b"{") > MAX_VALUES_IN_FRAME:
-        raise MalformedFrame("a frame of too many values")
+    if _objects(line) > MAX_OBJECTS_IN_FRAME and _objects(_STRING.sub(b"", line)) > MAX_OBJECTS_IN_FRAME:
+        raise MalformedFrame("a frame of too many objects")
     try:
         frame = from_json(line, allow_inf_nan=False)
-        if _HUGE_EXPONENT.search(line):
+        if _HUGE_NUMBER.search(line):
             frame = from_json(to_json(frame, inf_nan_mode="null"))
     except (ValueError, RecursionError) as error:
         raise MalformedFrame("a line that is not JSON") from error
     if not isinstance(frame, dict):
         raise MalformedFrame("a line that is not an object")
     return _typed(frame)
+
+
+def _objects(line: bytes) -> int:
+    return line.count(b"{") + line.count(b"[")
 
 
 def _typed(frame: dict[str, Any]) -> GuestFrame:

@@ -10,7 +10,7 @@ This file is imported by `guard_process.py` as a top-level module, so it has no 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -73,14 +73,15 @@ def may_match(code: str) -> bool:
 def inspect(code: str) -> tuple[Finding, ...]:
     """The patterns found, each once, in the order of their places. Never in the host process: it may not return."""
     source = code.encode(errors="replace")
-    first: dict[str, Node] = {}
+    first: dict[Pattern, Node] = {}
     for sign, node in _signs_below(_parser().parse(source).root_node):
         pattern = _PATTERN_OF.get(sign)
-        if pattern and (pattern.name not in first or node.start_byte < first[pattern.name].start_byte):
-            first[pattern.name] = node
-    # Ties (`constructor` in two patterns at once) are settled by the order of the table.
-    found = sorted((node.start_byte, order, node) for order, node in _in_table_order(first))
-    return tuple(_finding(PATTERNS[order], node, source) for _, order, node in found)
+        if pattern and (pattern not in first or node.start_byte < first[pattern].start_byte):
+            first[pattern] = node
+    # Two patterns can share a place: then the order of the table decides, and not that of the walk.
+    found = [(pattern, first[pattern]) for pattern in PATTERNS if pattern in first]
+    found.sort(key=lambda place: place[1].start_byte)
+    return tuple(_finding(pattern, node, source) for pattern, node in found)
 
 
 def unescape(text: str) -> str:
@@ -127,8 +128,9 @@ def _signs_below(root: Node) -> Iterator[tuple[str, Node]]:
     """The signs of every node. A loop, because code may be nested deeper than Python can recurse."""
     cursor = root.walk()
     while True:
-        if cursor.node is not None:
-            yield from _signs(cursor.node)
+        node = cursor.node
+        if node is not None and node.type in _SIGNS_OF:
+            yield from _SIGNS_OF[node.type](node)
         if cursor.goto_first_child():
             continue
         while not cursor.goto_next_sibling():
@@ -136,80 +138,97 @@ def _signs_below(root: Node) -> Iterator[tuple[str, Node]]:
                 return
 
 
-def _signs(node: Node) -> Iterator[tuple[str, Node]]:
-    """The signs of one node, each with the place to report."""
-    match node.type:
-        case "identifier" | "shorthand_property_identifier" | "shorthand_property_identifier_pattern":
-            yield _text(node), node
-        case "property_identifier":
-            yield f".{_text(node)}", node
-        case "member_expression" | "subscript_expression":
-            yield from _access_signs(node)
-        case "call_expression" | "new_expression":
-            yield from _call_signs(node)
-        case "import_statement" | "export_statement" | "import_require_clause":
-            yield from _module_signs(node.child_by_field_name("source"))
-            if node.type == "import_require_clause":
-                yield "require()", node
-        case "pair" | "pair_pattern" | "method_definition" | "public_field_definition" | "property_signature":
-            yield from _key_signs(node.child_by_field_name("key") or node.child_by_field_name("name"))
-        case "computed_property_name":
-            yield from _key_signs(_last(node))
+def _variable(node: Node) -> Iterator[tuple[str, Node]]:
+    yield _text(node), node
 
 
-def _access_signs(node: Node) -> Iterator[tuple[str, Node]]:
+def _property(node: Node) -> Iterator[tuple[str, Node]]:
+    yield f".{_text(node)}", node
+
+
+def _access(node: Node) -> Iterator[tuple[str, Node]]:
+    """`a.b` and `a["b"]`."""
+    owner, member = _last_word(node.child_by_field_name("object")), _last_word(node)
     index = node.child_by_field_name("index")
-    yield from _key_signs(index)
-    owner = _named(node.child_by_field_name("object"))
-    if owner is None:
-        return
-    if index is not None:
+    if index is not None and member is not None:
+        yield f".{member[0]}", index
+    if index is not None and owner is not None:
         yield f"{owner[0]}[]", owner[1]
-    member = _named(node)
-    if member is not None:
+    if owner is not None and member is not None:
         yield f"{owner[0]}.{member[0]}", owner[1]
 
 
-def _call_signs(node: Node) -> Iterator[tuple[str, Node]]:
-    called = _named(node.child_by_field_name("function") or node.child_by_field_name("constructor"))
+def _call(node: Node) -> Iterator[tuple[str, Node]]:
+    called = _last_word(node.child_by_field_name("function") or node.child_by_field_name("constructor"))
     if called is None:
         return
     yield f"{called[0]}()", called[1]
     arguments = node.child_by_field_name("arguments")
-    if called[0] in ("import", "require", "getBuiltinModule") and arguments is not None:
+    if called[0] in _LOADERS and arguments is not None:
         for argument in arguments.named_children[:1]:
-            yield from _module_signs(argument)
+            yield from _module(argument)
 
 
-def _module_signs(source: Node | None) -> Iterator[tuple[str, Node]]:
+def _import(node: Node) -> Iterator[tuple[str, Node]]:
+    yield from _module(node.child_by_field_name("source"))
+
+
+def _import_require(node: Node) -> Iterator[tuple[str, Node]]:
+    """`import fs = require("fs")`."""
+    yield "require()", node
+    yield from _import(node)
+
+
+def _module(source: Node | None) -> Iterator[tuple[str, Node]]:
     name = _constant(source)
     if source is not None and name is not None:
         yield f'"{name.removeprefix("node:")}"', source
 
 
-def _key_signs(key: Node | None) -> Iterator[tuple[str, Node]]:
+def _quoted_key(node: Node) -> Iterator[tuple[str, Node]]:
+    """`{ "a": 1 }`, `{ ["a"]: 1 }` and their like; a key without quotes is a node of its own."""
+    key = node.child_by_field_name("key") or node.child_by_field_name("name")
+    if key is not None and key.type == "computed_property_name":
+        key = _last(key)
     name = _constant(key)
     if key is not None and name is not None:
         yield f".{name}", key
 
 
-def _named(node: Node | None) -> tuple[str, Node] | None:
+_LOADERS = frozenset({"import", "require", "getBuiltinModule"})
+
+_SIGNS_OF: dict[str, Callable[[Node], Iterator[tuple[str, Node]]]] = {
+    "identifier": _variable,
+    "shorthand_property_identifier": _variable,
+    "shorthand_property_identifier_pattern": _variable,
+    "property_identifier": _property,
+    "member_expression": _access,
+    "subscript_expression": _access,
+    "call_expression": _call,
+    "new_expression": _call,
+    "import_statement": _import,
+    "export_statement": _import,
+    "import_require_clause": _import_require,
+    "pair": _quoted_key,
+    "pair_pattern": _quoted_key,
+    "method_definition": _quoted_key,
+    "public_field_definition": _quoted_key,
+    "property_signature": _quoted_key,
+}
+
+
+def _last_word(node: Node | None) -> tuple[str, Node] | None:
     """The last word of a name such as `eval`, `self.eval`, `self["eval"]` or `(0, eval)`, and its place."""
     node = _bare(node)
-    match node.type if node is not None else "":
-        case "identifier":
-            word = node
-        case "member_expression":
-            word = node.child_by_field_name("property") if node is not None else None
-        case "subscript_expression":
-            word = node.child_by_field_name("index") if node is not None else None
-            name = _constant(word)
-            return (name, word) if name is not None and word is not None else None
-        case "import":
-            word = node
-        case _:
-            return None
-    return (_text(word), word) if word is not None else None
+    if node is None:
+        return None
+    if node.type in ("identifier", "import"):
+        return _text(node), node
+    word = node.child_by_field_name("property") or node.child_by_field_name("index")
+    if word is None:
+        return None
+    name = _text(word) if word.type == "property_identifier" else _constant(word)
+    return (name, word) if name is not None else None
 
 
 def _bare(node: Node | None) -> Node | None:
@@ -247,14 +266,7 @@ def _raw(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def _in_table_order(first: dict[str, Node]) -> Iterator[tuple[int, Node]]:
-    for order, pattern in enumerate(PATTERNS):
-        if pattern.name in first:
-            yield order, first[pattern.name]
-
-
 def _finding(pattern: Pattern, node: Node, source: bytes) -> Finding:
-    # The parser counts columns in bytes.
-    line_start = node.start_byte - node.start_point.column
-    column = len(source[line_start : node.start_byte].decode(errors="replace"))
-    return Finding(pattern.name, pattern.why, node.start_point.row + 1, column + 1)
+    # Not from `node.start_point`: in py-tree-sitter 0.26.0 each use of it frees memory that is still in use.
+    before = source[: node.start_byte].decode(errors="replace")
+    return Finding(pattern.name, pattern.why, before.count("\n") + 1, len(before) - before.rfind("\n"))

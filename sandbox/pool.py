@@ -27,6 +27,7 @@ log = logging.getLogger("motor_cortex.sandbox")
 
 # Long enough for an answer to get away, short enough for the next execution to find the pool full.
 REFILL_PAUSE_S = 0.002
+STARTS_BEFORE_GIVING_UP = 2
 FIRST_RETRY_S = 1.0
 MAX_RETRY_S = 60.0
 
@@ -38,6 +39,7 @@ class _Waiter:
     arrived: anyio.Event = field(default_factory=anyio.Event)
     worker: Worker | None = None
     error: SandboxUnavailable | None = None
+    failures: int = 0
 
 
 class Pool:
@@ -60,6 +62,8 @@ class Pool:
         self._retry_at = 0.0
         self._changed = anyio.Event()
         self._closed = False
+        self._first_news = anyio.Event()
+        self._first_failure: SandboxUnavailable | None = None
 
     @property
     def ready(self) -> int:
@@ -95,8 +99,12 @@ class Pool:
 
     async def warm_up(self) -> None:
         """Wait for the first process of the pool, so that a machine on which none can start is found out now."""
-        if self._settings.pool_size > 0:
-            self._offer(await self.acquire())
+        if self._settings.pool_size == 0:
+            return
+        self._start_missing()
+        await self._first_news.wait()
+        if not self._ready and self._first_failure is not None:
+            raise self._first_failure
 
     async def maintain(self) -> None:
         """Kill what is used, replace what is missing or too old, for as long as the runtime lives."""
@@ -152,7 +160,7 @@ class Pool:
             self._starting -= 1
             raise
         self._starting -= 1
-        self._failures = 0
+        self._failures, self._retry_at = 0, 0.0
         self._offer(worker)
         self._start_missing()
 
@@ -171,6 +179,8 @@ class Pool:
             self.release(worker)
         else:
             self._ready.append(worker)
+            self._changed.set()  # its age is to be looked after
+            self._first_news.set()
 
     def _lose(self, worker: Worker) -> None:
         """A waiting process died: it is never handed out, and is replaced."""
@@ -182,12 +192,23 @@ class Pool:
         self._failures += 1
         self._retry_at = self._now() + min(FIRST_RETRY_S * 2 ** (self._failures - 1), MAX_RETRY_S)
         if self._waiters:
-            waiter = self._waiters.popleft()
-            waiter.error = error
-            waiter.arrived.set()
+            self._disappoint(error)
+        elif not self._first_news.is_set():
+            self._first_failure = error
         elif not self._closed:
             log.warning("%s", error)
+        self._first_news.set()
         self._changed.set()
+
+    def _disappoint(self, error: SandboxUnavailable) -> None:
+        """A start failed that somebody waits for. Nothing has run yet, so it is tried once more before that is said."""
+        waiter = self._waiters[0]
+        waiter.failures += 1
+        if waiter.failures >= STARTS_BEFORE_GIVING_UP:
+            self._waiters.popleft()
+            waiter.error = error
+            waiter.arrived.set()
+        self._start_missing()
 
     def _is_old(self, worker: Worker) -> bool:
         return self._now() - worker.ready_at > self._settings.max_worker_age_s

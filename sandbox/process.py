@@ -139,6 +139,15 @@ class ForkServer:
 
     async def start(self) -> WorkerProcess:
         server = self._socket or self._start_launcher()
+        try:
+            return await self._start(server)
+        except SandboxUnavailable:
+            # It died, and nobody had noticed yet. Once: a launcher that cannot live is not started for ever.
+            if server is self._socket:
+                self._lose_launcher()
+            return await self._start(self._socket or self._start_launcher())
+
+    async def _start(self, server: socket.socket) -> WorkerProcess:
         self._last_id += 1
         with _pipes(self._last_id) as (process, theirs):
             # Registered first: the answer may come before this function goes on.

@@ -284,7 +284,9 @@ class Worker:
 
     async def _obituary(self) -> ExecutionError:
         await self._news_of_exit()
-        return died(self.process.exit.status if self.process.exit else None, self._stderr)
+        status = self.process.exit.status if self.process.exit else None
+        limit_mb = min(self._settings.max_memory_mb, self._settings.max_heap_mb)
+        return died(status, self._stderr, had_much_memory=self.peak_memory_mb() > limit_mb / 2)
 
     async def _news_of_exit(self) -> None:
         with anyio.move_on_after(EXIT_NEWS_S):

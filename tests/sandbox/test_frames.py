@@ -7,7 +7,9 @@ import json
 import math
 import time
 import tracemalloc
+from contextlib import suppress
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -131,19 +133,15 @@ def test_no_bytes_do_more_than_be_refused(line):
     )
 )
 def test_no_object_does_more_than_be_refused(frame):
-    try:
+    with suppress(MalformedFrame):
         decode(json.dumps(frame).encode())
-    except MalformedFrame:
-        pass
 
 
 @given(st.binary(max_size=20), st.integers(0, 300), st.sampled_from(FROM_GUEST))
 def test_no_change_of_a_frame_does_more_than_be_refused(noise, at, entry):
     line = entry["line"].encode()
-    try:
+    with suppress(MalformedFrame):
         decode(line[:at] + noise + line[at + len(noise) :])
-    except MalformedFrame:
-        pass
 
 
 @pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"1E+400", b"1.5e0999", b"1" + b"0" * 300 + b"e100"])
@@ -151,13 +149,12 @@ def test_a_number_too_large_for_python_is_null(number):
     assert decode(result_line(b'[%b,"1e999",{"a":%b}]' % (number, number))) == Result([None, "1e999", {"a": None}])
 
 
-@pytest.mark.xfail(strict=True, reason="decode looks for infinity only behind an exponent of three digits")
 @pytest.mark.parametrize("number", [b"9" * 400 + b".0", b"-" + b"9" * 400 + b".0", b"9" * 300 + b"e10"])
 def test_a_number_too_large_for_python_without_a_long_exponent_is_null(number):
     assert decode(result_line(number)) == Result(None)
 
 
-@given(st.from_regex(rb"\A-?[1-9][0-9]{0,150}(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,4})?\Z"))
+@given(st.from_regex(rb"\A-?[1-9][0-9]{0,400}(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,4})?\Z"))
 def test_no_number_is_infinite(number):
     value = decode(result_line(number)).value
     assert value is None or isinstance(value, int) or math.isfinite(value)
@@ -186,7 +183,7 @@ def test_a_frame_of_a_million_little_objects_is_refused_before_they_are_made():
     tracemalloc.start()
     try:
         started = time.perf_counter()
-        with pytest.raises(MalformedFrame, match="too many values"):
+        with pytest.raises(MalformedFrame, match="too many objects"):
             decode(line)
         took_s = time.perf_counter() - started
         _, peak_bytes = tracemalloc.get_traced_memory()
@@ -201,7 +198,7 @@ def test_where_the_bytes_are_cut_makes_no_difference_to_the_lines(lines, data):
     whole = b"".join(line + b"\n" for line in lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     edges = [0, *cuts, len(whole)]
-    chunks = [whole[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    chunks = [whole[start:end] for start, end in pairwise(edges)]
     assert lines_of(FrameReader(100), *chunks) == lines
 
 

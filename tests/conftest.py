@@ -1,0 +1,63 @@
+"""What all tests share: both event loops, and a look at what a test leaves behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, HostTools, SandboxSettings
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def small(**changes: object) -> SandboxSettings:
+    """Settings for a test: one process kept warm, everything else as users have it."""
+    return SandboxSettings.model_validate({"pool_size": 1, **changes})
+
+
+async def execute(
+    code: str, tools: HostTools | None = None, timeout_ms: int = 5000, context: object = None, **limits: object
+) -> ExecutionOutcome:
+    """Run one piece of code in a runtime of its own."""
+    async with DenoRuntime(small(**{"pool_size": 0, **limits})) as runtime:
+        return await runtime.execute(ExecutionRequest(code=code, timeout_ms=timeout_ms, context=context), tools)
+
+
+def descendants(root: int | None = None) -> dict[int, str]:
+    """The processes that this one has started, and theirs, with their command lines."""
+    parents: dict[int, int] = {}
+    commands: dict[int, str] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text()
+            commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")[:80]
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+    found: dict[int, str] = {}
+    ours = {root or os.getpid()}
+    while fresh := {pid for pid, parent in parents.items() if parent in ours} - found.keys():
+        found.update({pid: commands.get(pid, "") for pid in fresh})
+        ours = fresh
+    return found
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """The test leaves no process and no descriptor behind."""
+    processes, open_files = set(descendants()), descriptors()
+    yield
+    assert {pid: name for pid, name in descendants().items() if pid not in processes} == {}
+    assert descriptors() <= open_files

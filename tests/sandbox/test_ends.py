@@ -1,0 +1,224 @@
+"""How runs end when somebody else ends them: the caller, the host's death, the runtime's end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sandbox import DenoRuntime, ErrorType, ExecutionRequest
+from sandbox.process import ForkServer, PlainSpawner
+from tests.conftest import descendants, descriptors, execute, small
+
+pytestmark = pytest.mark.deno
+
+SPIN = ExecutionRequest(code="while (true) {}", timeout_ms=60_000)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+async def wait_until(condition, seconds: float = 5.0) -> bool:
+    with anyio.move_on_after(seconds):
+        while not condition():
+            await anyio.sleep(0.01)
+        return True
+    return False
+
+
+def denos() -> set[int]:
+    return {pid for pid, name in descendants().items() if "deno" in name}
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_cancelling_the_caller_kills_the_process():
+    async with DenoRuntime(small()) as runtime:
+        before = denos()
+        with anyio.move_on_after(0.2) as scope:
+            await runtime.execute(SPIN)
+        assert scope.cancelled_caught
+        assert await wait_until(lambda: not any(alive(pid) for pid in before))
+        assert (await runtime.execute(ExecutionRequest(code="return 1"))).result == 1
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_cancelling_while_waiting_for_a_process_loses_none():
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        for delay in (0.0, 0.001, 0.005, 0.01, 0.02, 0.03, 0.04):
+            with anyio.move_on_after(delay):
+                await runtime.execute(ExecutionRequest(code="return 1"))
+        assert (await runtime.execute(ExecutionRequest(code="return 1"))).result == 1
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_cancelling_at_any_moment_leaves_nothing():
+    async with DenoRuntime(small(pool_size=2)) as runtime:
+        for step in range(30):
+            with anyio.move_on_after(step * 0.0002):
+                await runtime.execute(ExecutionRequest(code="return context", context=list(range(5000))))
+        assert (await runtime.execute(ExecutionRequest(code="return 1"))).result == 1
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_leaving_the_runtime_ends_what_is_running():
+    outcomes = []
+    async with anyio.create_task_group() as tasks:
+        async with DenoRuntime(small()) as runtime:
+
+            async def run() -> None:
+                outcomes.append(await runtime.execute(SPIN))
+
+            tasks.start_soon(run)
+            await anyio.sleep(0.2)
+    assert [outcome.error.type for outcome in outcomes] == [ErrorType.CRASH]
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.005, 0.02, 0.05])
+@pytest.mark.usefixtures("nothing_left")
+async def test_leaving_at_once_leaves_nothing(wait):
+    async with DenoRuntime(small(pool_size=3)):
+        await anyio.sleep(wait)
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_an_exception_inside_leaves_nothing():
+    with pytest.raises(ZeroDivisionError):
+        async with DenoRuntime(small()):
+            raise ZeroDivisionError
+
+
+async def test_when_the_host_is_killed_its_processes_die_too(tmp_path):
+    program = textwrap.dedent(
+        """
+        import anyio
+        from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings
+        async def main():
+            async with DenoRuntime(SandboxSettings(pool_size=2)) as runtime, anyio.create_task_group() as tasks:
+                for _ in range(2):
+                    tasks.start_soon(runtime.execute, ExecutionRequest(code="while (true) {}", timeout_ms=60000))
+                await anyio.sleep(0.3)
+                print("running", flush=True)
+        anyio.run(main)
+        """
+    )
+    host = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert host.stdout is not None
+    assert host.stdout.readline() == b"running\n"
+    started = descendants(host.pid)
+    assert sum("deno" in name for name in started.values()) >= 4
+    host.kill()
+    host.wait()
+    host.stdout.close()
+    assert await wait_until(lambda: not any(alive(pid) for pid in started), 1.0), started
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_when_the_launcher_is_killed_the_runtime_goes_on():
+    async with DenoRuntime(small()) as runtime:
+        launcher = runtime._spawner._launcher.pid
+        started = descendants(launcher)
+        os.kill(launcher, signal.SIGKILL)
+        assert await wait_until(lambda: not any(alive(pid) for pid in started), 2.0)
+        assert await wait_until(lambda: getattr(runtime._spawner._launcher, "pid", 0) != launcher, 2.0)
+        outcome = await runtime.execute(ExecutionRequest(code="return 1"))
+        assert outcome.result == 1
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_killing_the_process_in_the_middle_is_a_crash():
+    async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
+        outcomes = []
+
+        async def run() -> None:
+            outcomes.append(await runtime.execute(SPIN))
+
+        tasks.start_soon(run)
+        assert await wait_until(lambda: bool(denos()))
+        await anyio.sleep(0.2)
+        for pid in denos():
+            os.kill(pid, signal.SIGKILL)
+    assert outcomes[0].error.type == ErrorType.CRASH
+    assert "signal 9" in outcomes[0].error.message
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_process_that_stops_itself_is_killed_all_the_same():
+    outcome = await execute("Deno.kill(Deno.pid, 'SIGSTOP'); await new Promise(() => {})", timeout_ms=300)
+    assert not outcome.ok
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_without_the_launcher_everything_but_the_exact_limit_works(monkeypatch):
+    monkeypatch.setattr("sandbox.process.can_fork_serve", lambda: False)
+    async with DenoRuntime(small(max_memory_mb=128)) as runtime:
+        assert isinstance(runtime._spawner, PlainSpawner)
+        assert (await runtime.execute(ExecutionRequest(code="return 1 + 1"))).result == 2
+        outcome = await runtime.execute(ExecutionRequest(code="while (true) {}", timeout_ms=200))
+        assert outcome.error.type == ErrorType.TIMEOUT
+        greedy = "const kept = []; for (;;) { kept.push(new Uint8Array(4 << 20).fill(1)); await new Promise((r) => setTimeout(r, 5)) }"
+        outcome = await runtime.execute(ExecutionRequest(code=greedy, timeout_ms=20_000))
+        assert outcome.error.type == ErrorType.MEMORY
+        with anyio.move_on_after(0.2):
+            await runtime.execute(SPIN)
+    assert isinstance(ForkServer, type)
+
+
+KINDS = (
+    "return 1",
+    "const x: number = 1; return x",
+    "throw new Error('x')",
+    "let : = 3",
+    "Deno.exit(2)",
+    "console.log('x'.repeat(2000)); return 2",
+    "while (true) {}",
+    "await new Promise(() => {})",
+)
+
+
+async def mixed(count: int) -> None:
+    """Run all kinds of code, some of it cancelled in the middle; compare what is there before and after."""
+    async with DenoRuntime(small(pool_size=4, max_output_bytes=1000)) as runtime:
+        limiter = anyio.CapacityLimiter(8)
+
+        async def one(number: int) -> None:
+            async with limiter:
+                with anyio.move_on_after(0.03 if number % 11 == 0 else 30):
+                    await runtime.execute(ExecutionRequest(code=KINDS[number % len(KINDS)], timeout_ms=150))
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(64):
+                tasks.start_soon(one, number)
+        assert await wait_until(lambda: len(denos()) <= 4)
+        before = descriptors()
+        async with anyio.create_task_group() as tasks:
+            for number in range(count):
+                tasks.start_soon(one, number)
+        assert await wait_until(lambda: runtime._pool.ready == 4)
+        assert await wait_until(lambda: len(denos()) == 4)
+        assert descriptors() <= before + 4 * 4  # the pool may have been less full at the first look
+    assert not denos()
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.usefixtures("nothing_left")
+async def test_hundreds_of_mixed_executions_leave_nothing():
+    start = time.monotonic()
+    await mixed(300)
+    assert time.monotonic() - start < 120
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("nothing_left")
+async def test_thousands_of_mixed_executions_leave_nothing():
+    await mixed(4000)

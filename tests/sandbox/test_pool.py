@@ -1,0 +1,217 @@
+"""The pool: its decisions as a function, its life with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
+from sandbox.pool_plan import PoolState, starts_needed
+from tests.conftest import descendants, small
+from tests.sandbox.test_ends import denos, wait_until
+
+ONE = ExecutionRequest(code="return 1")
+
+
+def state(**changes) -> PoolState:
+    return PoolState(**{"size": 4, "ready": 0, "starting": 0, "waiting": 0, "max_starting": 2, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "starts"),
+    [
+        ({}, 2),
+        ({"ready": 3}, 1),
+        ({"ready": 4}, 0),
+        ({"starting": 1}, 1),
+        ({"starting": 2}, 0),
+        ({"waiting": 1}, 1),
+        ({"waiting": 9}, 2),
+        ({"size": 0}, 0),
+        ({"size": 0, "waiting": 3}, 2),
+        ({"size": 0, "waiting": 1, "starting": 1}, 0),
+        ({"may_refill": False}, 0),
+        ({"may_refill": False, "waiting": 1}, 1),
+    ],
+)
+def test_as_many_are_started_as_are_missing(changes, starts):
+    assert starts_needed(state(**changes)) == starts
+
+
+counts = st.integers(0, 50)
+
+
+@given(counts, counts, counts, counts, st.integers(1, 8), st.booleans())
+def test_no_plan_starts_too_many(size, ready, starting, waiting, max_starting, may_refill):
+    starts = starts_needed(PoolState(size, ready, starting, waiting, max_starting, may_refill))
+    assert starts >= 0
+    assert starting + starts <= max(max_starting, starting)
+    assert ready + starting + starts <= max(size, waiting, ready + starting)
+
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+@pytest.mark.deno
+async def test_a_warm_process_is_handed_out_and_replaced():
+    async with DenoRuntime(small(pool_size=2)) as runtime:
+        assert await wait_until(lambda: runtime._pool.ready == 2)
+        warm = denos()
+        outcome = await runtime.execute(ONE)
+        assert outcome.metrics.startup_ms < 10
+        assert await wait_until(lambda: runtime._pool.ready == 2 and len(denos()) == 2)
+        assert denos() != warm
+
+
+@pytest.mark.deno
+async def test_every_execution_has_a_process_of_its_own():
+    async with DenoRuntime(small()) as runtime:
+        pids = [(await runtime.execute(ExecutionRequest(code="return Deno.pid"))).result for _ in range(5)]
+    assert len(set(pids)) == 5
+
+
+@pytest.mark.deno
+async def test_a_pool_of_none_starts_a_process_for_each():
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        assert denos() == set()
+        outcome = await runtime.execute(ONE)
+        assert outcome.result == 1
+        assert outcome.metrics.startup_ms > 5
+        assert await wait_until(lambda: denos() == set())
+
+
+@pytest.mark.deno
+async def test_a_burst_beyond_the_pool_starts_more():
+    async with DenoRuntime(small(pool_size=1)) as runtime:
+        outcomes = []
+
+        async def run() -> None:
+            outcomes.append(await runtime.execute(ONE))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(8):
+                tasks.start_soon(run)
+    assert [outcome.result for outcome in outcomes] == [1] * 8
+
+
+@pytest.mark.deno
+async def test_a_waiting_process_that_dies_is_replaced_and_never_handed_out():
+    async with DenoRuntime(small(pool_size=2)) as runtime:
+        assert await wait_until(lambda: runtime._pool.ready == 2)
+        dead = denos()
+        for pid in dead:
+            os.kill(pid, signal.SIGKILL)
+        assert await wait_until(lambda: runtime._pool.ready == 2 and len(denos()) == 2 and not denos() & dead)
+        outcome = await runtime.execute(ExecutionRequest(code="return Deno.pid"))
+        assert outcome.result not in dead
+
+
+@pytest.mark.deno
+async def test_a_process_that_speaks_unasked_is_never_handed_out():
+    async with DenoRuntime(small(pool_size=1)) as runtime:
+        assert await wait_until(lambda: runtime._pool.ready == 1)
+        worker = runtime._pool._ready[0]
+        os.write(worker.process.stdin, b"this is no frame\n")  # the guest throws and ends, or says something
+        assert await wait_until(lambda: not worker.is_waiting())
+        outcome = await runtime.execute(ExecutionRequest(code="return Deno.pid"))
+        assert outcome.ok
+        assert outcome.result != worker.process.pid
+
+
+@pytest.mark.deno
+async def test_a_process_that_is_too_old_is_recycled():
+    async with DenoRuntime(small(pool_size=1, max_worker_age_s=1)) as runtime:
+        assert await wait_until(lambda: runtime._pool.ready == 1)
+        first = denos()
+        assert await wait_until(lambda: bool(denos()) and not denos() & first)
+
+
+@pytest.mark.deno
+async def test_an_old_process_is_not_handed_out_even_before_it_is_recycled():
+    async with DenoRuntime(small(pool_size=1)) as runtime:
+        pool = runtime._pool
+        pool._ready[0].ready_at -= 10_000
+        old = pool._ready[0].process.pid
+        outcome = await runtime.execute(ExecutionRequest(code="return Deno.pid"))
+        assert outcome.result != old
+
+
+def script(path, text: str):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("pool_size", [0, 1])
+async def test_a_deno_that_is_missing_is_one_clear_error(tmp_path, pool_size):
+    with pytest.raises(SandboxUnavailable, match=r'Cannot start Deno: no executable at ".*nowhere"; install it with'):
+        async with DenoRuntime(small(pool_size=pool_size, deno_path=tmp_path / "nowhere")):
+            pass
+
+
+async def test_a_deno_that_is_not_executable_is_one_clear_error(tmp_path):
+    (tmp_path / "deno").write_text("x")
+    with pytest.raises(SandboxUnavailable, match="is not executable; run chmod"):
+        async with DenoRuntime(small(deno_path=tmp_path / "deno")):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "echo 'error: unexpected argument --deny-import' >&2; exit 1",
+            "Cannot start Deno: error: unexpected argument",
+        ),
+        ("exit 0", "Cannot start Deno: it ended without a word"),
+        ("echo 'hello'; sleep 5", "Cannot start Deno: a line that is not JSON"),
+        ('echo \'{"type":"__ready__","protocol":99,"deno":"x"}\'; sleep 5', "Cannot use this Deno"),
+        ("sleep 30", "it was not ready within 300 ms"),
+    ],
+)
+async def test_something_else_in_place_of_deno_is_one_clear_error(tmp_path, text, message):
+    deno = script(tmp_path / "deno", text)
+    with pytest.raises(SandboxUnavailable, match=message):
+        async with DenoRuntime(small(deno_path=deno, start_timeout_ms=300)):
+            pass
+
+
+async def test_a_file_that_the_system_cannot_run_is_one_clear_error(tmp_path):
+    deno = tmp_path / "deno"
+    deno.write_bytes(b"\x7fELFnot really")
+    deno.chmod(0o755)
+    with pytest.raises(SandboxUnavailable, match="Cannot start Deno"):
+        async with DenoRuntime(small(deno_path=deno)):
+            pass
+
+
+async def test_a_start_that_fails_later_is_an_outcome_and_the_runtime_goes_on(tmp_path):
+    deno = script(tmp_path / "deno", "exit 3")
+    async with DenoRuntime(small(pool_size=0, deno_path=deno)) as runtime:
+        for _ in range(2):
+            outcome = await runtime.execute(ONE)
+            assert outcome.refused
+            assert "Cannot start Deno" in outcome.error.message
+    assert descendants() is not None
+
+
+@pytest.mark.deno
+async def test_a_failing_start_is_retried_with_patience_and_not_in_a_loop(tmp_path):
+    from sandbox.command import find_deno
+
+    attempts = tmp_path / "attempts"
+    switch = tmp_path / "broken"
+    real = find_deno(small())
+    deno = script(tmp_path / "deno", f'echo x >> {attempts}; [ -e {switch} ] && exit 1; exec {real} "$@"')
+    async with DenoRuntime(small(pool_size=1, deno_path=deno)) as runtime:
+        switch.touch()
+        assert (await runtime.execute(ONE)).result == 1  # takes the waiting one; the refill fails
+        await anyio.sleep(0.8)
+        assert len(attempts.read_text().splitlines()) <= 3
+        switch.unlink()
+        assert (await runtime.execute(ONE)).result == 1

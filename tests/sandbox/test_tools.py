@@ -1,0 +1,323 @@
+"""Lent tools: what the code sees of them, and what it can never do with them."""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+import pytest
+
+from sandbox import DenoRuntime, ErrorType, ExecutionRequest, ToolDeclaration, ToolError
+from sandbox.testing import FunctionTools, ScriptedRuntime
+from sandbox.contracts import succeeded
+from tests.conftest import execute, small
+
+pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
+
+FORGE = "const send = (text) => Deno[Deno.internal].core.writeSync(1, new TextEncoder().encode(text + '\\n'));"
+SUM_SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+
+
+async def echo(arguments):
+    return arguments
+
+
+async def add(arguments):
+    return arguments["a"] + arguments["b"]
+
+
+async def broken(arguments):
+    raise OSError("/home/secret/HOSTSECRET.py")
+
+
+async def choosy(arguments):
+    raise ToolError("not today", code="closed", retryable=True)
+
+
+async def test_a_tool_is_called_and_its_answer_returned():
+    tools = FunctionTools({"math.add": add, "echo": echo}, {"math.add": SUM_SCHEMA})
+    outcome = await execute("return [await tools.math.add({ a: 1, b: 2 }), await tools.echo({ x: 'é' })]", tools)
+    assert outcome.result == [3, {"x": "é"}]
+    assert outcome.metrics.tool_calls == 2
+    assert tools.calls == [("math.add", {"a": 1, "b": 2}), ("echo", {"x": "é"})]
+
+
+async def test_no_argument_is_an_empty_object():
+    tools = FunctionTools({"echo": echo})
+    assert (await execute("return await tools.echo()", tools)).result == {}
+
+
+async def test_calls_run_in_parallel():
+    together = 0
+    most = 0
+
+    async def slow(arguments):
+        nonlocal together, most
+        together += 1
+        most = max(most, together)
+        await anyio.sleep(0.05)
+        together -= 1
+        return arguments["n"]
+
+    code = "return await Promise.all([1, 2, 3, 4, 5].map((n) => tools.slow({ n })))"
+    outcome = await execute(code, FunctionTools({"slow": slow}))
+    assert outcome.result == [1, 2, 3, 4, 5]
+    assert most == 5
+
+
+async def test_a_slow_tool_blocks_neither_output_nor_other_tools_nor_timers():
+    async def slow(arguments):
+        await anyio.sleep(0.5)
+        return "slow"
+
+    code = """
+    const slow = tools.slow();
+    const order = [];
+    await tools.echo({ n: 1 }); order.push("echo");
+    await new Promise((r) => setTimeout(r, 20)); order.push("timer");
+    console.log("still here");
+    await tools.echo({ n: 2 }); order.push("echo");
+    order.push(await slow);
+    return order
+    """
+    outcome = await execute(code, FunctionTools({"slow": slow, "echo": echo}))
+    assert outcome.result == ["echo", "timer", "echo", "slow"]
+
+
+async def test_an_answer_wins_a_race_against_a_later_timer():
+    code = "return await Promise.race([tools.echo({ n: 1 }), new Promise((r) => setTimeout(() => r('late'), 500))])"
+    assert (await execute(code, FunctionTools({"echo": echo}))).result == {"n": 1}
+
+
+async def test_answers_arrive_while_a_port_is_open():
+    code = "const { port1 } = new MessageChannel(); port1.onmessage = () => {}; return await tools.echo({ n: 1 })"
+    assert (await execute(code, FunctionTools({"echo": echo}))).result == {"n": 1}
+
+
+async def test_an_error_can_be_caught_and_says_what_it_is():
+    code = """
+    try { await tools.shop.buy() } catch (e) {
+      return [e instanceof Error, e.name, e.message, e.tool, e.code, e.retryable]
+    }
+    """
+    outcome = await execute(code, FunctionTools({"shop.buy": choosy}))
+    assert outcome.result == [True, "ToolError", "not today", "shop.buy", "closed", True]
+
+
+async def test_an_error_that_is_not_caught_is_the_outcome():
+    outcome = await execute("return await tools.choosy()", FunctionTools({"choosy": choosy}))
+    assert outcome.error is not None
+    assert outcome.error.type == ErrorType.TOOL
+    assert outcome.error.message == "ToolError: not today"
+
+
+async def test_a_tool_that_raises_shows_its_text_to_the_log_and_not_to_the_code(caplog):
+    with caplog.at_level(logging.WARNING, "motor_cortex"):
+        outcome = await execute(
+            "try { await tools.broken() } catch (e) { return String(e) }", FunctionTools({"broken": broken})
+        )
+    assert outcome.result == 'ToolError: Tool "broken" failed with OSError'
+    assert "HOSTSECRET" in caplog.text
+
+
+async def test_a_tool_that_returns_what_is_not_json_is_an_error_of_the_tool():
+    async def odd(arguments):
+        return object()
+
+    outcome = await execute("try { await tools.odd() } catch (e) { return e.message }", FunctionTools({"odd": odd}))
+    assert outcome.result == 'Tool "odd" returned a value that is not JSON'
+
+
+async def test_a_result_that_is_too_large_is_an_error_of_the_tool():
+    async def large(arguments):
+        return "x" * 2000
+
+    outcome = await execute(
+        "try { await tools.large() } catch (e) { return e.code }",
+        FunctionTools({"large": large}),
+        max_tool_result_bytes=1000,
+    )
+    assert outcome.result == "result_too_large"
+
+
+async def test_a_tool_that_never_answers_times_out():
+    async def never(arguments):
+        await anyio.sleep_forever()
+
+    code = "try { await tools.never() } catch (e) { return [e.code, e.retryable, e.message] }"
+    outcome = await execute(code, FunctionTools({"never": never}), tool_timeout_ms=100)
+    assert outcome.result == ["timeout", True, 'Tool "never" gave no answer within 100 ms']
+
+
+async def test_tools_that_are_still_running_end_with_the_run():
+    ended = []
+
+    async def slow(arguments):
+        try:
+            await anyio.sleep(60)
+        finally:
+            ended.append(True)
+
+    outcome = await execute(
+        "tools.slow().catch(() => {}); await tools.echo(); return 1", FunctionTools({"slow": slow, "echo": echo})
+    )
+    assert outcome.result == 1
+    assert ended == [True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("{ a: 1 }", '"b" is a required property'),
+        ("{ a: 1, b: 'two' }", "tools.add: arguments.b:"),
+        ("{ a: 1, b: 2, c: 3 }", "c"),
+        ("5", "takes one object with its arguments, not a number"),
+        ("[1]", "not an array"),
+        ("'x'", "not a string"),
+        ("true", "not a boolean"),
+        ("{ a: 1.5, b: NaN }", "arguments"),
+    ],
+)
+async def test_arguments_are_checked_on_the_host(arguments, complaint):
+    tools = FunctionTools({"add": add}, {"add": SUM_SCHEMA})
+    outcome = await execute(f"try {{ await tools.add({arguments}) }} catch (e) {{ return [e.code, e.message] }}", tools)
+    assert outcome.result[0] == "invalid_arguments"
+    assert complaint in outcome.result[1]
+    assert tools.calls == []
+
+
+async def test_arguments_that_are_not_json_are_refused_in_the_sandbox():
+    outcome = await execute(
+        "try { await tools.echo({ f: () => 1 }) } catch (e) { return e.message }", FunctionTools({"echo": echo})
+    )
+    assert outcome.result == "Cannot call echo with arguments.f: a function"
+
+
+async def test_hostile_arguments_reach_the_tool_as_plain_json():
+    tools = FunctionTools({"echo": echo})
+    code = """
+    const out = [];
+    for (const a of [JSON.parse('{"__proto__":{"x":1},"constructor":{"y":1}}'), { s: "\\ud800" }, { n: NaN }, { b: 10n }, { big: "x".repeat(1 << 20) }])
+      out.push(Object.keys(await tools.echo(a)).length);
+    return out
+    """
+    outcome = await execute(code, tools)
+    assert outcome.result == [2, 1, 1, 1, 1]
+    assert tools.calls[0][1] == {"__proto__": {"x": 1}, "constructor": {"y": 1}}
+
+
+@pytest.mark.parametrize("schema", [{"type": 5}, {"$ref": "http://127.0.0.1:9/x.json"}, {"$ref": "file:///etc/passwd"}])
+async def test_a_schema_that_cannot_be_used_spoils_only_its_own_tool(schema):
+    tools = FunctionTools({"bad": echo, "echo": echo}, {"bad": schema})
+    code = "try { await tools.bad() } catch (e) { return [e.code, await tools.echo({ a: 1 })] }"
+    assert (await execute(code, tools)).result == ["bad_schema", {"a": 1}]
+
+
+async def test_a_pattern_that_backtracks_does_not_stall_the_host():
+    schema = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
+    tools = FunctionTools({"echo": echo}, {"echo": schema})
+    with anyio.fail_after(10):
+        outcome = await execute(
+            "try { await tools.echo({ s: 'a'.repeat(5000) + 'b' }) } catch (e) { return e.code }", tools
+        )
+    assert outcome.result == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "return await tools.admin({})",
+        "return await tools['admin']({})",
+        "return await tools.echo.constructor('return 1')().admin()",
+        f'{FORGE} send(\'{{"type":"__tool_call__","call_id":"7","name":"admin","params":{{}}}}\'); await tools.echo()',
+        f'{FORGE} send(\'{{"type":"__tool_call__","call_id":"7","name":"echo","name":"admin","params":{{}}}}\'); await tools.echo()',
+        "const s = JSON.stringify; JSON.stringify = (v) => s(v).replaceAll('echo', 'admin'); await tools.echo()",
+    ],
+)
+async def test_a_tool_that_was_not_lent_is_never_called(attack):
+    class Host(FunctionTools):
+        def declarations(self):
+            return [tool for tool in super().declarations() if tool.name != "admin"]
+
+    tools = Host({"echo": echo, "admin": echo})
+    await execute(attack, tools, timeout_ms=1000)
+    assert "admin" not in [name for name, _ in tools.calls]
+
+
+async def test_a_missing_tool_is_explained_with_those_that_exist():
+    outcome = await execute("return await tools.nope()", FunctionTools({"echo": echo, "a.b": echo}))
+    assert outcome.error is not None
+    assert (
+        outcome.error.message
+        == "TypeError: tools.nope is not a function. Tools lent to this run: tools.a.b, tools.echo"
+    )
+
+
+async def test_tools_cannot_be_swapped_by_the_code():
+    code = (
+        "try { tools.echo = () => 'swapped' } catch {} try { tools.g.f = 1 } catch {} return await tools.echo({ a: 1 })"
+    )
+    assert (await execute(code, FunctionTools({"echo": echo, "g.f": echo}))).result == {"a": 1}
+
+
+async def test_core_tools_are_never_lent(caplog):
+    tools = FunctionTools({"core.execute": echo, "echo": echo})
+    outcome = await execute("return [typeof tools.core, typeof tools.echo]", tools)
+    assert outcome.result == ["undefined", "function"]
+    assert "code cannot start code" in caplog.text
+
+
+async def test_the_number_of_calls_is_limited():
+    tools = FunctionTools({"echo": echo})
+    outcome = await execute("for (;;) await tools.echo()", tools, max_tool_calls=5)
+    assert outcome.error is not None
+    assert outcome.error.type == ErrorType.LIMIT
+    assert outcome.error.message == "More than 5 tool calls"
+    assert len(tools.calls) == 5
+
+
+async def test_a_guest_that_does_not_read_blocks_neither_the_clock_nor_the_memory():
+    async def large(arguments):
+        return "x" * (4 << 20)
+
+    code = "for (let i = 0; i < 10; i++) tools.large().catch(() => {}); while (true) {}"
+    outcome = await execute(code, FunctionTools({"large": large}), timeout_ms=500)
+    assert outcome.error is not None
+    assert outcome.error.type == ErrorType.TIMEOUT
+
+
+async def test_runs_at_the_same_time_have_their_own_tools():
+    async def one(arguments):
+        return 1
+
+    async def two(arguments):
+        return 2
+
+    results = {}
+    async with DenoRuntime(small()) as runtime:
+
+        async def run(name, function):
+            request = ExecutionRequest(code="return [await tools.number(), Object.keys(tools)]")
+            results[name] = (await runtime.execute(request, FunctionTools({"number": function}))).result
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run, "a", one)
+            tasks.start_soon(run, "b", two)
+    assert results == {"a": [1, ["number"]], "b": [2, ["number"]]}
+
+
+async def test_the_scripted_runtime_answers_as_it_was_told():
+    runtime = ScriptedRuntime([succeeded(5)])
+    assert (await runtime.execute(ExecutionRequest(code="x"))).result == 5
+    assert runtime.requests[0].code == "x"
+    with pytest.raises(AssertionError, match="no outcome is left"):
+        await runtime.execute(ExecutionRequest(code="y"))
+
+
+def test_a_declaration_needs_only_a_name():
+    assert ToolDeclaration("x").input_schema == {}
