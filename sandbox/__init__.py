@@ -9,8 +9,11 @@ from .contracts import (
     Metrics,
     Tier,
 )
+from .declarations import declare
 from .doctor import Diagnosis, examine
 from .errors import SandboxError, SandboxUnavailable, ToolError
+from .guard import Guard
+from .guard_patterns import Finding
 from .locations import data_file
 from .ports import CodeRuntime, HostTools, ToolDeclaration
 from .runtime import DenoRuntime
@@ -24,6 +27,8 @@ __all__ = [
     "ExecutionError",
     "ExecutionOutcome",
     "ExecutionRequest",
+    "Finding",
+    "Guard",
     "HostTools",
     "LogEntry",
     "Metrics",
@@ -34,5 +39,6 @@ __all__ = [
     "ToolDeclaration",
     "ToolError",
     "data_file",
+    "declare",
     "examine",
 ]

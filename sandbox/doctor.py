@@ -13,7 +13,7 @@ import anyio
 from .command import find_deno
 from .contracts import ErrorType, ExecutionRequest
 from .errors import SandboxUnavailable
-from .process import can_fork_serve
+from .fork_server import can_fork_serve
 from .runtime import DenoRuntime
 from .settings import SandboxSettings
 

@@ -5,12 +5,8 @@ A smoke detector: nothing depends on it for safety. See `guard_patterns.py` for 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -18,8 +14,10 @@ import anyio.to_thread
 
 from .errors import SandboxUnavailable
 from .guard_patterns import PATTERNS, Finding, may_match
+from .process import CLOSING_TIMEOUT_S, kill, kill_piped, pipes_of, reap, start_piped_python
 
 if TYPE_CHECKING:
+    import subprocess
     from types import TracebackType
 
 UNPARSABLE = Finding(
@@ -29,7 +27,6 @@ UNPARSABLE = Finding(
 START_TIMEOUT_S = 10.0
 # More than the process gives itself: this clock is for a process that is stuck elsewhere than in the parser.
 ANSWER_TIMEOUT_S = 1.0
-CLOSING_TIMEOUT_S = 5.0
 # All ten findings take less than a kilobyte.
 MAX_ANSWER_BYTES = 4096
 
@@ -79,7 +76,7 @@ class Guard:
         """End the process; an inspection that is under way ends with it. Returns once it is reaped."""
         self._closed = True
         if self._process is not None:
-            self._process.kill()
+            kill(self._process)
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
             async with self._one_at_a_time:  # its pipes are not closed while somebody waits on them
                 await self._discard()
@@ -90,7 +87,7 @@ class Guard:
         await self._discard()
         if self._closed:
             raise SandboxUnavailable("Cannot start the guard: it is closed")
-        self._process = start_guard_process()
+        self._process = start_piped_python("guard_process.py")
         try:
             with anyio.fail_after(START_TIMEOUT_S):
                 await _read_line(self._process)
@@ -105,51 +102,9 @@ class Guard:
     async def _discard(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            kill_guard_process(process)
+            kill_piped(process)
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(reap_guard_process, process, limiter=anyio.CapacityLimiter(1))
-
-
-def start_guard_process() -> subprocess.Popen[bytes]:
-    """Start `guard_process.py`, with pipes that do not block. Raises SandboxUnavailable."""
-    program = str(Path(__file__).with_name("guard_process.py"))
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-B", program],
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise SandboxUnavailable(f"Cannot start the guard: {error}") from error
-    for pipe in _pipes(process):
-        os.set_blocking(pipe, False)
-    return process
-
-
-def kill_guard_process(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and let go of its pipes. Returns at once, never raises."""
-    process.kill()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-
-
-def reap_guard_process(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a killed process is gone. Blocks, but not for ever."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(CLOSING_TIMEOUT_S)
-
-
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    if process.stdin is None or process.stdout is None:
-        raise ValueError("a process without pipes")
-    return process.stdin.fileno(), process.stdout.fileno()
+                await anyio.to_thread.run_sync(reap, process, limiter=anyio.CapacityLimiter(1))
 
 
 async def _ask(process: subprocess.Popen[bytes], code: str) -> bytes:
@@ -159,7 +114,7 @@ async def _ask(process: subprocess.Popen[bytes], code: str) -> bytes:
 
 
 async def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
-    stdin, _ = _pipes(process)
+    stdin, _ = pipes_of(process)
     rest = memoryview(data)
     while rest:
         try:
@@ -170,7 +125,7 @@ async def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
 
 async def _read_line(process: subprocess.Popen[bytes]) -> bytes:
     """The next line. Raises OSError when there is none, ValueError when it is too long to be an answer."""
-    _, stdout = _pipes(process)
+    _, stdout = pipes_of(process)
     line = b""
     while not line.endswith(b"\n"):
         try:

@@ -7,6 +7,7 @@ of length, then the code in UTF-8) with one line of JSON: the name, line and col
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -20,12 +21,16 @@ else:
     from guard_patterns import inspect
 
 MAX_PARSE_S = 0.25
+MAX_MEMORY_BYTES = 512 * 1024 * 1024
 
 
 def main() -> None:
     # The one who started this may have SIGALRM ignored or blocked, and then no clock would end a parse.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+    # Hostile code can make the parser take memory as well as time.
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     inspect("0")  # loads the grammar, so that the first request does not pay for it
     _say("ready")
     while len(header := sys.stdin.buffer.read(4)) == 4:

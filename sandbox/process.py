@@ -1,24 +1,22 @@
-"""Starts and kills processes: no other file does.
+"""Starts and kills processes: no file does but this one, `fork_server.py` and `launcher.py`.
 
-`ForkServer` does it through `launcher.py`, where the system has what that needs; `PlainSpawner` does it directly
-and can promise less. Both give a `WorkerProcess`: three pipes and an exit.
+A `Spawner` gives `WorkerProcess`es: three pipes and an exit. `ForkServer` does it through the launcher, where the
+system has what that needs; `PlainSpawner` does it directly and can promise less.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 import anyio.abc
@@ -92,18 +90,8 @@ class Spawner(Protocol):
         ...
 
 
-def make_spawner(command: Command, tasks: anyio.abc.TaskGroup) -> Spawner:
-    """The best spawner that this system can carry."""
-    return ForkServer(command, tasks) if can_fork_serve() else PlainSpawner(command, tasks)
-
-
-def can_fork_serve() -> bool:
-    has_calls = hasattr(os, "pidfd_open") and hasattr(socket, "SOCK_SEQPACKET")
-    return has_calls and bool(sys.executable) and Path("/proc/self/status").exists()
-
-
 @contextlib.contextmanager
-def _pipes(number: int) -> Iterator[tuple[WorkerProcess, tuple[int, int, int]]]:
+def open_pipes(number: int) -> Iterator[tuple[WorkerProcess, tuple[int, int, int]]]:
     """Three pipes: this side in a WorkerProcess, that side as descriptors which are closed at the end."""
     opened: list[int] = []
     try:
@@ -125,163 +113,58 @@ def _pipes(number: int) -> Iterator[tuple[WorkerProcess, tuple[int, int, int]]]:
         os.close(descriptor)
 
 
-class ForkServer:
-    """Asks `launcher.py` for each process; starts another launcher should that one die."""
-
-    def __init__(self, command: Command, tasks: anyio.abc.TaskGroup) -> None:
-        self.harness = command.harness
-        self._command = command
-        self._tasks = tasks
-        self._launcher: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
-        self._last_id = 0
-        self._alive: dict[int, WorkerProcess] = {}
-
-    async def start(self) -> WorkerProcess:
-        server = self._socket or self._start_launcher()
-        try:
-            return await self._start(server)
-        except SandboxUnavailable:
-            # It died, and nobody had noticed yet. Once: a launcher that cannot live is not started for ever.
-            if server is self._socket:
-                self._lose_launcher()
-            return await self._start(self._socket or self._start_launcher())
-
-    async def _start(self, server: socket.socket) -> WorkerProcess:
-        self._last_id += 1
-        with _pipes(self._last_id) as (process, theirs):
-            # Registered first: the answer may come before this function goes on.
-            self._alive[process.id] = process
-            try:
-                await self._send(server, {"do": "start", "id": process.id}, theirs)
-            except BaseException:
-                self._alive.pop(process.id, None)
-                raise
-        return process
-
-    def kill(self, process: WorkerProcess) -> None:
-        if process.exit is not None or self._socket is None:
-            return
-        request = json.dumps({"do": "kill", "id": process.id}).encode()
-        try:
-            self._socket.send(request)
-        except BlockingIOError:
-            self._tasks.start_soon(self._send, self._socket, {"do": "kill", "id": process.id})
-        except OSError:
-            pass  # the launcher is gone, and the kernel has killed what it had started
-
-    async def limit_memory(self, process: WorkerProcess, max_bytes: int) -> bool:
-        if self._socket is None or process.exit is not None:
-            return False
-        await self._send(self._socket, {"do": "limit", "id": process.id, "bytes": max_bytes})
-        await process._limited.wait()
-        return bool(process.memory_limited)
-
-    async def aclose(self) -> None:
-        with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
-            for process in list(self._alive.values()):
-                self.kill(process)
-            for process in list(self._alive.values()):
-                await process.exited.wait()
-        self._stop_launcher()
-        launcher, self._launcher = self._launcher, None
-        if launcher is not None:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(_finish, launcher)
-
-    def _start_launcher(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        program = str(Path(__file__).with_name("launcher.py"))
-        with theirs:
-            try:
-                self._launcher = subprocess.Popen(
-                    [sys.executable, "-I", "-S", "-B", program],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    cwd="/",
-                    env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-                    start_new_session=True,
-                )
-            except OSError as error:
-                ours.close()
-                raise SandboxUnavailable(f"Cannot start the launcher: {error}") from error
-        configuration = {"argv": self._command.argv, "environment": dict(self._command.environment)}
-        ours.send(json.dumps(configuration).encode())
-        ours.setblocking(False)
-        self._socket = ours
-        self._tasks.start_soon(self._listen, ours)
-        return ours
-
-    async def _send(self, server: socket.socket, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
-        message = json.dumps(request).encode()
-        while True:
-            try:
-                socket.send_fds(server, [message], descriptors)
-            except BlockingIOError:
-                await anyio.wait_writable(server)
-            except OSError as error:
-                raise SandboxUnavailable(f"Cannot reach the launcher: {error}") from error
-            else:
-                return
-
-    async def _listen(self, server: socket.socket) -> None:
-        """Take the launcher's messages until it, or this runtime, is gone."""
-        while True:
-            try:
-                message = server.recv(4096)
-            except BlockingIOError:
-                try:
-                    await anyio.wait_readable(server)
-                except (anyio.ClosedResourceError, ValueError):
-                    return
-                continue
-            except OSError:
-                message = b""
-            if not message:
-                break
-            self._note(json.loads(message))
-        if server is self._socket:
-            self._lose_launcher()
-
-    def _note(self, event: dict[str, Any]) -> None:
-        process = self._alive.get(event["id"])
-        if process is None:
-            return
-        match event["event"]:
-            case "started":
-                process.pid = event["pid"]
-            case "limited":
-                process.memory_limited = event["held"]
-                process._limited.set()
-            case "exited":
-                del self._alive[process.id]
-                process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"], event["cpu_ms"]))
-
-    def _lose_launcher(self) -> None:
-        """The launcher died. Its children died with it, so say so to whoever waits for them."""
-        self._stop_launcher()
-        launcher, self._launcher = self._launcher, None
-        if launcher is not None:
-            self._tasks.start_soon(anyio.to_thread.run_sync, _finish, launcher)
-        for process in list(self._alive.values()):
-            process.note_exit(ProcessExit(-signal.SIGKILL))
-        self._alive.clear()
-
-    def _stop_launcher(self) -> None:
-        if self._socket is not None:
-            server, self._socket = self._socket, None
-            anyio.notify_closing(server)
-            server.close()
-
-
-def _finish(launcher: subprocess.Popen[bytes]) -> None:
-    """Wait for the launcher, which ends by itself when its socket closes; kill it if it does not."""
+def start_python(program: str, *options: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
+    """Start a program of this folder in a Python that takes nothing from its surroundings."""
+    path = str(Path(__file__).with_name(program))
     try:
-        launcher.wait(CLOSING_TIMEOUT_S)
+        return subprocess.Popen(
+            [sys.executable, "-I", "-B", *options, path],
+            bufsize=0,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise SandboxUnavailable(f'Cannot start "{program}": {error}') from error
+
+
+def start_piped_python(program: str) -> subprocess.Popen[bytes]:
+    """The same, with pipes to talk to it that do not block."""
+    process = start_python(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    for pipe in pipes_of(process):
+        os.set_blocking(pipe, False)
+    return process
+
+
+def pipes_of(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    if process.stdin is None or process.stdout is None:
+        raise ValueError("a process without pipes")
+    return process.stdin.fileno(), process.stdout.fileno()
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+
+
+def kill_piped(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process and let go of its pipes. Returns at once, never raises."""
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def reap(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process that should end has ended; kill it if it does not. Blocks, but not for ever."""
+    try:
+        process.wait(CLOSING_TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        launcher.kill()
-        launcher.wait()
+        process.kill()
+        process.wait()
 
 
 class PlainSpawner:
@@ -299,7 +182,7 @@ class PlainSpawner:
 
     async def start(self) -> WorkerProcess:
         self._last_id += 1
-        with _pipes(self._last_id) as (process, theirs):
+        with open_pipes(self._last_id) as (process, theirs):
             child = await anyio.to_thread.run_sync(self._popen, theirs)
         process.pid = child.pid
         self._alive[process.id] = (process, child)

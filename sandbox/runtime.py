@@ -13,9 +13,10 @@ from .bridge import Bridge
 from .command import deno_command, find_deno
 from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, Tier, failed, refused, succeeded
 from .errors import RunFault, SandboxUnavailable
+from .fork_server import ForkServer, can_fork_serve
 from .frames import encode, run_frame
 from .pool import Pool
-from .process import Spawner, make_spawner
+from .process import PlainSpawner, Spawner
 from .settings import SandboxSettings
 from .worker import Run, Worker
 
@@ -41,7 +42,7 @@ class DenoRuntime:
         """Start the pool. Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
         command = deno_command(find_deno(self.settings), self.settings)
         tasks = await self._stack.enter_async_context(anyio.create_task_group())
-        self._spawner = make_spawner(command, tasks)
+        self._spawner = ForkServer(command, tasks) if can_fork_serve() else PlainSpawner(command, tasks)
         pool = Pool(self._spawner, self.settings, tasks)
         try:
             tasks.start_soon(pool.maintain)

@@ -42,7 +42,7 @@ COMMANDS = [pair for console in CONSOLES for pair in commands(console)]
 
 def section(title: str) -> str:
     """What stands below a heading, up to the next one."""
-    found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##? |^### |\Z)", README, re.M | re.S)
+    found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##+ |\Z)", README, re.M | re.S)
     assert found, f'README has no heading "{title}"'
     return found[1]
 

@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = argparse.ArgumentParser(prog="cortex", description="Hands for an LLM agent that can be trusted with them.")
-    parser.add_argument("--version", action="version", version=_Version())
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(command=None)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--config", type=Path, metavar="FILE", help="settings (TOML), also CORTEX_CONFIG")
@@ -57,12 +57,11 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     return parser, commands
 
 
-class _Version(str):
-    """Looked up when it is printed: reading the installation's metadata takes longer than all the rest."""
+class _Version(argparse.Action):
+    """Looked up when it is asked for: reading the installation's metadata takes longer than all the rest."""
 
-    __slots__ = ()
-
-    def __mod__(self, _: object) -> str:
+    def __call__(self, *_: object) -> None:
         from importlib.metadata import version
 
-        return f"motor-cortex {version('motor-cortex')}"
+        print(f"motor-cortex {version('motor-cortex')}")
+        sys.exit(0)

@@ -311,7 +311,7 @@ async def test_the_guard_finds_what_the_pure_function_finds():
 
 
 async def test_code_without_any_of_the_words_needs_no_process(monkeypatch):
-    monkeypatch.setattr(guard_module, "start_guard_process", lambda: pytest.fail("a process was started"))
+    monkeypatch.setattr(guard_module, "start_piped_python", lambda program: pytest.fail("a process was started"))
     async with Guard() as guard:
         assert await guard.inspect("return 1 + 1") == ()
         assert await guard.inspect(",+" * 25_000) == ()
@@ -416,7 +416,7 @@ async def test_closing_works_in_a_cancelled_scope(monkeypatch):
 async def test_a_process_that_cannot_start_is_not_blamed_on_the_code(monkeypatch):
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     async with Guard() as guard:
-        with pytest.raises(SandboxUnavailable, match="Cannot start the guard"):
+        with pytest.raises(SandboxUnavailable, match="Cannot start"):
             await guard.inspect("eval(1)")
     monkeypatch.setattr("sys.executable", "/bin/false")
     async with Guard() as guard:
@@ -431,7 +431,7 @@ def test_an_answer_that_is_none_is_refused(answer):
 
 
 def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
-    process = guard_module.start_guard_process()
+    process = guard_module.start_piped_python("guard_process.py")
     code = (",+" * 25_000).encode()
     os.set_blocking(process.stdin.fileno(), True)
     process.stdin.write(len(code).to_bytes(4, "big") + code)
@@ -442,13 +442,13 @@ def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
 
 def count_starts(monkeypatch):
     started = []
-    start = guard_module.start_guard_process
+    start = guard_module.start_piped_python
 
-    def counted():
-        started.append(start())
+    def counted(program):
+        started.append(start(program))
         return started[-1]
 
-    monkeypatch.setattr(guard_module, "start_guard_process", counted)
+    monkeypatch.setattr(guard_module, "start_piped_python", counted)
     return started
 
 

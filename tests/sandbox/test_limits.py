@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest, Tier
-from sandbox.process import ForkServer
+from sandbox.fork_server import ForkServer
 from sandbox.runtime import refusal_of
 from tests.conftest import descendants, execute, small
 
@@ -253,7 +253,6 @@ async def test_no_more_than_the_limit_run_at_once():
             Tools.most = max(Tools.most, len(running))
             await anyio.sleep(0.05)
             running.pop()
-            return None
 
     async with DenoRuntime(small(max_concurrent=2)) as runtime, anyio.create_task_group() as tasks:
         for _ in range(6):

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest, ToolDeclaration, ToolError
-from sandbox.testing import FunctionTools, ScriptedRuntime
 from sandbox.contracts import succeeded
+from sandbox.testing import FunctionTools, ScriptedRuntime
 from tests.conftest import execute, small
 
 pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]

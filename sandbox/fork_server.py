@@ -1,0 +1,167 @@
+"""Starts processes through `launcher.py`, a small process that forks, limits, kills and reaps for this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from .command import Command
+from .errors import SandboxUnavailable
+from .process import CLOSING_TIMEOUT_S, ProcessExit, WorkerProcess, open_pipes, reap, start_python
+
+
+def can_fork_serve() -> bool:
+    """Whether this system has what the launcher needs."""
+    has_calls = hasattr(os, "pidfd_open") and hasattr(socket, "SOCK_SEQPACKET")
+    return has_calls and bool(sys.executable) and Path("/proc/self/status").exists()
+
+
+class ForkServer:
+    """Asks `launcher.py` for each process; starts another launcher should that one die."""
+
+    def __init__(self, command: Command, tasks: anyio.abc.TaskGroup) -> None:
+        self.harness = command.harness
+        self._command = command
+        self._tasks = tasks
+        self._launcher: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._last_id = 0
+        self._alive: dict[int, WorkerProcess] = {}
+
+    async def start(self) -> WorkerProcess:
+        server = self._socket or self._start_launcher()
+        try:
+            return await self._start(server)
+        except SandboxUnavailable:
+            # It died, and nobody had noticed yet. Once: a launcher that cannot live is not started for ever.
+            if server is self._socket:
+                self._lose_launcher()
+            return await self._start(self._socket or self._start_launcher())
+
+    async def _start(self, server: socket.socket) -> WorkerProcess:
+        self._last_id += 1
+        with open_pipes(self._last_id) as (process, theirs):
+            # Registered first: the answer may come before this function goes on.
+            self._alive[process.id] = process
+            try:
+                await self._send(server, {"do": "start", "id": process.id}, theirs)
+            except BaseException:
+                self._alive.pop(process.id, None)
+                raise
+        return process
+
+    def kill(self, process: WorkerProcess) -> None:
+        if process.exit is not None or self._socket is None:
+            return
+        request = json.dumps({"do": "kill", "id": process.id}).encode()
+        try:
+            self._socket.send(request)
+        except BlockingIOError:
+            self._tasks.start_soon(self._send, self._socket, {"do": "kill", "id": process.id})
+        except OSError:
+            pass  # the launcher is gone, and the kernel has killed what it had started
+
+    async def limit_memory(self, process: WorkerProcess, max_bytes: int) -> bool:
+        if self._socket is None or process.exit is not None:
+            return False
+        await self._send(self._socket, {"do": "limit", "id": process.id, "bytes": max_bytes})
+        await process._limited.wait()
+        return bool(process.memory_limited)
+
+    async def aclose(self) -> None:
+        with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
+            for process in list(self._alive.values()):
+                self.kill(process)
+            for process in list(self._alive.values()):
+                await process.exited.wait()
+        self._stop_launcher()
+        launcher, self._launcher = self._launcher, None
+        if launcher is not None:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(reap, launcher)
+
+    def _start_launcher(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._launcher = start_python("launcher.py", "-S", stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
+            except SandboxUnavailable:
+                ours.close()
+                raise
+        configuration = {"argv": self._command.argv, "environment": dict(self._command.environment)}
+        ours.send(json.dumps(configuration).encode())
+        ours.setblocking(False)
+        self._socket = ours
+        self._tasks.start_soon(self._listen, ours)
+        return ours
+
+    async def _send(self, server: socket.socket, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        message = json.dumps(request).encode()
+        while True:
+            try:
+                socket.send_fds(server, [message], descriptors)
+            except BlockingIOError:
+                await anyio.wait_writable(server)
+            except OSError as error:
+                raise SandboxUnavailable(f"Cannot reach the launcher: {error}") from error
+            else:
+                return
+
+    async def _listen(self, server: socket.socket) -> None:
+        """Take the launcher's messages until it, or this runtime, is gone."""
+        while True:
+            try:
+                message = server.recv(4096)
+            except BlockingIOError:
+                try:
+                    await anyio.wait_readable(server)
+                except (anyio.ClosedResourceError, ValueError):
+                    return
+                continue
+            except OSError:
+                message = b""
+            if not message:
+                break
+            self._note(json.loads(message))
+        if server is self._socket:
+            self._lose_launcher()
+
+    def _note(self, event: dict[str, Any]) -> None:
+        process = self._alive.get(event["id"])
+        if process is None:
+            return
+        match event["event"]:
+            case "started":
+                process.pid = event["pid"]
+            case "limited":
+                process.memory_limited = event["held"]
+                process._limited.set()
+            case "exited":
+                del self._alive[process.id]
+                process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"], event["cpu_ms"]))
+
+    def _lose_launcher(self) -> None:
+        """The launcher died. Its children died with it, so say so to whoever waits for them."""
+        self._stop_launcher()
+        launcher, self._launcher = self._launcher, None
+        if launcher is not None:
+            self._tasks.start_soon(anyio.to_thread.run_sync, reap, launcher)
+        for process in list(self._alive.values()):
+            process.note_exit(ProcessExit(-signal.SIGKILL))
+        self._alive.clear()
+
+    def _stop_launcher(self) -> None:
+        if self._socket is not None:
+            server, self._socket = self._socket, None
+            anyio.notify_closing(server)
+            server.close()

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from cortex import Settings, SettingsError, load_settings
+from sandbox import SandboxSettings, data_file
+
+NOT_IN_THE_FILE = {"deno_path", "max_starting"}  # their defaults depend on the machine
+
+
+def test_the_file_of_defaults_says_what_the_code_does():
+    file = tomllib.loads(data_file("config", "defaults.toml").read_text())
+    model = SandboxSettings().model_dump()
+    assert file["sandbox"] == {name: value for name, value in model.items() if name not in NOT_IN_THE_FILE}
+    assert file.keys() == Settings.model_fields.keys()
+
+
+def test_a_file_changes_the_defaults(tmp_path):
+    (tmp_path / "c.toml").write_text("[sandbox]\npool_size = 3\n")
+    assert load_settings(tmp_path / "c.toml", {}).sandbox.pool_size == 3
+
+
+def test_the_environment_names_the_file_and_changes_it(tmp_path):
+    (tmp_path / "c.toml").write_text("[sandbox]\npool_size = 3\nmax_tool_calls = 7\n")
+    environment = {"CORTEX_CONFIG": str(tmp_path / "c.toml"), "CORTEX_SANDBOX__POOL_SIZE": "2", "CORTEX_HOME": "x"}
+    settings = load_settings(None, environment)
+    assert (settings.sandbox.pool_size, settings.sandbox.max_tool_calls) == (2, 7)
+
+
+def test_the_caller_has_the_last_word():
+    assert load_settings(None, {"CORTEX_SANDBOX__POOL_SIZE": "2"}, sandbox={"pool_size": 0}).sandbox.pool_size == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[sandbox]\npol_size = 3", 'Unknown setting "sandbox.pol_size"'),
+        ("[sandbx]\npool_size = 3", 'Unknown setting "sandbx"'),
+        ("[sandbox]\npool_size = -1", 'Setting "sandbox.pool_size": Input should be greater than or equal to 0'),
+        ("[sandbox]\npool_size = 'many'", 'Setting "sandbox.pool_size"'),
+        ("[sandbox", "Cannot read settings from"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path, text, message):
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(SettingsError, match="^" + message.replace("[", r"\[").replace(".", r"\.")):
+        load_settings(tmp_path / "c.toml", {})
+
+
+def test_a_missing_or_unreadable_file_is_named(tmp_path):
+    with pytest.raises(SettingsError, match=r'Cannot read settings from ".*nowhere.toml": No such file'):
+        load_settings(tmp_path / "nowhere.toml", {})
+    (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(SettingsError, match="Cannot read settings"):
+        load_settings(tmp_path / "bad.toml", {})
+
+
+def test_an_unknown_variable_of_ours_is_a_mistake_and_others_are_left_alone():
+    with pytest.raises(SettingsError, match="Unknown setting"):
+        load_settings(None, {"CORTEX_SANDBOX__POLL_SIZE": "2"})
+    assert load_settings(None, {"OTHER_SANDBOX__POLL_SIZE": "2"})
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().sandbox.pool_size = 5
