@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sandbox import Finding
 
 
-def reply(outcome: ExecutionOutcome, timeout_ms: int) -> str:
+def reply(outcome: ExecutionOutcome) -> str:
     """Never empty: a result as JSON, or one of the codes with the reason."""
     if outcome.ok:
         return str(outcome.result) if outcome.truncated else to_json(outcome.result).decode()
@@ -22,7 +22,7 @@ def reply(outcome: ExecutionOutcome, timeout_ms: int) -> str:
     if outcome.refused:
         return f"EXECUTION_DENIED: {error.message}"
     if error.type is ErrorType.TIMEOUT:
-        return f"EXECUTION_TIMEOUT: Code exceeded {timeout_ms}ms limit."
+        return f"EXECUTION_TIMEOUT: {error.message}"
     return f"EXECUTION_ERROR: {error.type}: {error.message}"
 
 

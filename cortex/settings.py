@@ -67,6 +67,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             place = found
             for part in path[:-1]:
                 place = place.setdefault(part, {})
+                if not isinstance(place, dict):
+                    raise SettingsError(f'"{name}" names a part of "{part}", which is a single value')
             place[path[-1]] = value
     return found
 

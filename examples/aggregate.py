@@ -30,7 +30,7 @@ async def main() -> None:
     async with DenoRuntime() as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=CODE, context=COMMITS))
     print(f"in: {len(json.dumps(COMMITS)) / 1e6:.1f} MB of JSON")
-    print("out:", reply(outcome, timeout_ms=30_000))
+    print("out:", reply(outcome))
 
 
 anyio.run(main)

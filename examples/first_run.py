@@ -23,7 +23,7 @@ async def main() -> None:
     async with DenoRuntime() as runtime:
         for code in PROGRAMS:
             outcome = await runtime.execute(ExecutionRequest(code=code, context={"prices": [3, 5]}, timeout_ms=500))
-            print(reply(outcome, timeout_ms=500))
+            print(reply(outcome))
 
 
 anyio.run(main)

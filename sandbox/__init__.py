@@ -9,7 +9,7 @@ from .contracts import (
     Metrics,
     Tier,
 )
-from .declarations import declare
+from .declarations import typescript_of
 from .doctor import Diagnosis, examine
 from .errors import SandboxError, SandboxUnavailable, ToolError
 from .guard import Guard
@@ -39,6 +39,6 @@ __all__ = [
     "ToolDeclaration",
     "ToolError",
     "data_file",
-    "declare",
     "examine",
+    "typescript_of",
 ]

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-from .tool_names import Lent
+from .ports import ToolDeclaration
+from .tool_names import Lent, place
 
 MAX_DEPTH = 32
 # For the arguments of one tool, and again for its result.
@@ -46,6 +47,13 @@ UNKNOWN = TypeText("unknown")
 NEVER = TypeText("never")
 
 Tree: TypeAlias = "dict[str, str | Tree]"
+
+
+def typescript_of(declarations: Iterable[ToolDeclaration]) -> str:
+    """What a model or an editor needs to write code over these tools: the text of a `.d.ts` file. Tools that cannot
+    be lent are not in it."""
+    lent, _ = place(declarations)
+    return declare(lent)
 
 
 def declare(tools: Sequence[Lent]) -> str:

@@ -15,7 +15,7 @@ SCRIPT_LINES = 2
 FIRST_LINE_COLUMNS = 44
 
 GLOBALS = (
-    "context, tools, console, fetch, Deno, URL, URLSearchParams, TextEncoder, TextDecoder, Blob, Headers, Request, "
+    "context, tools, console, Deno, URL, URLSearchParams, TextEncoder, TextDecoder, Blob, Headers, Request, "
     "Response, AbortController, crypto, performance, structuredClone, atob, btoa, setTimeout, setInterval, Intl, "
     "Temporal, WebAssembly and standard JavaScript"
 )
@@ -23,12 +23,14 @@ GLOBALS = (
 _DATA_URL = r"data:application/typescript;base64,[A-Za-z0-9+/=.]*"
 _POSITION = re.compile(rf"(code\.js, <anonymous>|{_DATA_URL}):(\d+):(\d+)")
 _FRAME = re.compile(rf"^\s+at (?:(.*?) \()?(code\.js, <anonymous>|{_DATA_URL}):(\d+):(\d+)\)?$")
+_PLACE_LINE = re.compile(rf"\n\s+at (?:code\.js, <anonymous>|{_DATA_URL}):\d+:\d+$")
 _WRAPPER_NAMES = re.compile(r"(?:async )?(?:eval|default|Module\.default|anonymous)$")
 _FLAG_HINT = re.compile(r",? run again with the --allow-\S+ flag")
+_DENIED = re.compile(r"Requires \w+ access")
 _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of memory", re.IGNORECASE)
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
-_NOT_FUNCTION = re.compile(r"^tools\.[\w.$]+ is not a function|\(reading '\w+'\)$")
+_MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read properties of undefined \(reading")
 
 
 def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionError:
@@ -36,8 +38,9 @@ def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionErr
     if failure.phase == "compile":
         return _syntax(failure, code)
     message = clean(failure.message)
-    text = f"{failure.name}: {message}" if failure.name != "Error" else message
-    return ExecutionError(_type(failure), _with_hint(failure.name, message, text, places), trim(failure.stack, text))
+    text = message if failure.name in {"Error", "ToolError"} else f"{failure.name}: {message}"
+    stack = trim(failure.stack, text)
+    return ExecutionError(_type(failure), _with_hint(failure, text, code, places), stack)
 
 
 def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) -> ExecutionError:
@@ -59,7 +62,7 @@ def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) ->
 
 def clean(text: str) -> str:
     """Without the addresses of our wrapper, without advice that only makes sense on Deno's own command line."""
-    return _FLAG_HINT.sub("", _POSITION.sub(_position, text))
+    return _FLAG_HINT.sub("", _POSITION.sub(_position, _PLACE_LINE.sub("", text)))
 
 
 def trim(stack: str, headline: str) -> str | None:
@@ -79,6 +82,8 @@ def _type(failure: Failure) -> ErrorType:
     match failure.name:
         case "NotCapable" | "PermissionDenied":
             return ErrorType.PERMISSION
+        case "TypeError" if _DENIED.match(failure.message):
+            return ErrorType.PERMISSION  # so a denied import calls itself
         case "ToolError":
             return ErrorType.TOOL
         case "RangeError" if _ALLOCATION.search(failure.message):
@@ -87,13 +92,13 @@ def _type(failure: Failure) -> ErrorType:
             return ErrorType.RUNTIME
 
 
-def _with_hint(name: str, message: str, text: str, places: Sequence[str]) -> str:
-    if name == "ReferenceError" and message.endswith("is not defined"):
+def _with_hint(failure: Failure, text: str, code: str, places: Sequence[str]) -> str:
+    message = failure.message
+    if failure.name == "ReferenceError" and message.endswith("is not defined"):
         return f"{text}. Globals that exist: {GLOBALS}. There is no require and no import"
-    if name == "TypeError" and _NOT_FUNCTION.search(message) and "tools" in message:
-        lent = ", ".join(places[:50]) or "none"
-        return f"{text}. Tools lent to this run: {lent}"
-    if name == "NotCapable":
+    if failure.name == "TypeError" and _MISSING_TOOL.search(message) and "tools." in code:
+        return f"{text}. Tools lent to this run: {', '.join(places[:50]) or 'none'}"
+    if _type(failure) is ErrorType.PERMISSION:
         return f"{text}. The sandbox holds no permissions: ask for a tool, or take what you need from context"
     return text
 

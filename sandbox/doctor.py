@@ -54,7 +54,7 @@ def _origin(settings: SandboxSettings) -> str:
 
 def _launcher() -> Diagnosis:
     if can_fork_serve():
-        return Diagnosis("launcher", "ok", "starts processes, limits their memory, ends them with their host")
+        return Diagnosis("launcher", "ok", "processes start, are limited and end through it")
     detail = "not on this system: memory is watched and not limited, a host killed by force can leave a process"
     return Diagnosis("launcher", "absent", detail)
 

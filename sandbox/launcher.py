@@ -73,7 +73,7 @@ class Launcher:
             case "kill":
                 # Only a process that was not reaped yet: its number cannot belong to anyone else.
                 if worker in self.pids:
-                    os.killpg(self.pids[worker], signal.SIGKILL)
+                    kill(self.pids[worker])
 
     def start(self, descriptors: list[int]) -> int:
         pid = os.fork()
@@ -81,8 +81,6 @@ class Launcher:
             self.become_deno(descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
-        with contextlib.suppress(OSError):  # so that a kill finds the group even if it comes before the child's setsid
-            os.setpgid(pid, pid)
         return pid
 
     def become_deno(self, descriptors: list[int]) -> NoReturn:
@@ -90,8 +88,7 @@ class Launcher:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            with contextlib.suppress(OSError):
-                os.setsid()
+            os.setsid()
             self.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             self.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -138,6 +135,14 @@ class Launcher:
             self.host.send(json.dumps(event).encode())
 
 
+def kill(pid: int) -> None:
+    """Kill a process that was not reaped yet, and all that it started."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:  # it is too young to lead a group
+        os.kill(pid, signal.SIGKILL)
+
+
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's to answer
     launcher = Launcher(socket.socket(fileno=0))
@@ -145,8 +150,7 @@ def main() -> None:
         launcher.serve()
     finally:
         for pid in launcher.pids.values():
-            with contextlib.suppress(OSError):
-                os.killpg(pid, signal.SIGKILL)
+            kill(pid)
     sys.exit(0)
 
 

@@ -141,8 +141,8 @@ class Worker:
             except RunFault as fault:
                 ended = fault
             except TimeoutError:
-                why = ": it was waiting for a promise that nothing will settle" if run.waits_for_nothing else ""
-                ended = RunFault(ErrorType.TIMEOUT, f"Code exceeded {run.timeout_ms}ms limit{why}")
+                why = " It was waiting for a promise that nothing will settle." if run.waits_for_nothing else ""
+                ended = RunFault(ErrorType.TIMEOUT, f"Code exceeded {run.timeout_ms}ms limit.{why}")
         if isinstance(ended, RunFault):
             raise ended
         return ended
@@ -237,7 +237,7 @@ class Worker:
             try:
                 lines = list(self._frames.feed(chunk))
             except MalformedFrame as error:
-                raise RunFault(ErrorType.CRASH, f"The process sent {error}") from error
+                raise RunFault(ErrorType.LIMIT, f"The process sent {error}") from error
             if lines:
                 return lines
 

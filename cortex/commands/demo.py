@@ -88,7 +88,7 @@ async def _play(settings: SandboxSettings) -> None:
                 print("   " + styled(line, "cyan", sys.stdout))
             request = ExecutionRequest(code=scene.code, context=scene.context, timeout_ms=scene.timeout_ms)
             outcome = await runtime.execute(request, Shop())
-            answer = visible(reply(outcome, scene.timeout_ms))
+            answer = visible(reply(outcome))
             print("   → " + styled(_short(answer), "green" if outcome.ok else "yellow", sys.stdout))
             took = f"{outcome.metrics.execution_ms:.1f} ms, {outcome.metrics.peak_memory_mb:.0f} MB"
             calls = f", {outcome.metrics.tool_calls} tool calls" if outcome.metrics.tool_calls else ""

@@ -109,8 +109,7 @@ async def _execute(request: ExecutionRequest, settings: Settings, *, guarded: bo
             outcome = await runtime.execute(request)
     except SandboxUnavailable as error:
         raise UsageError(str(error), REFUSED) from error
-    assert request.timeout_ms is not None
-    return outcome, reply(outcome, request.timeout_ms)
+    return outcome, reply(outcome)
 
 
 def _as_json(outcome: ExecutionOutcome, output: str) -> dict[str, Any]:

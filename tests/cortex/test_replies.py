@@ -14,14 +14,14 @@ from sandbox.contracts import failed, refused, succeeded
         (succeeded(None), "null"),
         (succeeded(""), '""'),
         (succeeded('"xx… [truncated: 99 bytes in all]', result_bytes=99), '"xx… [truncated: 99 bytes in all]'),
-        (failed(ErrorType.TIMEOUT, "whatever"), "EXECUTION_TIMEOUT: Code exceeded 5000ms limit."),
+        (failed(ErrorType.TIMEOUT, "Code exceeded 5000ms limit."), "EXECUTION_TIMEOUT: Code exceeded 5000ms limit."),
         (failed(ErrorType.RUNTIME, "TypeError: x"), "EXECUTION_ERROR: RuntimeError: TypeError: x"),
         (failed(ErrorType.LIMIT, "Output exceeds 5 bytes"), "EXECUTION_ERROR: LimitError: Output exceeds 5 bytes"),
         (refused(ErrorType.LIMIT, "The code is too long"), "EXECUTION_DENIED: The code is too long"),
     ],
 )
 def test_each_outcome_has_its_string(outcome, text):
-    assert reply(outcome, 5000) == text
+    assert reply(outcome) == text
 
 
 def test_a_blocked_script_names_the_pattern():
@@ -31,4 +31,4 @@ def test_a_blocked_script_names_the_pattern():
 
 @pytest.mark.parametrize("kind", list(ErrorType))
 def test_no_reply_is_empty(kind):
-    assert reply(failed(kind, ""), 100).startswith("EXECUTION_")
+    assert reply(failed(kind, "")).startswith("EXECUTION_")

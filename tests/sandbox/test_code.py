@@ -256,8 +256,20 @@ async def test_what_deno_denies_is_a_permission_error(code):
 )
 async def test_no_module_can_be_loaded_from_outside(code):
     outcome = await execute(code)
-    assert not outcome.ok
+    assert outcome.error is not None
+    assert outcome.error.type in {ErrorType.PERMISSION, ErrorType.RUNTIME, ErrorType.SYNTAX}
     assert "root:" not in str(outcome)
+
+
+async def test_a_denied_import_is_a_permission_error():
+    for code in (
+        'await import("file:///etc/passwd")',
+        'const x: string = await import("file:///etc/passwd"); return x',
+    ):
+        outcome = await execute(code)
+        assert outcome.error is not None
+        assert outcome.error.type == ErrorType.PERMISSION
+        assert outcome.error.message.startswith('TypeError: Requires read access to "/etc/passwd". The sandbox')
 
 
 async def test_what_one_run_stores_is_not_there_for_the_next():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.command import find_deno
-from sandbox.declarations import MAX_DEPTH, MAX_SCHEMA_CHARACTERS, declare
+from sandbox.declarations import MAX_DEPTH, MAX_SCHEMA_CHARACTERS, declare, typescript_of
 from sandbox.ports import ToolDeclaration
 from sandbox.settings import SandboxSettings
 from sandbox.tool_names import Lent, place
@@ -485,3 +485,9 @@ def check(folder, program: str) -> str:
         check=False,
     )
     return done.stderr if done.returncode else ""
+
+
+def test_declarations_are_enough_to_make_the_text():
+    text = typescript_of([ToolDeclaration("shop.stock", "What is left.")])
+    assert "shop: {" in text
+    assert "stock(args?: " in text

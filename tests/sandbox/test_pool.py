@@ -100,6 +100,23 @@ async def test_a_burst_beyond_the_pool_starts_more():
 
 
 @pytest.mark.deno
+async def test_no_more_processes_are_started_at_once_than_the_setting_says():
+    async with DenoRuntime(small(pool_size=0, max_starting=1)) as runtime:
+        most = 0
+
+        async def run() -> None:
+            assert (await runtime.execute(ONE)).result == 1
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):
+                tasks.start_soon(run)
+            for _ in range(20):
+                await anyio.sleep(0.005)
+                most = max(most, runtime._pool._starting)
+    assert most == 1
+
+
+@pytest.mark.deno
 async def test_a_waiting_process_that_dies_is_replaced_and_never_handed_out():
     async with DenoRuntime(small(pool_size=2)) as runtime:
         assert await wait_until(lambda: runtime._pool.ready == 2)

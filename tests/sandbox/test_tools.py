@@ -113,7 +113,7 @@ async def test_an_error_that_is_not_caught_is_the_outcome():
     outcome = await execute("return await tools.choosy()", FunctionTools({"choosy": choosy}))
     assert outcome.error is not None
     assert outcome.error.type == ErrorType.TOOL
-    assert outcome.error.message == "ToolError: not today"
+    assert outcome.error.message == "not today"
 
 
 async def test_a_tool_that_raises_shows_its_text_to_the_log_and_not_to_the_code(caplog):
@@ -256,6 +256,12 @@ async def test_a_missing_tool_is_explained_with_those_that_exist():
         outcome.error.message
         == "TypeError: tools.nope is not a function. Tools lent to this run: tools.a.b, tools.echo"
     )
+
+
+async def test_a_missing_group_is_explained_too():
+    outcome = await execute("return await tools.shop.buy()", FunctionTools({"echo": echo}))
+    assert outcome.error is not None
+    assert outcome.error.message.endswith("Tools lent to this run: tools.echo")
 
 
 async def test_tools_cannot_be_swapped_by_the_code():

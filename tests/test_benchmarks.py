@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.measure import Row, p50, p99, table
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.deno
+def test_the_benchmark_runs_and_prints_its_table():
+    run = [sys.executable, "-m", "benchmarks", "--quick", "--only", "cold"]
+    text = subprocess.run(run, cwd=ROOT, capture_output=True, timeout=120, check=True).stdout.decode()
+    assert "return 1 + 1, cold, p50" in text
+    [row] = json.loads(subprocess.run([*run, "--json"], cwd=ROOT, capture_output=True, timeout=120, check=True).stdout)
+    assert row["ratio"] == pytest.approx(row["ours"] / row["theirs"])
+
+
+def test_a_bar_that_is_missed_is_printed():
+    rows = [Row("slow", 2.0, 1.0, "ms", 1.5, "x"), Row("fast", 1.0, 1.0, "ms", 1.5, "x")]
+    slow, fast = table(rows).splitlines()[1:]
+    assert "MISSED" in slow
+    assert "MISSED" not in fast
+
+
+def test_percentiles():
+    assert p50([3.0, 1.0, 2.0]) == 2.0
+    assert p99([float(n) for n in range(100)]) == 99.0
