@@ -12,14 +12,14 @@ interface Waiting {
 }
 
 const stringify = JSON.stringify;
-const { createSystemTimer } = internals.core;
+const core = internals.core;
+const defer = queueMicrotask;
 
 const waiting: Record<string, Waiting> = Object.create(null);
 let waitingCount = 0;
 let lastId = 0;
 let pumping = false;
-let patient = false;
-let idleReads = 0;
+let scheduled = false;
 
 /** Ask the host to run a lent tool. The answer comes as the promise's value or as a ToolError. */
 export function callHost(name: string, params: unknown): Promise<unknown> {
@@ -31,36 +31,30 @@ export function callHost(name: string, params: unknown): Promise<unknown> {
     writeLine(
       `{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`,
     );
-    if (!pumping && !patient) beginPatience();
+    schedule();
   });
 }
 
-/**
- * Take the host's answers when the event loop has run dry: a blocking read is two to three times as fast as an
- * asynchronous one, and with nothing else to do it delays nobody. Returns false when no answer is due.
- */
-export function takeAnswersWhenIdle(): boolean {
-  if (waitingCount === 0 || pumping) return false;
-  idleReads++;
-  readFramesSync().forEach(settle);
-  return true;
+// Once everything that could run has run. With nothing else left to happen, a blocking read is two to three times as
+// fast as an asynchronous one and delays nobody; while a timer or a port is open, answers are read beside it.
+function takeAnswers(): void {
+  scheduled = false;
+  if (pumping || waitingCount === 0) return;
+  core.setHasTickScheduled(false); // this very tick would count as work
+  if (core.eventLoopHasMoreWork()) void pump();
+  else readFramesSync().forEach(settle);
+  if (waitingCount > 0 && !pumping) schedule();
 }
 
-// When something else keeps the event loop busy (a timer, a port), it never runs dry: then the answers are read
-// asynchronously. The timer is not itself a reason for the loop to go on.
-function beginPatience(): void {
-  const readsBefore = idleReads;
-  patient = true;
-  createSystemTimer(
-    () => {
-      patient = false;
-      if (pumping || waitingCount === 0) return;
-      if (idleReads === readsBefore) pump();
-      else beginPatience();
-    },
-    1,
-    false,
-  );
+function schedule(): void {
+  if (scheduled || pumping) return;
+  scheduled = true;
+  // By way of a reaction: a tick that is queued from a tick would come before the reactions, and block them.
+  defer(queueTick);
+}
+
+function queueTick(): void {
+  core.queueNextTick({ callback: takeAnswers, asyncId: 0, triggerAsyncId: 0 });
 }
 
 async function pump(): Promise<void> {

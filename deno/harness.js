@@ -7,222 +7,6 @@ const internals = deno[deno.internal];
 return { internals };
 })();
 
-// read_frames.ts
-const { readFrames, readFramesSync } = (() => {
-const parse = JSON.parse;
-const decoder = new TextDecoder();
-const decode = decoder.decode.bind(decoder);
-const stdin = Deno.stdin;
-const readSync = stdin.readSync.bind(stdin);
-const read = stdin.read.bind(stdin);
-const exit = Deno.exit;
-const SMALL = 16 * 1024;
-const LARGE = 1024 * 1024;
-let buffer = new Uint8Array(SMALL);
-let chunks = [];
-function readFramesSync() {
-  for(;;){
-    const frames = accept(readSync(buffer));
-    if (frames.length > 0) return frames;
-  }
-}
-async function readFrames() {
-  for(;;){
-    const frames = accept(await read(buffer));
-    if (frames.length > 0) return frames;
-  }
-}
-function accept(count) {
-  if (count === null) return exit(0);
-  const fresh = buffer.subarray(0, count);
-  const end = fresh.lastIndexOf(10);
-  if (end < 0) {
-    chunks.push(fresh.slice());
-    if (buffer.length === SMALL) buffer = new Uint8Array(LARGE);
-    return [];
-  }
-  const lines = decode(joined(fresh.subarray(0, end))).split("\n");
-  chunks = end + 1 < count ? [
-    fresh.slice(end + 1)
-  ] : [];
-  return lines.map((line)=>parse(line));
-}
-function joined(last) {
-  if (chunks.length === 0) return last;
-  let length = last.length;
-  for (const chunk of chunks)length += chunk.length;
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks){
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  whole.set(last, at);
-  return whole;
-}
-return { readFrames, readFramesSync };
-})();
-
-// to_json.ts
-const { NotJson, toJson } = (() => {
-class NotJson extends TypeError {
-  name = "TypeError";
-}
-const MAX_DEPTH = 100;
-const MAX_VALUES = 1_000_000;
-const MAX_BIGINT_DIGITS = 1000;
-const stringify = JSON.stringify;
-const rawJson = JSON.rawJSON;
-const isArray = Array.isArray;
-const keysOf = Object.keys;
-const prototypeOf = Object.getPrototypeOf;
-const objectPrototype = Object.prototype;
-const iterateMap = Map.prototype.entries;
-const iterateSet = Set.prototype.values;
-class Refusal {
-  what;
-  constructor(what){
-    this.what = what;
-  }
-}
-function toJson(value, verb, root) {
-  const walk = {
-    path: [],
-    ancestors: [],
-    values: 0
-  };
-  try {
-    return stringify(plain(value, walk));
-  } catch (thrown) {
-    const path = walk.path.map((key)=>typeof key === "number" ? `[${key}]` : `.${key}`).join("");
-    const what = thrown instanceof Refusal ? thrown.what : `reading it threw ${textOf(thrown)}`;
-    throw new NotJson(`Cannot ${verb} ${root}${path}: ${what}`);
-  }
-}
-function textOf(thrown) {
-  try {
-    return String(thrown);
-  } catch  {
-    return "an error that cannot be shown";
-  }
-}
-function plain(value, walk) {
-  if (++walk.values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
-  switch(typeof value){
-    case "undefined":
-      return null;
-    case "string":
-      return value.isWellFormed() ? value : value.toWellFormed();
-    case "bigint":
-      return integer(value);
-    case "function":
-      throw new Refusal("a function");
-    case "symbol":
-      throw new Refusal("a symbol");
-    case "object":
-      return value === null ? null : plainObject(value, walk);
-    default:
-      return value;
-  }
-}
-function plainObject(value, walk) {
-  if (walk.ancestors.includes(value)) throw new Refusal("it contains itself");
-  if (walk.ancestors.length >= MAX_DEPTH) throw new Refusal(`nested deeper than ${MAX_DEPTH} levels`);
-  walk.ancestors.push(value);
-  const copy = copyObject(value, walk);
-  walk.ancestors.pop();
-  return copy;
-}
-function copyObject(value, walk) {
-  if (isArray(value)) return elements(value, walk);
-  const own = value.toJSON;
-  if (typeof own === "function") return plain(Reflect.apply(own, value, [
-    ""
-  ]), walk);
-  return prototypeOf(value) === objectPrototype ? properties(value, walk) : instance(value, walk);
-}
-function instance(value, walk) {
-  if (value instanceof Map) return mapping(value, walk);
-  if (value instanceof Set) return elements([
-    ...Reflect.apply(iterateSet, value, [])
-  ], walk);
-  if (value instanceof Error) {
-    return {
-      name: String(value.name).toWellFormed(),
-      message: String(value.message).toWellFormed()
-    };
-  }
-  if (value instanceof RegExp) return String(value).toWellFormed();
-  if (value instanceof Number || value instanceof String || value instanceof Boolean) {
-    return plain(value.valueOf(), walk);
-  }
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
-    return elements(value, walk);
-  }
-  if (value instanceof Promise) throw new Refusal("a Promise; await it first");
-  if (isOpaque(value)) throw new Refusal(`an object of type ${value.constructor.name}`);
-  return properties(value, walk);
-}
-function isOpaque(value) {
-  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Blob;
-}
-function elements(value, walk) {
-  if (value.length > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
-  const copy = [];
-  for(let index = 0; index < value.length; index++){
-    walk.path.push(index);
-    copy[index] = plain(value[index], walk);
-    walk.path.pop();
-  }
-  return copy;
-}
-function properties(value, walk) {
-  const copy = Object.create(null);
-  for (const key of keysOf(value)){
-    walk.path.push(key);
-    const property = value[key];
-    if (property !== undefined) copy[key.toWellFormed()] = plain(property, walk);
-    walk.path.pop();
-  }
-  return copy;
-}
-function mapping(value, walk) {
-  const entries = [
-    ...Reflect.apply(iterateMap, value, [])
-  ];
-  if (!entries.every(([key])=>typeof key === "string")) return elements(entries, walk);
-  const copy = Object.create(null);
-  for (const [key, item] of entries){
-    walk.path.push(key);
-    copy[key.toWellFormed()] = plain(item, walk);
-    walk.path.pop();
-  }
-  return copy;
-}
-function integer(value) {
-  const digits = value.toString();
-  if (digits.length > MAX_BIGINT_DIGITS) {
-    throw new Refusal(`a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
-  }
-  return rawJson(digits);
-}
-return { NotJson, toJson };
-})();
-
-// tool_error.ts
-const { ToolError } = (() => {
-class ToolError extends Error {
-  tool;
-  code;
-  retryable;
-  name;
-  constructor(tool, message, code, retryable){
-    super(message), this.tool = tool, this.code = code, this.retryable = retryable, this.name = "ToolError";
-  }
-}
-return { ToolError };
-})();
-
 // write_frame.ts
 const { writeFrame, writeLine } = (() => {
 const stringify = JSON.stringify;
@@ -241,63 +25,6 @@ function writeLine(json) {
   }
 }
 return { writeFrame, writeLine };
-})();
-
-// call_host.ts
-const { callHost, takeAnswersWhenIdle } = (() => {
-const stringify = JSON.stringify;
-const { createSystemTimer } = internals.core;
-const waiting = Object.create(null);
-let waitingCount = 0;
-let lastId = 0;
-let pumping = false;
-let patient = false;
-let idleReads = 0;
-function callHost(name, params) {
-  return new Promise((resolve, reject)=>{
-    const json = toJson(params ?? {}, `call ${name} with`, "arguments");
-    const id = String(++lastId);
-    waiting[id] = {
-      name,
-      resolve,
-      reject
-    };
-    waitingCount++;
-    writeLine(`{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`);
-    if (!pumping && !patient) beginPatience();
-  });
-}
-function takeAnswersWhenIdle() {
-  if (waitingCount === 0 || pumping) return false;
-  idleReads++;
-  readFramesSync().forEach(settle);
-  return true;
-}
-function beginPatience() {
-  const readsBefore = idleReads;
-  patient = true;
-  createSystemTimer(()=>{
-    patient = false;
-    if (pumping || waitingCount === 0) return;
-    if (idleReads === readsBefore) pump();
-    else beginPatience();
-  }, 1, false);
-}
-async function pump() {
-  pumping = true;
-  while(waitingCount > 0)(await readFrames()).forEach(settle);
-  pumping = false;
-}
-function settle(frame) {
-  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
-  const call = waiting[frame.call_id];
-  if (call === undefined) return;
-  delete waiting[frame.call_id];
-  waitingCount--;
-  if (frame.type === "__tool_result__") call.resolve(frame.result);
-  else call.reject(new ToolError(call.name, frame.error, frame.code, frame.retryable));
-}
-return { callHost, takeAnswersWhenIdle };
 })();
 
 // capture_console.ts
@@ -518,6 +245,283 @@ function define(target, name, value) {
 return { harden };
 })();
 
+// read_frames.ts
+const { readFrames, readFramesSync } = (() => {
+const parse = JSON.parse;
+const decoder = new TextDecoder();
+const decode = decoder.decode.bind(decoder);
+const stdin = Deno.stdin;
+const readSync = stdin.readSync.bind(stdin);
+const read = stdin.read.bind(stdin);
+const exit = Deno.exit;
+const SMALL = 16 * 1024;
+const LARGE = 1024 * 1024;
+let buffer = new Uint8Array(SMALL);
+let chunks = [];
+function readFramesSync() {
+  for(;;){
+    const frames = accept(readSync(buffer));
+    if (frames.length > 0) return frames;
+  }
+}
+async function readFrames() {
+  for(;;){
+    const frames = accept(await read(buffer));
+    if (frames.length > 0) return frames;
+  }
+}
+function accept(count) {
+  if (count === null) return exit(0);
+  const fresh = buffer.subarray(0, count);
+  const end = fresh.lastIndexOf(10);
+  if (end < 0) {
+    chunks.push(fresh.slice());
+    if (buffer.length === SMALL) buffer = new Uint8Array(LARGE);
+    return [];
+  }
+  const lines = decode(joined(fresh.subarray(0, end))).split("\n");
+  chunks = end + 1 < count ? [
+    fresh.slice(end + 1)
+  ] : [];
+  return lines.map((line)=>parse(line));
+}
+function joined(last) {
+  if (chunks.length === 0) return last;
+  let length = last.length;
+  for (const chunk of chunks)length += chunk.length;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks){
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  whole.set(last, at);
+  return whole;
+}
+return { readFrames, readFramesSync };
+})();
+
+// to_json.ts
+const { NotJson, toJson } = (() => {
+class NotJson extends TypeError {
+  name = "TypeError";
+}
+const MAX_DEPTH = 100;
+const MAX_VALUES = 1_000_000;
+const MAX_BIGINT_DIGITS = 1000;
+const stringify = JSON.stringify;
+const rawJson = JSON.rawJSON;
+const isArray = Array.isArray;
+const keysOf = Object.keys;
+const prototypeOf = Object.getPrototypeOf;
+const objectPrototype = Object.prototype;
+const iterateMap = Map.prototype.entries;
+const iterateSet = Set.prototype.values;
+class Refusal {
+  what;
+  constructor(what){
+    this.what = what;
+  }
+}
+function toJson(value, verb, root) {
+  const walk = {
+    path: [],
+    ancestors: [],
+    values: 0
+  };
+  try {
+    return stringify(plain(value, walk));
+  } catch (thrown) {
+    const path = walk.path.map((key)=>typeof key === "number" ? `[${key}]` : `.${key}`).join("");
+    const what = thrown instanceof Refusal ? thrown.what : `reading it threw ${textOf(thrown)}`;
+    throw new NotJson(`Cannot ${verb} ${root}${path}: ${what}`);
+  }
+}
+function textOf(thrown) {
+  try {
+    return String(thrown);
+  } catch  {
+    return "an error that cannot be shown";
+  }
+}
+function plain(value, walk) {
+  if (++walk.values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
+  switch(typeof value){
+    case "undefined":
+      return null;
+    case "string":
+      return value.isWellFormed() ? value : value.toWellFormed();
+    case "bigint":
+      return integer(value);
+    case "function":
+      throw new Refusal("a function");
+    case "symbol":
+      throw new Refusal("a symbol");
+    case "object":
+      return value === null ? null : plainObject(value, walk);
+    default:
+      return value;
+  }
+}
+function plainObject(value, walk) {
+  if (walk.ancestors.includes(value)) throw new Refusal("it contains itself");
+  if (walk.ancestors.length >= MAX_DEPTH) throw new Refusal(`nested deeper than ${MAX_DEPTH} levels`);
+  walk.ancestors.push(value);
+  const copy = copyObject(value, walk);
+  walk.ancestors.pop();
+  return copy;
+}
+function copyObject(value, walk) {
+  if (isArray(value)) return elements(value, walk);
+  const own = value.toJSON;
+  if (typeof own === "function") return plain(Reflect.apply(own, value, [
+    ""
+  ]), walk);
+  return prototypeOf(value) === objectPrototype ? properties(value, walk) : instance(value, walk);
+}
+function instance(value, walk) {
+  if (value instanceof Map) return mapping(value, walk);
+  if (value instanceof Set) return elements([
+    ...Reflect.apply(iterateSet, value, [])
+  ], walk);
+  if (value instanceof Error) {
+    return {
+      name: String(value.name).toWellFormed(),
+      message: String(value.message).toWellFormed()
+    };
+  }
+  if (value instanceof RegExp) return String(value).toWellFormed();
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) {
+    return plain(value.valueOf(), walk);
+  }
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    return elements(value, walk);
+  }
+  if (value instanceof Promise) throw new Refusal("a Promise; await it first");
+  if (isOpaque(value)) throw new Refusal(`an object of type ${value.constructor.name}`);
+  return properties(value, walk);
+}
+function isOpaque(value) {
+  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Blob;
+}
+function elements(value, walk) {
+  if (value.length > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
+  const copy = [];
+  for(let index = 0; index < value.length; index++){
+    walk.path.push(index);
+    copy[index] = plain(value[index], walk);
+    walk.path.pop();
+  }
+  return copy;
+}
+function properties(value, walk) {
+  const copy = Object.create(null);
+  for (const key of keysOf(value)){
+    walk.path.push(key);
+    const property = value[key];
+    if (property !== undefined) copy[key.toWellFormed()] = plain(property, walk);
+    walk.path.pop();
+  }
+  return copy;
+}
+function mapping(value, walk) {
+  const entries = [
+    ...Reflect.apply(iterateMap, value, [])
+  ];
+  if (!entries.every(([key])=>typeof key === "string")) return elements(entries, walk);
+  const copy = Object.create(null);
+  for (const [key, item] of entries){
+    walk.path.push(key);
+    copy[key.toWellFormed()] = plain(item, walk);
+    walk.path.pop();
+  }
+  return copy;
+}
+function integer(value) {
+  const digits = value.toString();
+  if (digits.length > MAX_BIGINT_DIGITS) {
+    throw new Refusal(`a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
+  }
+  return rawJson(digits);
+}
+return { NotJson, toJson };
+})();
+
+// tool_error.ts
+const { ToolError } = (() => {
+class ToolError extends Error {
+  tool;
+  code;
+  retryable;
+  name;
+  constructor(tool, message, code, retryable){
+    super(message), this.tool = tool, this.code = code, this.retryable = retryable, this.name = "ToolError";
+  }
+}
+return { ToolError };
+})();
+
+// call_host.ts
+const { callHost } = (() => {
+const stringify = JSON.stringify;
+const core = internals.core;
+const defer = queueMicrotask;
+const waiting = Object.create(null);
+let waitingCount = 0;
+let lastId = 0;
+let pumping = false;
+let scheduled = false;
+function callHost(name, params) {
+  return new Promise((resolve, reject)=>{
+    const json = toJson(params ?? {}, `call ${name} with`, "arguments");
+    const id = String(++lastId);
+    waiting[id] = {
+      name,
+      resolve,
+      reject
+    };
+    waitingCount++;
+    writeLine(`{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`);
+    schedule();
+  });
+}
+function takeAnswers() {
+  scheduled = false;
+  if (pumping || waitingCount === 0) return;
+  core.setHasTickScheduled(false); // this very tick would count as work
+  if (core.eventLoopHasMoreWork()) void pump();
+  else readFramesSync().forEach(settle);
+  if (waitingCount > 0 && !pumping) schedule();
+}
+function schedule() {
+  if (scheduled || pumping) return;
+  scheduled = true;
+  defer(queueTick);
+}
+function queueTick() {
+  core.queueNextTick({
+    callback: takeAnswers,
+    asyncId: 0,
+    triggerAsyncId: 0
+  });
+}
+async function pump() {
+  pumping = true;
+  while(waitingCount > 0)(await readFrames()).forEach(settle);
+  pumping = false;
+}
+function settle(frame) {
+  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
+  const call = waiting[frame.call_id];
+  if (call === undefined) return;
+  delete waiting[frame.call_id];
+  waitingCount--;
+  if (frame.type === "__tool_result__") call.resolve(frame.result);
+  else call.reject(new ToolError(call.name, frame.error, frame.code, frame.retryable));
+}
+return { callHost };
+})();
+
 // lend_tools.ts
 const { lendTools } = (() => {
 function lendTools(lent) {
@@ -595,7 +599,6 @@ function fail(event, error) {
 }
 function idle(event) {
   event.preventDefault();
-  if (takeAnswersWhenIdle()) return;
   if (!finished) writeFrame({
     type: "__debug__",
     message: "idle"

@@ -1,10 +1,14 @@
 /**
- * What is used of Deno beyond its documented interface, in one place. The public `setTimeout` would load Node's
- * timers and make every start half as long again; the public `console` cannot be told where to print.
+ * What is used of Deno beyond its documented interface, in one place: the public `console` cannot be told where to
+ * print, and nothing public says whether the event loop has anything left to do.
  */
 
 interface Core {
-  createSystemTimer(callback: () => void, afterMs: number, keepsLoopAlive: boolean): unknown;
+  /** Whether a timer, a port or an operation under way could still make something happen. */
+  eventLoopHasMoreWork(): boolean;
+  /** Call back when all promise reactions are done, before the event loop turns. */
+  setHasTickScheduled(isScheduled: boolean): void;
+  queueNextTick(tick: { callback: () => void; asyncId: number; triggerAsyncId: number }): void;
 }
 
 interface Internals {

@@ -12,10 +12,27 @@ Deno.test("this Deno has a console that can be told where to print", () => {
   assertEquals(printed, [["a\n", 0], ["b-1\n", 1], ["c\n", 1], ["d\n", 2], ["e\n", 3]]);
 });
 
-Deno.test("this Deno has a timer that is not a reason for the event loop to go on", async () => {
-  const keepsLoopAlive = setTimeout(() => {}, 5000);
-  await new Promise<void>((resolve) => internals.core.createSystemTimer(resolve, 1, false));
-  clearTimeout(keepsLoopAlive);
+Deno.test("this Deno says when all promise reactions are done, and whether anything is left to happen", async () => {
+  const order: string[] = [];
+  const { core } = internals;
+  await null; // from here on this is a reaction itself
+  const tick = new Promise<void>((resolve) =>
+    core.queueNextTick({
+      callback: () => {
+        core.setHasTickScheduled(false);
+        order.push(`tick, more work: ${core.eventLoopHasMoreWork()}`);
+        resolve();
+      },
+      asyncId: 0,
+      triggerAsyncId: 0,
+    })
+  );
+  const timer = setTimeout(() => {}, 1000);
+  for (let turn = 0; turn < 20; turn++) await null;
+  order.push("reactions");
+  await tick;
+  clearTimeout(timer);
+  assertEquals(order, ["reactions", "tick, more work: true"]);
 });
 
 Deno.test("this Deno has the newer JavaScript that is used", () => {

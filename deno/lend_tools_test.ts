@@ -15,6 +15,7 @@ const tools = lendTools([
 ]) as Tools;
 
 Deno.test("a tool hangs at its path and is called by its name", () => {
+  for (const id of [1, 2, 3]) pipe.send(`{"type":"__tool_result__","call_id":"${id}","result":null}\n`);
   void tools.clock();
   void tools.notes.add({ text: "Milk" });
   void tools.notes.list();

@@ -1,4 +1,3 @@
-import { takeAnswersWhenIdle } from "./call_host.ts";
 import { captureConsole, limitConsole } from "./capture_console.ts";
 import { describeError } from "./describe_error.ts";
 import { compile } from "./evaluate.ts";
@@ -44,10 +43,9 @@ function fail(event: Event, error: unknown): void {
   finish(stringify(describeError(error, "run")));
 }
 
-/** Nothing is left to happen: read the answers that are due, or wait for the end, which only the host brings. */
+/** Nothing is left to happen: wait for the end, which only the host brings. */
 function idle(event: Event): void {
   event.preventDefault();
-  if (takeAnswersWhenIdle()) return;
   if (!finished) writeFrame({ type: "__debug__", message: "idle" });
   for (;;) readFramesSync();
 }

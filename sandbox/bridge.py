@@ -67,17 +67,16 @@ class Bridge:
             raise ToolError(f'No tool "{call.name[:100]}" was lent to this run', code="not_lent")
         arguments = _checked(tool, call.params)
         try:
-            with anyio.fail_after(self._settings.tool_timeout_ms / 1000):
+            with anyio.CancelScope(deadline=anyio.current_time() + self._settings.tool_timeout_ms / 1000):
                 return await self._tools.call(tool.name, arguments)
         except ToolError:
             raise
-        except TimeoutError as error:
-            message = f'Tool "{tool.name}" gave no answer within {self._settings.tool_timeout_ms} ms'
-            raise ToolError(message, code="timeout", retryable=True) from error
         except Exception as error:
             # The text may hold what the code must not see; the person who runs the host finds it in the log.
             log.warning('Tool "%s" failed', tool.name, exc_info=error)
             raise ToolError(f'Tool "{tool.name}" failed with {type(error).__name__}', code="internal") from error
+        message = f'Tool "{tool.name}" gave no answer within {self._settings.tool_timeout_ms} ms'
+        raise ToolError(message, code="timeout", retryable=True)
 
     def _result(self, call: ToolCall, value: Any) -> bytes:
         try:

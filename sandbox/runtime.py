@@ -12,13 +12,14 @@ import anyio.abc
 from .bridge import Bridge
 from .command import deno_command, find_deno
 from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, Tier, failed, refused, succeeded
+from .conversation import Conversation, Run
 from .errors import RunFault, SandboxUnavailable
 from .fork_server import ForkServer, can_fork_serve
 from .frames import encode, run_frame
 from .pool import Pool
 from .process import PlainSpawner, Spawner
 from .settings import SandboxSettings
-from .worker import Run, Worker
+from .worker import Worker
 
 if TYPE_CHECKING:
     from .ports import HostTools
@@ -128,7 +129,7 @@ class DenoRuntime:
         started = anyio.current_time()
         try:
             try:
-                answer = await worker.run(run)
+                answer = await Conversation(worker, run, self.settings).hold()
             except RunFault as fault:
                 metrics = self._metrics(run, worker, began, asked, started)
                 return failed(fault.type, fault.message, fault.stack, logs=tuple(run.logs), metrics=metrics)

@@ -1,0 +1,47 @@
+"""The doctor, and whether it notices what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox import examine
+from sandbox.fork_server import ForkServer
+from tests.conftest import small
+
+pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
+
+
+async def verdicts(settings):
+    return {diagnosis.name: diagnosis async for diagnosis in examine(settings)}
+
+
+async def test_all_is_well_here():
+    found = await verdicts(small())
+    assert {diagnosis.verdict for diagnosis in found.values()} == {"ok"}
+    assert "Deno 2." in found["run"].detail
+
+
+async def test_what_the_settings_leave_out_is_absent():
+    assert (await verdicts(small(pool_size=0)))["warm pool"].verdict == "absent"
+
+
+async def test_a_missing_launcher_is_absent_and_not_hidden(monkeypatch):
+    monkeypatch.setattr("sandbox.doctor.can_fork_serve", lambda: False)
+    found = await verdicts(small())
+    assert found["launcher"].verdict == "absent"
+    assert "memory is watched and not limited" in found["launcher"].detail
+
+
+async def test_a_deno_that_does_not_start_is_broken_and_ends_the_examination(tmp_path):
+    found = await verdicts(small(deno_path="/bin/false"))
+    assert found["start"].verdict == "broken"
+    assert "time limit" not in found
+
+
+async def test_a_memory_limit_that_does_not_hold_is_broken(monkeypatch):
+    async def pretend(self, process, max_bytes):
+        return True
+
+    monkeypatch.setattr(ForkServer, "limit_memory", pretend)
+    monkeypatch.setattr("sandbox.worker.private_bytes", lambda pid: 0)
+    assert (await verdicts(small()))["memory limit"].verdict == "broken"
