@@ -64,7 +64,8 @@ async def _try_runtime(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
     async with DenoRuntime(cold) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=SUM))
         if not outcome.ok or outcome.result[0] != 2:
-            yield Diagnosis("run", "broken", f"a script gave {outcome.error or outcome.result}")
+            what = outcome.error.message if outcome.error else outcome.result
+            yield Diagnosis("run", "broken", f"a script gave: {what}")
             return
         yield Diagnosis("run", "ok", f"a TypeScript script ran on Deno {outcome.result[1]}")
         yield Diagnosis("cold start", "ok", f"{outcome.metrics.startup_ms:.1f} ms until a process was ready")

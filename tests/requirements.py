@@ -370,6 +370,12 @@ REQUIREMENTS = (
     ),
     Requirement("cli-doctor", "design", "cortex doctor tries what it reports", (CLI + "test_doctor_tries_everything",)),
     Requirement(
+        "doctor-honest",
+        "design",
+        "The doctor notices what does not hold",
+        ("tests/sandbox/test_doctor.py::test_a_memory_limit_that_does_not_hold_is_broken",),
+    ),
+    Requirement(
         "cli-quick",
         "design",
         "The command line imports what it needs",

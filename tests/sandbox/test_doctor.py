@@ -34,7 +34,8 @@ async def test_a_missing_launcher_is_absent_and_not_hidden(monkeypatch):
 
 async def test_a_deno_that_does_not_start_is_broken_and_ends_the_examination(tmp_path):
     found = await verdicts(small(deno_path="/bin/false"))
-    assert found["start"].verdict == "broken"
+    assert found["run"].verdict == "broken"
+    assert "Cannot start Deno" in found["run"].detail
     assert "time limit" not in found
 
 
