@@ -135,6 +135,23 @@ async def test_when_the_launcher_is_killed_the_runtime_goes_on():
 
 
 @pytest.mark.usefixtures("nothing_left")
+async def test_when_the_launcher_is_killed_even_a_busy_process_dies():
+    async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
+        outcomes = []
+
+        async def run() -> None:
+            outcomes.append(await runtime.execute(SPIN))
+
+        tasks.start_soon(run)
+        assert await wait_until(lambda: bool(denos()))
+        await anyio.sleep(0.2)
+        busy = denos()
+        os.kill(runtime._spawner._launcher.pid, signal.SIGKILL)
+        assert await wait_until(lambda: not any(alive(pid) for pid in busy), 2.0)
+    assert outcomes[0].error.type == ErrorType.CRASH
+
+
+@pytest.mark.usefixtures("nothing_left")
 async def test_killing_the_process_in_the_middle_is_a_crash():
     async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
         outcomes = []

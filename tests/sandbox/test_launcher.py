@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -22,6 +23,8 @@ class Host:
         with theirs:
             self.process = subprocess.Popen([sys.executable, *MEASURED, str(LAUNCHER)], stdin=theirs.fileno())
         self.socket.settimeout(10)
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resource.prlimit(self.process.pid, resource.RLIMIT_CORE, (hard, hard))  # so that "none" is the launcher's doing
         self.socket.send(json.dumps({"argv": argv, "environment": {"ONLY": "this"}}).encode())
         self.pipes: list[int] = []
 

@@ -81,6 +81,13 @@ async def test_memory_of_every_kind_is_limited(code):
     assert outcome.metrics.peak_memory_mb < 128 + 100
 
 
+async def test_memory_is_limited_by_the_system_and_not_only_watched(monkeypatch):
+    monkeypatch.setattr("sandbox.worker.private_bytes", lambda pid: 0)
+    outcome = await execute(ARRAY_BUFFERS, timeout_ms=20_000, max_memory_mb=128)
+    assert error_of(outcome).type == ErrorType.MEMORY
+    assert outcome.metrics.peak_memory_mb < 128 + 60
+
+
 async def test_a_memory_error_that_is_caught_does_not_lift_the_limit():
     code = f"try {{ {ARRAY_BUFFERS} }} catch (error) {{ return error.name }}"
     outcome = await execute(code, timeout_ms=20_000, max_memory_mb=128)
