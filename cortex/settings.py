@@ -14,7 +14,7 @@ from sandbox import SandboxSettings, data_file
 
 PREFIX = "CORTEX_"
 CONFIG_VARIABLE = "CORTEX_CONFIG"
-HOME_VARIABLE = "CORTEX_HOME"
+NOT_SETTINGS = frozenset({CONFIG_VARIABLE, "CORTEX_HOME"})
 
 
 class SettingsError(ValueError):
@@ -22,6 +22,8 @@ class SettingsError(ValueError):
 
 
 class Settings(BaseModel):
+    """The settings of every folder, each under its name."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
@@ -63,7 +65,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in environment.items():
         path = name.removeprefix(PREFIX).lower().split("__")
-        if name.startswith(PREFIX) and len(path) > 1:
+        if name.startswith(PREFIX) and name not in NOT_SETTINGS:
             place = found
             for part in path[:-1]:
                 place = place.setdefault(part, {})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Sequence
 from typing import TextIO
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -25,13 +24,3 @@ def visible(text: str) -> str:
         else f"\\u{ord(character):04x}"
         for character in text
     )
-
-
-def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
-    """Columns as wide as their widest cell; the last one is left as it is."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        lines.append(f"{indent}{'  '.join((*cells, row[-1]))}".rstrip())
-    return "\n".join(lines)

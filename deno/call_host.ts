@@ -49,12 +49,17 @@ function takeAnswers(): void {
 function schedule(): void {
   if (scheduled || pumping) return;
   scheduled = true;
-  // By way of a reaction: a tick that is queued from a tick would come before the reactions, and block them.
-  defer(queueTick);
+  defer(queueFirstTick);
 }
 
-function queueTick(): void {
-  core.queueNextTick({ callback: takeAnswers, asyncId: 0, triggerAsyncId: 0 });
+// Ticks run one after the other, and their promise reactions only behind the last of them. So a first tick lets those
+// of the agent's code come, a reaction lets theirs come, and only the tick after that may block.
+const queueFirstTick = (): void => queueTick(passOn);
+const passOn = (): void => defer(queueSecondTick);
+const queueSecondTick = (): void => queueTick(takeAnswers);
+
+function queueTick(callback: () => void): void {
+  core.queueNextTick({ callback, asyncId: 0, triggerAsyncId: 0 });
 }
 
 async function pump(): Promise<void> {

@@ -496,11 +496,14 @@ function takeAnswers() {
 function schedule() {
   if (scheduled || pumping) return;
   scheduled = true;
-  defer(queueTick);
+  defer(queueFirstTick);
 }
-function queueTick() {
+const queueFirstTick = ()=>queueTick(passOn);
+const passOn = ()=>defer(queueSecondTick);
+const queueSecondTick = ()=>queueTick(takeAnswers);
+function queueTick(callback) {
   core.queueNextTick({
-    callback: takeAnswers,
+    callback,
     asyncId: 0,
     triggerAsyncId: 0
   });

@@ -6,8 +6,8 @@
 interface Core {
   /** Whether a timer, a port or an operation under way could still make something happen. */
   eventLoopHasMoreWork(): boolean;
-  /** Call back when all promise reactions are done, before the event loop turns. */
   setHasTickScheduled(isScheduled: boolean): void;
+  /** Call back when all promise reactions are done, before the event loop turns. */
   queueNextTick(tick: { callback: () => void; asyncId: number; triggerAsyncId: number }): void;
 }
 

@@ -7,13 +7,13 @@ than calling.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from .contracts import ErrorType
+from .contracts import ErrorType, ExecutionError
 from .errors import RunFault, ToolError
 from .frames import ToolCall, encode, tool_error_frame, tool_result_frame
 from .tool_names import Lent, place
@@ -49,7 +49,8 @@ class Bridge:
     def count(self) -> None:
         """Count one call; raises LimitError when there was one too many."""
         if self.calls >= self._settings.max_tool_calls:
-            raise RunFault(ErrorType.LIMIT, f"More than {self._settings.max_tool_calls} tool calls")
+            message = f"More than {self._settings.max_tool_calls} tool calls"
+            raise RunFault(ExecutionError(ErrorType.LIMIT, message))
         self.calls += 1
 
     async def answer(self, call: ToolCall, send: Send) -> None:
@@ -58,8 +59,8 @@ class Bridge:
             value = await self._run(call)
             await send(lambda: self._result(call, value))
         except ToolError as error:
-            frame = tool_error_frame(call.call_id, str(error), error.code, retryable=error.retryable)
-            await send(lambda: frame)
+            refusal = _refusal(call, error)
+            await send(lambda: refusal)
 
     async def _run(self, call: ToolCall) -> Any:
         tool = self._lent.get(call.name)
@@ -83,12 +84,18 @@ class Bridge:
             json = encode(value)
         except ValueError as error:
             log.warning('Tool "%s" returned what is not JSON', call.name, exc_info=error)
-            message = f'Tool "{call.name}" returned a value that is not JSON'
-            return tool_error_frame(call.call_id, message, "internal", retryable=False)
+            return _refusal(call, ToolError(f'Tool "{call.name}" returned a value that is not JSON', code="internal"))
         if len(json) > self._settings.max_tool_result_bytes:
-            message = f'Tool "{call.name}" returned {len(json)} bytes, more than {self._settings.max_tool_result_bytes}'
-            return tool_error_frame(call.call_id, message, "result_too_large", retryable=False)
+            limit = self._settings.max_tool_result_bytes
+            message = f'Tool "{call.name}" returned {len(json)} bytes, more than {limit}'
+            return _refusal(call, ToolError(message, code="result_too_large"))
         return tool_result_frame(call.call_id, json)
+
+
+def _refusal(call: ToolCall, error: ToolError) -> bytes:
+    # Whatever the tool's author put into the error, what goes to the code is text.
+    text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
+    return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))
 
 
 def _checked(tool: Lent, params: Any) -> dict[str, Any]:
@@ -98,16 +105,28 @@ def _checked(tool: Lent, params: Any) -> dict[str, Any]:
             code="invalid_arguments",
         )
     schema = tool.declaration.input_schema
-    if not schema:
+    if not isinstance(schema, Mapping) or not schema:
         return params
-    validator = _validator(encode(dict(schema)))
+    try:
+        validator = _validator(encode(schema))
+    except ValueError as error:
+        validator = str(error)[:300]
     if isinstance(validator, str):
         raise ToolError(f'Tool "{tool.name}" has a schema that cannot be used: {validator}', code="bad_schema")
-    problem = next(validator.iter_errors(params), None)
-    if problem is not None:
-        where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in problem.instance_path)
-        raise ToolError(f"{tool.expression}: arguments{where}: {problem.message[:500]}", code="invalid_arguments")
-    return params
+    if validator.is_valid(params):
+        return params
+    raise ToolError(f"{tool.expression}: {_first_problem(validator, params)}", code="invalid_arguments")
+
+
+def _first_problem(validator: jsonschema_rs.Validator, params: dict[str, Any]) -> str:
+    """Only the first: there may be as many as there are values."""
+    try:
+        validator.validate(params)
+    except ValueError as problem:
+        path = getattr(problem, "instance_path", ())
+        where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
+        return f"arguments{where}: {getattr(problem, 'message', problem)}"[:600]
+    return "the arguments do not fit its schema"
 
 
 def _kind(params: Any) -> str:

@@ -102,7 +102,7 @@ def _from_wheel() -> Path | None:
     except metadata.PackageNotFoundError:
         return None
     for file in files:
-        if file.name in ("deno", "deno.exe") and file.parent.name in ("bin", "Scripts"):
+        if file.name == "deno" and file.parent.name == "bin":
             path = Path(str(file.locate())).resolve()
             if path.is_file():
                 return path

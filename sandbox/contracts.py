@@ -94,13 +94,6 @@ class ExecutionOutcome:
         return self.result_bytes is not None
 
 
-def succeeded(result: Any, **details: Any) -> ExecutionOutcome:
-    return ExecutionOutcome(ok=True, result=result, **details)
-
-
-def failed(type_: ErrorType, message: str, stack: str | None = None, **details: Any) -> ExecutionOutcome:
-    return ExecutionOutcome(ok=False, error=ExecutionError(type_, message, stack), **details)
-
-
 def refused(type_: ErrorType, message: str) -> ExecutionOutcome:
-    return failed(type_, message, refused=True)
+    """The outcome of a request that was turned down before anything ran."""
+    return ExecutionOutcome(ok=False, error=ExecutionError(type_, message), refused=True)

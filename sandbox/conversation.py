@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from .bridge import Bridge
     from .settings import SandboxSettings
     from .worker import Worker
+
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+# What a run may have in unanswered tool calls, as so many frames of the largest size.
+UNANSWERED_FRAMES = 4
 
 
 @dataclass(slots=True)
@@ -56,7 +63,8 @@ class Conversation:
         self._ended: Answer | RunFault | None = None
         self._listening = anyio.Lock(fast_acquire=True)
         self._waiting_to_listen = 0
-        self._answering = 0
+        # The size of each call that was heard and has no answer yet.
+        self._unanswered: dict[int, int] = {}
 
     async def hold(self) -> Answer:
         """Run the code. Raises RunFault for every end but a result; its tool calls end with it in any case."""
@@ -74,7 +82,7 @@ class Conversation:
 
     async def _begin(self) -> list[ToolCall]:
         try:
-            await self._worker.write(lambda: self._run.frame, self._deadline)
+            await self._worker.write(self._run.frame, self._deadline)
         except TimeoutError:
             self._ended = self._timeout()
             return []
@@ -89,15 +97,15 @@ class Conversation:
                     tasks.start_soon(self._answer, call)
                 await self._answer(calls[0])
             calls = await self._listen_in_turn()
-        if self._answering > 0:
+        if self._unanswered:
             tasks.cancel_scope.cancel()
 
     async def _answer(self, call: ToolCall) -> None:
-        self._answering += 1
         try:
-            await self._run.bridge.answer(call, self._worker.write)
+            if self._ended is None:
+                await self._run.bridge.answer(call, self._worker.write_made)
         finally:
-            self._answering -= 1
+            del self._unanswered[id(call)]
 
     async def _listen_in_turn(self) -> list[ToolCall]:
         self._waiting_to_listen += 1
@@ -117,13 +125,16 @@ class Conversation:
             while not calls and self._ended is None:
                 lines = await self._worker.read(self._deadline)
                 if not lines:
-                    raise _fault(await self._worker.obituary())
+                    raise RunFault(await self._worker.obituary())
                 for line in lines:
                     self._hear(line, calls)
         except RunFault as fault:
             self._ended = fault
         except TimeoutError:
             self._ended = self._timeout()
+        except Exception:  # the last line of defence: what the process says must never be an exception of the host
+            log.exception("A frame could not be handled")
+            self._ended = _fault(ErrorType.CRASH, "The process sent a frame that could not be handled")
         return calls if self._ended is None else []
 
     def _hear(self, line: bytes, calls: list[ToolCall]) -> None:
@@ -132,13 +143,16 @@ class Conversation:
         match _decoded(line):
             case ToolCall() as call:
                 self._run.bridge.count()
+                self._unanswered[id(call)] = len(line)
+                if sum(self._unanswered.values()) > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
+                    raise _fault(ErrorType.LIMIT, "The tool calls that wait for an answer are too large together")
                 calls.append(call)
             case Result(value):
                 self._ended = self._whole(value, len(line))
             case CutResult(text, original_bytes):
                 self._ended = self._cut(text, original_bytes)
             case Failure() as failure:
-                raise _fault(diagnose(failure, self._run.code, self._run.bridge.places()))
+                raise RunFault(diagnose(failure, self._run.code, self._run.bridge.places()))
             case Output(level, data):
                 self._count_output(len(line))
                 self._run.logs.append(LogEntry(level, data))
@@ -146,12 +160,12 @@ class Conversation:
                 self._count_output(len(line))
                 self._run.waits_for_nothing |= message == "idle"
             case Ready():
-                raise RunFault(ErrorType.CRASH, "The process sent a second ready frame")
+                raise _fault(ErrorType.CRASH, "The process sent a second ready frame")
 
     def _count_output(self, more: int) -> None:
         self._run.output_bytes += more
         if self._run.output_bytes > self._settings.max_output_bytes:
-            raise RunFault(ErrorType.LIMIT, f"Output exceeds {self._settings.max_output_bytes} bytes")
+            raise _fault(ErrorType.LIMIT, f"Output exceeds {self._settings.max_output_bytes} bytes")
 
     def _whole(self, value: Any, line_bytes: int) -> Answer:
         # The guest cuts what is too long; a guest that does not is held to it here.
@@ -168,15 +182,15 @@ class Conversation:
 
     def _timeout(self) -> RunFault:
         why = " It was waiting for a promise that nothing will settle." if self._run.waits_for_nothing else ""
-        return RunFault(ErrorType.TIMEOUT, f"Code exceeded {self._run.timeout_ms}ms limit.{why}")
+        return _fault(ErrorType.TIMEOUT, f"Code exceeded {self._run.timeout_ms}ms limit.{why}")
 
 
 def _decoded(line: bytes) -> GuestFrame:
     try:
         return decode(line)
     except MalformedFrame as error:
-        raise RunFault(ErrorType.CRASH, f"The process sent {error}") from error
+        raise _fault(ErrorType.CRASH, f"The process sent {error}") from error
 
 
-def _fault(error: ExecutionError) -> RunFault:
-    return RunFault(error.type, error.message, error.stack)
+def _fault(type_: ErrorType, message: str) -> RunFault:
+    return RunFault(ExecutionError(type_, message))

@@ -14,6 +14,10 @@ from .frames import Failure
 SCRIPT_LINES = 2
 FIRST_LINE_COLUMNS = 44
 
+MAX_NAME = 100
+MAX_MESSAGE = 4096
+MAX_STACK = 16 * 1024
+
 GLOBALS = (
     "context, tools, console, Deno, URL, URLSearchParams, TextEncoder, TextDecoder, Blob, Headers, Request, "
     "Response, AbortController, crypto, performance, structuredClone, atob, btoa, setTimeout, setInterval, Intl, "
@@ -21,9 +25,9 @@ GLOBALS = (
 )
 
 _DATA_URL = r"data:application/typescript;base64,[A-Za-z0-9+/=.]*"
-_POSITION = re.compile(rf"(code\.js, <anonymous>|{_DATA_URL}):(\d+):(\d+)")
-_FRAME = re.compile(rf"^\s+at (?:(.*?) \()?(code\.js, <anonymous>|{_DATA_URL}):(\d+):(\d+)\)?$")
-_PLACE_LINE = re.compile(rf"\n\s+at (?:code\.js, <anonymous>|{_DATA_URL}):\d+:\d+$")
+_POSITION = re.compile(rf"(code\.js, <anonymous>|{_DATA_URL}):(\d{{1,7}}):(\d{{1,7}})")
+_FRAME = re.compile(rf"^[ \t]+at (?:(.*?) \()?(code\.js, <anonymous>|{_DATA_URL}):(\d{{1,7}}):(\d{{1,7}})\)?$")
+_PLACE_LINE = re.compile(rf"\n[ \t]+at (?:code\.js, <anonymous>|{_DATA_URL}):\d{{1,7}}:\d{{1,7}}$")
 _WRAPPER_NAMES = re.compile(r"(?:async )?(?:eval|default|Module\.default|anonymous)$")
 _FLAG_HINT = re.compile(r",? run again with the --allow-\S+ flag")
 _DENIED = re.compile(r"Requires \w+ access")
@@ -34,7 +38,8 @@ _MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read prop
 
 
 def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionError:
-    """Sort and clean what the process reported."""
+    """Sort and clean what the process reported. Cut first: the guest cuts too, but whoever forges a frame does not."""
+    failure = Failure(failure.phase, failure.name[:MAX_NAME], failure.message[:MAX_MESSAGE], failure.stack[:MAX_STACK])
     if failure.phase == "compile":
         return _syntax(failure, code)
     message = clean(failure.message)
@@ -49,7 +54,7 @@ def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) ->
     A process that may have no more memory mostly says so before it aborts, but not always: the message needs memory
     too.
     """
-    if _OUT_OF_MEMORY.search(stderr) or (had_much_memory and status in _ABORTS):
+    if out_of_memory(stderr) or (had_much_memory and status in _ABORTS):
         return ExecutionError(ErrorType.MEMORY, "The code used more memory than it may have")
     if status is None:
         how = "closed its output"
@@ -58,6 +63,10 @@ def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) ->
     else:
         how = f"ended by itself with exit code {status}"
     return ExecutionError(ErrorType.CRASH, f"The process {how} before the code returned")
+
+
+def out_of_memory(stderr: bytes) -> bool:
+    return _OUT_OF_MEMORY.search(stderr) is not None
 
 
 def clean(text: str) -> str:
@@ -113,9 +122,11 @@ def _syntax(failure: Failure, code: str) -> ExecutionError:
         return ExecutionError(ErrorType.SYNTAX, clean(headline))
     line, column = _moved(found[1], int(found[2]), int(found[3]))
     lines = code.splitlines()
-    source = lines[line - 1] if 0 < line <= len(lines) else ""
+    if line > len(lines):  # what is missing at the end is missed on the line after it
+        line, column = len(lines), len(lines[-1]) + 1
+    source = lines[line - 1]
     text = f"{clean(headline)} (line {line}, column {column})"
-    if source.strip() and len(source) <= 200:
+    if source.strip() and len(source) <= 200 and column <= len(source) + 1:
         text = f"{text}\n  {source}\n  {' ' * (column - 1)}^"
     return ExecutionError(ErrorType.SYNTAX, text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .contracts import ErrorType
+    from .contracts import ExecutionError
 
 
 class SandboxError(Exception):
@@ -36,8 +36,6 @@ class MalformedFrame(SandboxError):
 class RunFault(SandboxError):
     """A run ended without a result."""
 
-    def __init__(self, type_: ErrorType, message: str, stack: str | None = None) -> None:
-        super().__init__(message)
-        self.type = type_
-        self.message = message
-        self.stack = stack
+    def __init__(self, error: ExecutionError) -> None:
+        super().__init__(error.message)
+        self.error = error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -63,19 +64,22 @@ class ForkServer:
     def kill(self, process: WorkerProcess) -> None:
         if process.exit is not None or self._socket is None:
             return
-        request = json.dumps({"do": "kill", "id": process.id}).encode()
         try:
-            self._socket.send(request)
+            self._socket.send(json.dumps({"do": "kill", "id": process.id}).encode())
         except BlockingIOError:
-            self._tasks.start_soon(self._send, self._socket, {"do": "kill", "id": process.id})
+            self._tasks.start_soon(self._kill_later, self._socket, process)
         except OSError:
             pass  # the launcher is gone, and the kernel has killed what it had started
+
+    async def _kill_later(self, server: socket.socket, process: WorkerProcess) -> None:
+        with contextlib.suppress(SandboxUnavailable):
+            await self._send(server, {"do": "kill", "id": process.id})
 
     async def limit_memory(self, process: WorkerProcess, max_bytes: int) -> bool:
         if self._socket is None or process.exit is not None:
             return False
         await self._send(self._socket, {"do": "limit", "id": process.id, "bytes": max_bytes})
-        await process._limited.wait()
+        await process.limited.wait()
         return bool(process.memory_limited)
 
     async def aclose(self) -> None:
@@ -91,7 +95,10 @@ class ForkServer:
                 await anyio.to_thread.run_sync(reap, launcher)
 
     def _start_launcher(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError as error:
+            raise SandboxUnavailable(f"Cannot start the launcher: no socket for it ({error.strerror})") from error
         with theirs:
             try:
                 self._launcher = start_python("launcher.py", "-S", stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
@@ -111,11 +118,17 @@ class ForkServer:
             try:
                 socket.send_fds(server, [message], descriptors)
             except BlockingIOError:
-                await anyio.wait_writable(server)
+                await self._wait_writable(server)
             except OSError as error:
                 raise SandboxUnavailable(f"Cannot reach the launcher: {error}") from error
             else:
                 return
+
+    async def _wait_writable(self, server: socket.socket) -> None:
+        try:
+            await anyio.wait_writable(server)
+        except (OSError, ValueError, anyio.ClosedResourceError) as error:
+            raise SandboxUnavailable(f"Cannot reach the launcher: {error}") from error
 
     async def _listen(self, server: socket.socket) -> None:
         """Take the launcher's messages until it, or this runtime, is gone."""
@@ -145,10 +158,10 @@ class ForkServer:
                 process.pid = event["pid"]
             case "limited":
                 process.memory_limited = event["held"]
-                process._limited.set()
+                process.limited.set()
             case "exited":
                 del self._alive[process.id]
-                process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"], event["cpu_ms"]))
+                process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"]))
 
     def _lose_launcher(self) -> None:
         """The launcher died. Its children died with it, so say so to whoever waits for them."""

@@ -6,6 +6,8 @@ A smoke detector: nothing depends on it for safety. See `guard_patterns.py` for 
 from __future__ import annotations
 
 import json
+import logging
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +16,14 @@ import anyio.to_thread
 
 from .errors import SandboxUnavailable
 from .guard_patterns import PATTERNS, Finding, may_match
-from .process import CLOSING_TIMEOUT_S, kill, kill_piped, pipes_of, reap, start_piped_python
+from .process import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python
+from .readiness import write_all
 
 if TYPE_CHECKING:
     import subprocess
     from types import TracebackType
+
+log = logging.getLogger("motor_cortex.sandbox")
 
 UNPARSABLE = Finding(
     "code that cannot be parsed in time", why="could not be looked at; write it more plainly", line=1, column=1
@@ -64,8 +69,11 @@ class Guard:
             try:
                 with anyio.fail_after(ANSWER_TIMEOUT_S):
                     return _findings(await _ask(process, code))
-            except (TimeoutError, ValueError, OSError):
+            except (TimeoutError, ValueError, OSError) as error:
                 await self._discard()
+                if self._closed:
+                    raise SandboxUnavailable("Cannot look at the code: the guard was closed") from error
+                log.info("The guard's process gave no answer: %r", error)
                 return (UNPARSABLE,)
             except BaseException:
                 # Its answer is still to come, and the next caller would take it for the answer to his code.
@@ -76,7 +84,7 @@ class Guard:
         """End the process; an inspection that is under way ends with it. Returns once it is reaped."""
         self._closed = True
         if self._process is not None:
-            kill(self._process)
+            self._process.kill()
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
             async with self._one_at_a_time:  # its pipes are not closed while somebody waits on them
                 await self._discard()
@@ -93,7 +101,8 @@ class Guard:
                 await _read_line(self._process)
         except (TimeoutError, ValueError, OSError) as error:
             await self._discard()
-            raise SandboxUnavailable(f"Cannot start the guard: its process was not ready ({error})") from error
+            what = str(error) or "too slow"
+            raise SandboxUnavailable(f"Cannot start the guard: its process was not ready ({what})") from error
         except BaseException:
             await self._discard()
             raise
@@ -109,18 +118,8 @@ class Guard:
 
 async def _ask(process: subprocess.Popen[bytes], code: str) -> bytes:
     text = code.encode(errors="replace")
-    await _write(process, len(text).to_bytes(4, "big") + text)
+    await write_all(pipes_of(process)[0], len(text).to_bytes(4, "big") + text, math.inf)
     return await _read_line(process)
-
-
-async def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
-    stdin, _ = pipes_of(process)
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[os.write(stdin, rest) :]
-        except BlockingIOError:
-            await anyio.wait_writable(stdin)
 
 
 async def _read_line(process: subprocess.Popen[bytes]) -> bytes:

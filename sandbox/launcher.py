@@ -92,6 +92,9 @@ class Launcher:
             self.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             self.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            # Deno's own SQLite would spill to /tmp whatever the permissions say. A write fails; it does not kill,
+            # because Python ignores SIGXFSZ and Deno inherits that.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
             for target, source in enumerate(descriptors):
                 os.dup2(source, target)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
@@ -127,7 +130,6 @@ class Launcher:
                 id=worker,
                 status=os.waitstatus_to_exitcode(status),
                 peak_memory_mb=usage.ru_maxrss / 1024,
-                cpu_ms=(usage.ru_utime + usage.ru_stime) * 1000,
             )
 
     def tell(self, **event: Any) -> None:

@@ -25,8 +25,8 @@ class PeakMemory:
             status = os.pread(self._status, 4096, 0)
         except OSError:
             return 0.0
-        start = status.find(b"VmHWM:")
-        return int(status[start + 6 : status.index(b"\n", start)].split()[0]) / 1024 if start >= 0 else 0.0
+        _, found, rest = status.partition(b"VmHWM:")
+        return int(rest.split(None, 1)[0]) / 1024 if found else 0.0
 
     def close(self) -> None:
         if self._status >= 0:

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# Long enough for an answer to get away, short enough for the next execution to find the pool full.
+# Long enough for an answer to get away before the next process is started.
 REFILL_PAUSE_S = 0.002
+# A run that takes longer than this is not waited for: its place is filled while it goes on.
+LONG_RUN_S = 0.05
 STARTS_BEFORE_GIVING_UP = 2
 FIRST_RETRY_S = 1.0
 MAX_RETRY_S = 60.0
@@ -60,6 +62,7 @@ class Pool:
         self._starting = 0
         self._failures = 0
         self._retry_at = 0.0
+        self._refill_at = 0.0
         self._changed = anyio.Event()
         self._closed = False
         self._first_news = anyio.Event()
@@ -74,6 +77,8 @@ class Pool:
         while self._ready:
             worker = self._ready.popleft()
             if worker.is_waiting() and not self._is_old(worker):
+                self._refill_at = self._now() + LONG_RUN_S
+                self._changed.set()
                 return worker
             self.release(worker)
         waiter = _Waiter()
@@ -95,6 +100,7 @@ class Pool:
         """Take back a used process, to be killed as soon as nobody is kept waiting by it."""
         worker.process.on_exit = lambda: None
         self._used.append(worker)
+        self._refill_at = 0.0
         self._changed.set()
 
     async def warm_up(self) -> None:
@@ -143,7 +149,7 @@ class Pool:
             starting=self._starting,
             waiting=len(self._waiters),
             max_starting=self._settings.max_starting,
-            may_refill=self._now() >= self._retry_at,
+            may_refill=self._now() >= max(self._retry_at, self._refill_at),
         )
         for _ in range(starts_needed(state)):
             self._starting += 1
@@ -153,13 +159,14 @@ class Pool:
         try:
             worker = await Worker.start(self._spawner, self._settings, self._now, rehearse=rehearse)
         except SandboxUnavailable as error:
-            self._starting -= 1
             self._note_failure(error)
             return
-        except BaseException:
+        except Exception as error:
+            log.exception("A process could not be started")
+            self._note_failure(SandboxUnavailable(f"Cannot start Deno: {type(error).__name__}: {error}"))
+            return
+        finally:
             self._starting -= 1
-            raise
-        self._starting -= 1
         self._failures, self._retry_at = 0, 0.0
         self._offer(worker)
         self._start_missing()
@@ -218,6 +225,6 @@ class Pool:
         due = []
         if self._ready:
             due.append(self._ready[0].ready_at + self._settings.max_worker_age_s)
-        if self._failures and self._settings.pool_size > 0:
-            due.append(self._retry_at)
+        if len(self._ready) + self._starting < self._settings.pool_size:
+            due.append(max(self._retry_at, self._refill_at))
         return max(0.0, min(due) - self._now()) + 0.001 if due else None

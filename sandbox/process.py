@@ -36,7 +36,6 @@ class ProcessExit:
 
     status: int
     peak_memory_mb: float = 0.0
-    cpu_ms: float = 0.0
 
 
 @dataclass(eq=False, slots=True)
@@ -51,7 +50,7 @@ class WorkerProcess:
     exit: ProcessExit | None = None
     exited: anyio.Event = field(default_factory=anyio.Event)
     memory_limited: bool | None = None
-    _limited: anyio.Event = field(default_factory=anyio.Event)
+    limited: anyio.Event = field(default_factory=anyio.Event)
     on_exit: Callable[[], None] = lambda: None
 
     def close_pipes(self) -> None:
@@ -64,7 +63,7 @@ class WorkerProcess:
     def note_exit(self, exit_: ProcessExit) -> None:
         if self.exit is None:
             self.exit = exit_
-            self._limited.set()
+            self.limited.set()
             self.exited.set()
             self.on_exit()
 
@@ -95,8 +94,11 @@ def open_pipes(number: int) -> Iterator[tuple[WorkerProcess, tuple[int, int, int
     """Three pipes: this side in a WorkerProcess, that side as descriptors which are closed at the end."""
     opened: list[int] = []
     try:
-        for _ in range(3):
-            opened.extend(os.pipe())
+        try:
+            for _ in range(3):
+                opened.extend(os.pipe())
+        except OSError as error:
+            raise SandboxUnavailable(f"Cannot start Deno: no pipe for it ({error.strerror})") from error
         their_in, our_in, our_out, their_out, our_err, their_err = opened
         for descriptor in (our_in, our_out, our_err):
             os.set_blocking(descriptor, False)
@@ -143,10 +145,6 @@ def pipes_of(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     if process.stdin is None or process.stdout is None:
         raise ValueError("a process without pipes")
     return process.stdin.fileno(), process.stdout.fileno()
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
 
 
 def kill_piped(process: subprocess.Popen[bytes]) -> None:

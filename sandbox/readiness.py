@@ -1,8 +1,9 @@
-"""Wait until a pipe has something to read, or until a moment has come: the one wait on the hot path."""
+"""Wait for a pipe, and never beyond a moment."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 import anyio
@@ -20,6 +21,17 @@ async def readable_before(descriptor: int, deadline: float) -> bool:
             await anyio.wait_readable(descriptor)
         return not scope.cancelled_caught
     return await _on_asyncio(loop, descriptor, deadline)
+
+
+async def write_all(descriptor: int, data: bytes, deadline: float) -> None:
+    """Write everything, waiting while the pipe is full. Raises TimeoutError at the deadline, OSError if closed."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            with anyio.fail_after(deadline - anyio.current_time()):
+                await anyio.wait_writable(descriptor)
 
 
 async def _on_asyncio(loop: AbstractEventLoop, descriptor: int, deadline: float) -> bool:

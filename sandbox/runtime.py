@@ -11,8 +11,8 @@ import anyio.abc
 
 from .bridge import Bridge
 from .command import deno_command, find_deno
-from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, Tier, failed, refused, succeeded
-from .conversation import Conversation, Run
+from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, Tier, refused
+from .conversation import Answer, Conversation, Run
 from .errors import RunFault, SandboxUnavailable
 from .fork_server import ForkServer, can_fork_serve
 from .frames import encode, run_frame
@@ -41,6 +41,8 @@ class DenoRuntime:
 
     async def __aenter__(self) -> Self:
         """Start the pool. Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
+        if self._pool is not None:
+            raise RuntimeError("the runtime is open already: open another one, or share this one between tasks")
         command = deno_command(find_deno(self.settings), self.settings)
         tasks = await self._stack.enter_async_context(anyio.create_task_group())
         self._spawner = ForkServer(command, tasks) if can_fork_serve() else PlainSpawner(command, tasks)
@@ -74,9 +76,13 @@ class DenoRuntime:
         if refusal is not None:
             return refusal
         try:
-            run = self._prepare(request, tools)
+            context = encode(request.context)
         except ValueError as error:
             return refused(ErrorType.LIMIT, f"Cannot send the context: {error}")
+        if len(context) > self.settings.max_context_bytes:
+            message = f"{len(context)} bytes are more than {self.settings.max_context_bytes}"
+            return refused(ErrorType.LIMIT, f"Cannot send the context: {message}")
+        run = self._prepare(request, context, tools)
         if not await self._take_turn():
             return refused(ErrorType.LIMIT, self._no_turn())
         try:
@@ -84,11 +90,8 @@ class DenoRuntime:
         finally:
             self._slots.release()
 
-    def _prepare(self, request: ExecutionRequest, tools: HostTools | None) -> Run:
+    def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None) -> Run:
         settings = self.settings
-        context = encode(request.context)
-        if len(context) > settings.max_context_bytes:
-            raise ValueError(f"{len(context)} bytes are more than {settings.max_context_bytes}")
         bridge = Bridge(tools, settings)
         frame = run_frame(
             request.code, context, bridge.manifest(), settings.max_result_bytes, settings.max_output_bytes
@@ -120,7 +123,8 @@ class DenoRuntime:
 
     async def _run(self, run: Run, began: float) -> ExecutionOutcome:
         pool = self._pool
-        assert pool is not None
+        if pool is None:
+            return refused(ErrorType.CRASH, "The runtime was closed while the code waited for its turn")
         asked = anyio.current_time()
         try:
             worker = await pool.acquire()
@@ -128,15 +132,17 @@ class DenoRuntime:
             return refused(ErrorType.CRASH, str(error))
         started = anyio.current_time()
         try:
-            try:
-                answer = await Conversation(worker, run, self.settings).hold()
-            except RunFault as fault:
-                metrics = self._metrics(run, worker, began, asked, started)
-                return failed(fault.type, fault.message, fault.stack, logs=tuple(run.logs), metrics=metrics)
-            metrics = self._metrics(run, worker, began, asked, started)
-            return succeeded(answer.value, logs=tuple(run.logs), metrics=metrics, result_bytes=answer.original_bytes)
+            answer: Answer | RunFault = await Conversation(worker, run, self.settings).hold()
+        except RunFault as fault:
+            answer = fault
         finally:
             pool.release(worker)
+        logs, metrics = tuple(run.logs), self._metrics(run, worker, began, asked, started)
+        if isinstance(answer, RunFault):
+            return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics)
+        return ExecutionOutcome(
+            ok=True, result=answer.value, logs=logs, metrics=metrics, result_bytes=answer.original_bytes
+        )
 
     def _metrics(self, run: Run, worker: Worker, began: float, asked: float, started: float) -> Metrics:
         now = anyio.current_time()
@@ -162,7 +168,10 @@ def refusal_of(request: ExecutionRequest, settings: SandboxSettings) -> Executio
     """Why the request is turned down before a process is used, if it is."""
     if not request.code.strip():
         return refused(ErrorType.SYNTAX, "The code is empty")
-    size = len(request.code.encode(errors="surrogatepass"))
+    try:
+        size = len(request.code.encode())
+    except UnicodeEncodeError:
+        return refused(ErrorType.SYNTAX, "The code is not valid Unicode: it has half of a surrogate pair")
     if size > settings.max_code_bytes:
         return refused(ErrorType.LIMIT, f"The code is {size} bytes long, more than {settings.max_code_bytes}")
     if request.tier is not Tier.ISOLATED:

@@ -1,4 +1,4 @@
-"""The limits of the sandbox. Each is enforced by the host, and each has a test that fails when it is unwired."""
+"""The limits of the sandbox. Each has a test that fails when it is unwired."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .memory import MIB
+
 KIB = 1024
-MIB = 1024 * 1024
 
 Positive = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[int, Field(ge=0)]
 
 
 class SandboxSettings(BaseModel):
+    """Everything about the sandbox that can be set."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     deno_path: Path | None = None
@@ -35,9 +38,9 @@ class SandboxSettings(BaseModel):
     default_timeout_ms: Positive = 30_000
     max_timeout_ms: Positive = 300_000
     """A longer request is cut to this."""
-    max_heap_mb: Positive = 512
+    max_heap_mb: Annotated[int, Field(ge=16)] = 512
     """JavaScript objects (V8's own limit)."""
-    max_memory_mb: Positive = 512
+    max_memory_mb: Annotated[int, Field(ge=16)] = 512
     """Everything: the heap, ArrayBuffers, WebAssembly memory and what native code takes."""
 
     max_code_bytes: Positive = 50 * KIB

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import select
@@ -13,7 +14,7 @@ import anyio.abc
 import anyio.lowlevel
 
 from .contracts import ErrorType, ExecutionError
-from .diagnostics import died
+from .diagnostics import died, out_of_memory
 from .errors import MalformedFrame, RunFault, SandboxUnavailable
 from .frames import (
     PROTOCOL,
@@ -26,7 +27,7 @@ from .frames import (
     tool_result_frame,
 )
 from .memory import MIB, PeakMemory, private_bytes
-from .readiness import readable_before
+from .readiness import readable_before, write_all
 
 if TYPE_CHECKING:
     from .process import Spawner, WorkerProcess
@@ -39,10 +40,12 @@ FULL_REHEARSAL = rehearse_frame(
 )
 NO_REHEARSAL = rehearse_frame()
 
+log = logging.getLogger("motor_cortex.sandbox")
+
 READ_BYTES = 64 * 1024
 MAX_STDERR_BYTES = 16 * 1024
 MAX_STDERR_READS = 32
-# How often a run is looked at while it says nothing: its memory, and what it wrote to stderr.
+# How often a run is looked at: its memory, and what it wrote to stderr.
 WATCH_INTERVAL_S = 0.05
 # How long the exit status of a process may take to arrive after its output has closed.
 EXIT_NEWS_S = 1.0
@@ -56,6 +59,7 @@ class Worker:
         self._frames = FrameReader(settings.max_frame_bytes)
         self._stderr = b""
         self._private_bytes_at_start = 0
+        self._watch_at = math.inf
         self._peak = PeakMemory(None)
         self._writing = anyio.Lock(fast_acquire=True)
 
@@ -71,7 +75,9 @@ class Worker:
                 await worker._greet(spawner.harness + (FULL_REHEARSAL if rehearse else NO_REHEARSAL))
                 worker._private_bytes_at_start = private_bytes(process.pid)
                 worker._peak = PeakMemory(process.pid)
-                await spawner.limit_memory(process, settings.max_memory_mb * MIB)
+                worker._watch_at = 0.0
+                if not await spawner.limit_memory(process, settings.max_memory_mb * MIB):
+                    log.info("The system does not limit the memory of process %s: it is only watched", process.pid)
         except TimeoutError as error:
             worker.discard(spawner)
             message = f"Cannot start Deno: it was not ready within {settings.start_timeout_ms} ms"
@@ -106,7 +112,7 @@ class Worker:
 
     async def _greet(self, first_words: bytes) -> None:
         """Send the harness and its rehearsal, and wait until the process says that it is ready."""
-        await self.write(lambda: first_words)
+        await self.write(first_words)
         while lines := await self.read(math.inf):
             for line in lines:
                 match decode(line):
@@ -115,8 +121,7 @@ class Worker:
                     case Result():
                         continue
                     case ToolCall(call_id):
-                        answer = tool_result_frame(call_id, b"null")
-                        await self.write(lambda answer=answer: answer)  # type: ignore[misc]
+                        await self.write(tool_result_frame(call_id, b"null"))
                     case other:
                         raise SandboxUnavailable(f"Cannot use this Deno: its harness said {other!r}")
         raise SandboxUnavailable(await self._why_not_ready())
@@ -125,6 +130,10 @@ class Worker:
         await self._news_of_exit()
         lines = self._stderr.decode(errors="replace").strip().splitlines()
         said = lines[0][:300] if lines else "it ended without a word"
+        if out_of_memory(self._stderr):
+            said = (
+                f"a heap of {self._settings.max_heap_mb} MB and {self._settings.max_memory_mb} MB in all are too little"
+            )
         return said if said.startswith("Cannot start") else f"Cannot start Deno: {said}"
 
     async def read(self, deadline: float) -> list[bytes]:
@@ -139,20 +148,27 @@ class Worker:
                 return []
             if len(chunk) == READ_BYTES:
                 await self._let_others_go_on(deadline)
+            self._watch_now_and_then()
             try:
                 lines = list(self._frames.feed(chunk))
             except MalformedFrame as error:
-                raise RunFault(ErrorType.LIMIT, f"The process sent {error}") from error
+                raise RunFault(ExecutionError(ErrorType.LIMIT, f"The process sent {error}")) from error
             if lines:
                 return lines
 
     async def _wait_readable(self, deadline: float) -> None:
-        now = anyio.current_time()
-        if await readable_before(self.process.stdout, min(deadline, now + WATCH_INTERVAL_S)):
+        if await readable_before(self.process.stdout, min(deadline, anyio.current_time() + WATCH_INTERVAL_S)):
             return
         if anyio.current_time() >= deadline:
             raise TimeoutError
-        self._watch()
+        self._watch_now_and_then()
+
+    def _watch_now_and_then(self) -> None:
+        """By the clock and not by its silence: a process that keeps talking is looked at too."""
+        now = anyio.current_time()
+        if now >= self._watch_at:
+            self._watch_at = now + WATCH_INTERVAL_S
+            self._watch()
 
     async def _let_others_go_on(self, deadline: float) -> None:
         """A process that floods its output must hold up neither the clock nor the other tasks."""
@@ -164,7 +180,8 @@ class Worker:
         self._drain_stderr()
         taken = private_bytes(self.process.pid) - self._private_bytes_at_start
         if taken > self._settings.max_memory_mb * MIB:
-            raise RunFault(ErrorType.MEMORY, f"The code used more than {self._settings.max_memory_mb} MB of memory")
+            message = f"The code used more than {self._settings.max_memory_mb} MB of memory"
+            raise RunFault(ExecutionError(ErrorType.MEMORY, message))
 
     def _drain_stderr(self) -> None:
         """Take what is there, keep the first part: a process must neither block on it nor fill or hold up this one."""
@@ -177,18 +194,17 @@ class Worker:
                 return
             self._stderr = (self._stderr + chunk)[:MAX_STDERR_BYTES]
 
-    async def write(self, make: Callable[[], bytes], deadline: float = math.inf) -> None:
-        """Write one frame whole. It is made when its turn has come: only one lies in memory at a time."""
+    async def write(self, frame: bytes, deadline: float = math.inf) -> None:
+        """Write one frame whole. Raises TimeoutError at the deadline."""
+        await self.write_made(lambda: frame, deadline)
+
+    async def write_made(self, make: Callable[[], bytes], deadline: float = math.inf) -> None:
+        """Write a frame that is made when its turn has come: of many large ones, one lies in memory at a time."""
         async with self._writing:
-            data = memoryview(make())
-            while data:
-                try:
-                    data = data[os.write(self.process.stdin, data) :]
-                except BlockingIOError:
-                    with anyio.fail_after(deadline - anyio.current_time()):
-                        await anyio.wait_writable(self.process.stdin)
-                except OSError:
-                    return  # it is gone: the reader will say so
+            try:
+                await write_all(self.process.stdin, make(), deadline)
+            except OSError:
+                return  # it is gone: the reader will say so
 
     async def obituary(self) -> ExecutionError:
         """What to say of a process whose output has closed."""

@@ -223,6 +223,15 @@ REQUIREMENTS = (
         ),
     ),
     # The runtime as we promise it
+    Requirement(
+        "hands-hostile",
+        "design",
+        "Whatever comes up the pipe is hostile: bounded in size, count and time",
+        (
+            "tests/sandbox/test_hostile.py::test_a_forged_error_is_cut_and_answered_at_once",
+            "tests/sandbox/test_hostile.py::test_large_calls_that_wait_for_an_answer_are_limited_together",
+        ),
+    ),
     Requirement("hands-loops", "design", "Both asyncio and trio", (CODE + "test_code_runs_as_written",)),
     Requirement("hands-context", "design", "Megabytes of context", (CODE + "test_megabytes_of_context_arrive_whole",)),
     Requirement("hands-once", "design", "Code runs once", (CODE + "test_code_runs_only_once",)),

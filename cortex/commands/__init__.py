@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .exits import INTERRUPTED, UsageError
+from .exits import INTERRUPTED, USAGE, CommandError
 
 COMMANDS = {
     "run": "run one script in the sandbox",
@@ -36,11 +37,17 @@ def run(arguments: Sequence[str]) -> int:
     if options.command is None:
         parser.print_help()
         return 0
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    from cortex import SettingsError
+    from cortex.terminal import visible
+
     try:
         return int(module.run(options))
-    except UsageError as error:
-        print(f"cortex {options.command}: {error}", file=sys.stderr)
-        return error.exit_code
+    except (CommandError, SettingsError) as error:
+        print(f"cortex {options.command}: {visible(str(error))}", file=sys.stderr)
+        return error.exit_code if isinstance(error, CommandError) else USAGE
     except KeyboardInterrupt:
         print("Interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -11,11 +11,11 @@ from typing import Any
 import anyio
 
 from cortex.replies import reply
-from cortex.settings import SettingsError, load_settings
+from cortex.settings import load_settings
 from cortex.terminal import styled, visible
 from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings, SandboxUnavailable, ToolDeclaration, ToolError
 
-from .exits import REFUSED, SUCCESS, UsageError
+from .exits import REFUSED, SUCCESS, CommandError
 
 STOCK = {"tea": 12, "coffee": 0, "biscuits": 40}
 
@@ -71,12 +71,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     try:
-        settings = load_settings(options.config)
-        anyio.run(_play, settings.sandbox)
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
+        anyio.run(_play, load_settings(options.config).sandbox)
     except SandboxUnavailable as error:
-        raise UsageError(str(error), REFUSED) from error
+        raise CommandError(str(error), REFUSED) from error
     return SUCCESS
 
 

@@ -9,11 +9,11 @@ from dataclasses import asdict
 
 import anyio
 
-from cortex.settings import SettingsError, load_settings
+from cortex.settings import load_settings
 from cortex.terminal import styled
 from sandbox import Diagnosis, SandboxSettings, examine
 
-from .exits import CODE_FAILED, SUCCESS, UsageError
+from .exits import CODE_FAILED, SUCCESS
 
 _COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
 
@@ -23,10 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    try:
-        settings = load_settings(options.config)
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
+    settings = load_settings(options.config)
     diagnoses = anyio.run(_examine, settings.sandbox, not options.json)
     if options.json:
         print(json.dumps([asdict(diagnosis) for diagnosis in diagnoses]))

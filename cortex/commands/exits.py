@@ -9,7 +9,7 @@ REFUSED = 3
 INTERRUPTED = 130
 
 
-class UsageError(Exception):
+class CommandError(Exception):
     """Said to the person at the shell, without a traceback."""
 
     def __init__(self, message: str, exit_code: int = USAGE) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from cortex.replies import blocked, reply
-from cortex.settings import Settings, SettingsError, load_settings
+from cortex.settings import Settings, load_settings
 from cortex.terminal import styled, visible
 from sandbox import (
     DenoRuntime,
@@ -21,30 +21,29 @@ from sandbox import (
     ExecutionError,
     ExecutionOutcome,
     ExecutionRequest,
+    Finding,
     Guard,
     SandboxUnavailable,
     Tier,
 )
 
-from .exits import CODE_FAILED, REFUSED, SUCCESS, UsageError
+from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the script, TypeScript or JavaScript; - reads standard input")
     parser.add_argument("--tier", default="isolated", help="what the code may reach: " + ", ".join(Tier))
-    parser.add_argument("--timeout", type=int, metavar="MS", help="wall clock in milliseconds (default 30000)")
+    parser.add_argument("--timeout", type=int, metavar="MS", help="wall clock in milliseconds")
     parser.add_argument("--context", metavar="JSON", help="what the code finds as context; @FILE reads a file")
     parser.add_argument("--no-guard", action="store_true", help="run even what the static guard would block")
     parser.add_argument("--json", action="store_true", help="print {ok, output, result, error, logs, metrics}")
 
 
 def run(options: Namespace) -> int:
-    try:
-        # One process for one script: nothing is kept warm for a second one.
-        settings = load_settings(options.config, sandbox={"pool_size": 0})
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
-    request = _request(options, settings)
+    settings = load_settings(options.config)
+    request = _request(options)
+    # One process for one script: nothing is kept warm for a second one.
+    settings = settings.model_copy(update={"sandbox": settings.sandbox.model_copy(update={"pool_size": 0})})
     outcome, output = anyio.run(partial(_execute, request, settings, guarded=not options.no_guard))
     if options.json:
         print(json.dumps(_as_json(outcome, output)))
@@ -55,18 +54,18 @@ def run(options: Namespace) -> int:
     return REFUSED if outcome.refused else CODE_FAILED
 
 
-def _request(options: Namespace, settings: Settings) -> ExecutionRequest:
+def _request(options: Namespace) -> ExecutionRequest:
     if options.tier not in list(Tier):
-        raise UsageError(f'no tier "{options.tier}": there are {", ".join(Tier)}')
+        raise CommandError(f'no tier "{options.tier}": there are {", ".join(Tier)}')
     if options.timeout is not None and options.timeout <= 0:
-        raise UsageError(f"--timeout must be a positive number of milliseconds, not {options.timeout}")
+        raise CommandError(f"--timeout must be a positive number of milliseconds, not {options.timeout}")
     code = _text(options.file)
     if not code.strip():
-        raise UsageError(f'"{options.file}" holds no code')
+        raise CommandError(f'"{options.file}" holds no code')
     return ExecutionRequest(
         code=code,
         tier=Tier(options.tier),
-        timeout_ms=options.timeout or settings.sandbox.default_timeout_ms,
+        timeout_ms=options.timeout,
         context=_context(options.context),
     )
 
@@ -75,11 +74,11 @@ def _text(name: str) -> str:
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
-        raise UsageError(f'cannot read "{name}": {error.strerror}') from error
+        raise CommandError(f'cannot read "{name}": {error.strerror}') from error
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f'"{name}" is not UTF-8: invalid byte at position {error.start}') from error
+        raise CommandError(f'"{name}" is not UTF-8: invalid byte at position {error.start}') from error
 
 
 def _context(argument: str | None) -> Any:
@@ -89,27 +88,32 @@ def _context(argument: str | None) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--context is not JSON: {error}") from error
+        raise CommandError(f"--context is not JSON: {error}") from error
 
 
 async def _execute(request: ExecutionRequest, settings: Settings, *, guarded: bool) -> tuple[ExecutionOutcome, str]:
-    if guarded:
-        async with Guard() as guard:
-            findings = await guard.inspect(request.code)
-        if findings:
-            first = findings[0]
-            message = (
-                f"{first.pattern} at line {first.line}, column {first.column}: {first.why} "
-                "(--no-guard runs it all the same: the wall holds without the guard)"
-            )
-            error = ExecutionError(ErrorType.PERMISSION, message)
-            return ExecutionOutcome(ok=False, error=error, refused=True), blocked(first)
     try:
+        finding = await _first_finding(request.code) if guarded else None
+        if finding is not None:
+            return _blocked(finding), blocked(finding)
         async with DenoRuntime(settings.sandbox) as runtime:
             outcome = await runtime.execute(request)
     except SandboxUnavailable as error:
-        raise UsageError(str(error), REFUSED) from error
+        raise CommandError(str(error), REFUSED) from error
     return outcome, reply(outcome)
+
+
+async def _first_finding(code: str) -> Finding | None:
+    async with Guard() as guard:
+        return next(iter(await guard.inspect(code)), None)
+
+
+def _blocked(finding: Finding) -> ExecutionOutcome:
+    message = (
+        f"{finding.pattern} at line {finding.line}, column {finding.column}: {finding.why} "
+        "(--no-guard runs it all the same: the wall holds without the guard)"
+    )
+    return ExecutionOutcome(ok=False, error=ExecutionError(ErrorType.PERMISSION, message), refused=True)
 
 
 def _as_json(outcome: ExecutionOutcome, output: str) -> dict[str, Any]:

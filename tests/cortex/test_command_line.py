@@ -167,6 +167,7 @@ def test_doctor_tries_everything():
         "launcher",
         "run",
         "cold start",
+        "permissions",
         "warm pool",
         "time limit",
         "memory limit",

@@ -3,8 +3,16 @@ from __future__ import annotations
 import pytest
 
 from cortex import blocked, reply
-from sandbox import ErrorType, Finding
-from sandbox.contracts import failed, refused, succeeded
+from sandbox import ErrorType, ExecutionError, ExecutionOutcome, Finding
+from sandbox.contracts import refused
+
+
+def succeeded(result, **details):
+    return ExecutionOutcome(ok=True, result=result, **details)
+
+
+def failed(kind, message):
+    return ExecutionOutcome(ok=False, error=ExecutionError(kind, message))
 
 
 @pytest.mark.parametrize(

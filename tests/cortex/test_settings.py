@@ -60,6 +60,8 @@ def test_a_missing_or_unreadable_file_is_named(tmp_path):
 def test_an_unknown_variable_of_ours_is_a_mistake_and_others_are_left_alone():
     with pytest.raises(SettingsError, match="Unknown setting"):
         load_settings(None, {"CORTEX_SANDBOX__POLL_SIZE": "2"})
+    with pytest.raises(SettingsError, match='Unknown setting "pool_size"'):
+        load_settings(None, {"CORTEX_POOL_SIZE": "2"})
     with pytest.raises(SettingsError, match="which is a single value"):
         load_settings(None, {"CORTEX_SANDBOX__POOL_SIZE": "2", "CORTEX_SANDBOX__POOL_SIZE__X": "1"})
     assert load_settings(None, {"OTHER_SANDBOX__POLL_SIZE": "2"})

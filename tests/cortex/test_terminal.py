@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from cortex.terminal import styled, table, visible
+from cortex.terminal import styled, visible
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,3 @@ def test_colour_is_for_terminals_only(monkeypatch):
 
 def test_what_could_steer_a_terminal_is_spelled_out():
     assert visible("a\x1b]0;pwned\x07\x9b2J\u202eb\n\tc") == "a\\u001b]0;pwned\\u0007\\u009b2J\\u202eb\n\tc"
-
-
-def test_columns_are_as_wide_as_their_widest_cell():
-    assert table([("a", "b"), ("long", "c")]) == "  a     b\n  long  c"

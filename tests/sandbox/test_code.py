@@ -120,7 +120,7 @@ async def test_a_value_that_json_has_no_form_for_is_an_error_that_says_where(cod
         ("let a = 1;\n\nlet : = 3;", "line 3, column 7"),
         ("let a = 1;\n  a b c", "line 2, column 5"),
         ("const x: number = ;", "line 1, column 19"),
-        ("return 1 +", "line 2, column 1"),
+        ("return 1 +", "line 1, column 11"),
         ("1); console.log(2); (3", "line 1, column 2"),
         ("})(); evil(); (async () => {", "line 1, column 2"),
         ("} export const y = 1; {", "closes more than the code has opened"),

@@ -392,9 +392,14 @@ async def test_a_closed_guard_leaves_neither_process_nor_descriptor(monkeypatch)
 
 async def test_closing_does_not_wait_for_the_inspection_under_way():
     guard = Guard()
+
+    async def inspect_until_closed():
+        with pytest.raises(SandboxUnavailable, match="the guard was closed"):
+            await guard.inspect(",+" * 25_000 + "eval(1)")
+
     await guard.inspect("eval(1)")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(guard.inspect, ",+" * 25_000 + "eval(1)")
+        tasks.start_soon(inspect_until_closed)
         await anyio.wait_all_tasks_blocked()
         start = time.monotonic()
         await guard.aclose()

@@ -133,6 +133,12 @@ async def test_empty_code_is_refused():
     assert error_of(outcome).message == "The code is empty"
 
 
+async def test_code_that_is_not_unicode_is_refused():
+    outcome = await execute("return '\ud800'")
+    assert outcome.refused
+    assert "not valid Unicode" in error_of(outcome).message
+
+
 async def test_the_network_tier_is_refused_while_there_is_no_network():
     async with DenoRuntime(small(pool_size=0)) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code="return 1", tier=Tier.NETWORK))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
 from sandbox.pool_plan import PoolState, starts_needed
-from tests.conftest import descendants, small
+from tests.conftest import small
 from tests.sandbox.test_ends import denos, wait_until
 
 ONE = ExecutionRequest(code="return 1")
@@ -214,7 +215,6 @@ async def test_a_start_that_fails_later_is_an_outcome_and_the_runtime_goes_on(tm
             outcome = await runtime.execute(ONE)
             assert outcome.refused
             assert "Cannot start Deno" in outcome.error.message
-    assert descendants() is not None
 
 
 @pytest.mark.deno
@@ -231,4 +231,47 @@ async def test_a_failing_start_is_retried_with_patience_and_not_in_a_loop(tmp_pa
         await anyio.sleep(0.8)
         assert len(attempts.read_text().splitlines()) <= 3
         switch.unlink()
+        assert (await runtime.execute(ONE)).result == 1
+
+
+@pytest.mark.deno
+async def test_the_place_of_a_long_run_is_filled_while_it_goes_on():
+    async with DenoRuntime(small(pool_size=1)) as runtime, anyio.create_task_group() as tasks:
+        assert await wait_until(lambda: runtime._pool.ready == 1)
+        tasks.start_soon(runtime.execute, ExecutionRequest(code="while (true) {}", timeout_ms=60_000))
+        assert await wait_until(lambda: runtime._pool.ready == 0)
+        assert await wait_until(lambda: runtime._pool.ready == 1)
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.deno
+async def test_a_host_without_descriptors_gets_a_refusal_and_keeps_its_runtime():
+    import resource
+
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        assert (await runtime.execute(ONE)).result == 1
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        taken = [os.open("/dev/null", os.O_RDONLY)]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 3, hard))
+        try:
+            with contextlib.suppress(OSError):
+                while True:
+                    taken.append(os.open("/dev/null", os.O_RDONLY))
+            outcome = await runtime.execute(ONE)
+        finally:
+            for descriptor in taken:
+                os.close(descriptor)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert outcome.refused
+        assert "Too many open files" in outcome.error.message
+        assert (await runtime.execute(ONE)).result == 1
+
+
+@pytest.mark.deno
+async def test_a_runtime_cannot_be_opened_twice_at_once():
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        with pytest.raises(RuntimeError, match="open already"):
+            await runtime.__aenter__()
+        assert (await runtime.execute(ONE)).result == 1
+    async with runtime:
         assert (await runtime.execute(ONE)).result == 1

@@ -7,8 +7,7 @@ import logging
 import anyio
 import pytest
 
-from sandbox import DenoRuntime, ErrorType, ExecutionRequest, ToolDeclaration, ToolError
-from sandbox.contracts import succeeded
+from sandbox import DenoRuntime, ErrorType, ExecutionOutcome, ExecutionRequest, ToolDeclaration, ToolError
 from sandbox.testing import FunctionTools, ScriptedRuntime
 from tests.conftest import execute, small
 
@@ -94,6 +93,36 @@ async def test_an_answer_wins_a_race_against_a_later_timer():
     assert (await execute(code, FunctionTools({"echo": echo}))).result == {"n": 1}
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "new Promise((resolve) => process.nextTick(resolve))",
+        "(async () => { for (let n = 0; n < 100; n++) await null })()",
+        "new Promise((resolve) => setTimeout(resolve, 5))",
+        "new Promise((resolve) => setImmediate(resolve))",
+        "crypto.subtle.digest('SHA-256', new Uint8Array(3))",
+        "import('data:text/javascript,export default 1')",
+    ],
+)
+async def test_a_call_behind_something_else_is_not_held_up_by_a_slow_one(beside):
+    first_is_called = anyio.Event()
+    second_is_called = anyio.Event()
+
+    async def first(arguments):
+        first_is_called.set()
+        await second_is_called.wait()
+        return 1
+
+    async def second(arguments):
+        await first_is_called.wait()
+        second_is_called.set()
+        return 2
+
+    code = f"return await Promise.all([tools.first(), {beside}.then(() => tools.second())])"
+    outcome = await execute(code, FunctionTools({"first": first, "second": second}))
+    assert outcome.result == [1, 2]
+
+
 async def test_answers_arrive_while_a_port_is_open():
     code = "const { port1 } = new MessageChannel(); port1.onmessage = () => {}; return await tools.echo({ n: 1 })"
     assert (await execute(code, FunctionTools({"echo": echo}))).result == {"n": 1}
@@ -123,6 +152,14 @@ async def test_a_tool_that_raises_shows_its_text_to_the_log_and_not_to_the_code(
         )
     assert outcome.result == 'ToolError: Tool "broken" failed with OSError'
     assert "HOSTSECRET" in caplog.text
+
+
+async def test_an_error_of_odd_parts_is_still_an_error_for_the_code():
+    async def odd(arguments):
+        raise ToolError("half: \ud800", code=object())  # type: ignore[arg-type]
+
+    outcome = await execute("try { await tools.odd() } catch (e) { return e.message }", FunctionTools({"odd": odd}))
+    assert outcome.result == "half: ?"
 
 
 async def test_a_tool_that_returns_what_is_not_json_is_an_error_of_the_tool():
@@ -211,7 +248,9 @@ async def test_hostile_arguments_reach_the_tool_as_plain_json():
     assert tools.calls[0][1] == {"__proto__": {"x": 1}, "constructor": {"y": 1}}
 
 
-@pytest.mark.parametrize("schema", [{"type": 5}, {"$ref": "http://127.0.0.1:9/x.json"}, {"$ref": "file:///etc/passwd"}])
+@pytest.mark.parametrize(
+    "schema", [{"type": 5}, {"$ref": "http://127.0.0.1:9/x.json"}, {"$ref": "file:///etc/passwd"}, {"x": object()}]
+)
 async def test_a_schema_that_cannot_be_used_spoils_only_its_own_tool(schema):
     tools = FunctionTools({"bad": echo, "echo": echo}, {"bad": schema})
     code = "try { await tools.bad() } catch (e) { return [e.code, await tools.echo({ a: 1 })] }"
@@ -330,7 +369,7 @@ async def test_runs_at_the_same_time_have_their_own_tools():
 
 
 async def test_the_scripted_runtime_answers_as_it_was_told():
-    runtime = ScriptedRuntime([succeeded(5)])
+    runtime = ScriptedRuntime([ExecutionOutcome(ok=True, result=5)])
     assert (await runtime.execute(ExecutionRequest(code="x"))).result == 5
     assert runtime.requests[0].code == "x"
     with pytest.raises(AssertionError, match="no outcome is left"):
