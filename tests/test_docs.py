@@ -214,3 +214,11 @@ def test_every_file_that_a_document_names_exists():
         text = document.read_text(encoding="utf-8")
         for name in re.findall(r"`((?:sandbox|cortex|deno|config|tests|benchmarks|examples)/[\w/]+\.\w+)`", text):
             assert (ROOT / name).is_file(), f"{document.name} names {name}"
+
+
+def test_every_public_name_is_in_the_readme():
+    import cortex
+    import sandbox
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for door in (sandbox, cortex) for name in door.__all__ if f"`{name}`" not in readme] == []
