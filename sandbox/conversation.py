@@ -81,6 +81,7 @@ class Conversation:
                 raise AssertionError("a run ended without an end")
 
     async def _begin(self) -> list[ToolCall]:
+        self._worker.begin_watch()
         try:
             await self._worker.write(self._run.frame, self._deadline)
         except TimeoutError:

@@ -27,8 +27,6 @@ log = logging.getLogger("motor_cortex.sandbox")
 
 # Long enough for an answer to get away before the next process is started.
 REFILL_PAUSE_S = 0.002
-# A run that takes longer than this is not waited for: its place is filled while it goes on.
-LONG_RUN_S = 0.05
 STARTS_BEFORE_GIVING_UP = 2
 FIRST_RETRY_S = 1.0
 MAX_RETRY_S = 60.0
@@ -62,7 +60,6 @@ class Pool:
         self._starting = 0
         self._failures = 0
         self._retry_at = 0.0
-        self._refill_at = 0.0
         self._changed = anyio.Event()
         self._closed = False
         self._first_news = anyio.Event()
@@ -77,8 +74,8 @@ class Pool:
         while self._ready:
             worker = self._ready.popleft()
             if worker.is_waiting() and not self._is_old(worker):
-                self._refill_at = self._now() + LONG_RUN_S
-                self._changed.set()
+                # A run that goes on for long is not waited for: its place is filled meanwhile.
+                worker.on_long_run = self._wake
                 return worker
             self.release(worker)
         waiter = _Waiter()
@@ -100,7 +97,6 @@ class Pool:
         """Take back a used process, to be killed as soon as nobody is kept waiting by it."""
         worker.process.on_exit = lambda: None
         self._used.append(worker)
-        self._refill_at = 0.0
         self._changed.set()
 
     async def warm_up(self) -> None:
@@ -133,6 +129,9 @@ class Pool:
             waiter.arrived.set()
         self._waiters.clear()
 
+    def _wake(self) -> None:
+        self._changed.set()
+
     def _retire(self) -> None:
         while self._ready and self._is_old(self._ready[0]):
             self.release(self._ready.popleft())
@@ -149,7 +148,7 @@ class Pool:
             starting=self._starting,
             waiting=len(self._waiters),
             max_starting=self._settings.max_starting,
-            may_refill=self._now() >= max(self._retry_at, self._refill_at),
+            may_refill=self._now() >= self._retry_at,
         )
         for _ in range(starts_needed(state)):
             self._starting += 1
@@ -225,6 +224,6 @@ class Pool:
         due = []
         if self._ready:
             due.append(self._ready[0].ready_at + self._settings.max_worker_age_s)
-        if len(self._ready) + self._starting < self._settings.pool_size:
-            due.append(max(self._retry_at, self._refill_at))
+        if self._failures and self._settings.pool_size > 0:
+            due.append(self._retry_at)
         return max(0.0, min(due) - self._now()) + 0.001 if due else None

@@ -60,6 +60,7 @@ class Worker:
         self._stderr = b""
         self._private_bytes_at_start = 0
         self._watch_at = math.inf
+        self.on_long_run: Callable[[], None] = lambda: None
         self._peak = PeakMemory(None)
         self._writing = anyio.Lock(fast_acquire=True)
 
@@ -75,7 +76,6 @@ class Worker:
                 await worker._greet(spawner.harness + (FULL_REHEARSAL if rehearse else NO_REHEARSAL))
                 worker._private_bytes_at_start = private_bytes(process.pid)
                 worker._peak = PeakMemory(process.pid)
-                worker._watch_at = 0.0
                 if not await spawner.limit_memory(process, settings.max_memory_mb * MIB):
                     log.info("The system does not limit the memory of process %s: it is only watched", process.pid)
         except TimeoutError as error:
@@ -104,6 +104,10 @@ class Worker:
         spawner.kill(self.process)
         self.process.close_pipes()
         self._peak.close()
+
+    def begin_watch(self) -> None:
+        """Look after the process from now on, every now and then."""
+        self._watch_at = anyio.current_time() + WATCH_INTERVAL_S
 
     def peak_memory_mb(self) -> float:
         if self.process.exit is not None and self.process.exit.peak_memory_mb:
@@ -177,6 +181,7 @@ class Worker:
             raise TimeoutError
 
     def _watch(self) -> None:
+        self.on_long_run()
         self._drain_stderr()
         taken = private_bytes(self.process.pid) - self._private_bytes_at_start
         if taken > self._settings.max_memory_mb * MIB:
