@@ -119,7 +119,7 @@ async def test_when_the_host_is_killed_its_processes_die_too(tmp_path):
     host.kill()
     host.wait()
     host.stdout.close()
-    assert await wait_until(lambda: not any(alive(pid) for pid in started), 1.0), started
+    assert await wait_until(lambda: not any(alive(pid) for pid in started), 3.0), started
 
 
 @pytest.mark.usefixtures("nothing_left")
