@@ -118,8 +118,8 @@ def _whole(words: tuple[str, ...], code: str) -> bool:
 @lru_cache(maxsize=1)
 def _parser() -> Parser:
     # Imported here: the host imports this file too, and never parses.
-    import tree_sitter_typescript  # noqa: PLC0415
-    from tree_sitter import Language, Parser  # noqa: PLC0415
+    import tree_sitter_typescript  # noqa: PLC0415 - the host never parses
+    from tree_sitter import Language, Parser  # noqa: PLC0415 - likewise
 
     return Parser(Language(tree_sitter_typescript.language_typescript()))
 

@@ -18,7 +18,8 @@ class ScriptedRuntime:
         self._outcomes = list(outcomes)
         self.requests: list[ExecutionRequest] = []
 
-    async def execute(self, request: ExecutionRequest, tools: HostTools | None = None) -> ExecutionOutcome:  # noqa: ARG002
+    async def execute(self, request: ExecutionRequest, tools: HostTools | None = None) -> ExecutionOutcome:
+        del tools  # nothing runs that could call them
         self.requests.append(request)
         if not self._outcomes:
             raise AssertionError(f"no outcome is left for request {len(self.requests)}: {request.code!r}")

@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sandbox import DenoRuntime, ErrorType, ExecutionRequest
+from sandbox import DenoRuntime, ErrorType, ExecutionOutcome, ExecutionRequest
 from sandbox.process import PlainSpawner
 from tests.conftest import descendants, descriptors, execute, small
 
@@ -134,10 +134,10 @@ async def test_when_the_launcher_is_killed_the_runtime_goes_on():
         assert outcome.result == 1
 
 
-@pytest.mark.usefixtures("nothing_left")
-async def test_when_the_launcher_is_killed_even_a_busy_process_dies():
+async def end_of_a_busy_run(kill) -> ExecutionOutcome:
+    """Start a run that spins, end it from outside by `kill(runtime, pids)`, and return how it ended."""
+    outcomes = []
     async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
-        outcomes = []
 
         async def run() -> None:
             outcomes.append(await runtime.execute(SPIN))
@@ -146,26 +146,22 @@ async def test_when_the_launcher_is_killed_even_a_busy_process_dies():
         assert await wait_until(lambda: bool(denos()))
         await anyio.sleep(0.2)
         busy = denos()
-        os.kill(runtime._spawner._launcher.pid, signal.SIGKILL)
+        kill(runtime, busy)
         assert await wait_until(lambda: not any(alive(pid) for pid in busy), 2.0)
-    assert outcomes[0].error.type == ErrorType.CRASH
+    return outcomes[0]
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_when_the_launcher_is_killed_even_a_busy_process_dies():
+    outcome = await end_of_a_busy_run(lambda runtime, _: os.kill(runtime._spawner._launcher.pid, signal.SIGKILL))
+    assert outcome.error.type == ErrorType.CRASH
 
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_killing_the_process_in_the_middle_is_a_crash():
-    async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
-        outcomes = []
-
-        async def run() -> None:
-            outcomes.append(await runtime.execute(SPIN))
-
-        tasks.start_soon(run)
-        assert await wait_until(lambda: bool(denos()))
-        await anyio.sleep(0.2)
-        for pid in denos():
-            os.kill(pid, signal.SIGKILL)
-    assert outcomes[0].error.type == ErrorType.CRASH
-    assert "signal 9" in outcomes[0].error.message
+    outcome = await end_of_a_busy_run(lambda _, pids: [os.kill(pid, signal.SIGKILL) for pid in pids])
+    assert outcome.error.type == ErrorType.CRASH
+    assert "signal 9" in outcome.error.message
 
 
 @pytest.mark.usefixtures("nothing_left")

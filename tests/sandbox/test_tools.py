@@ -156,7 +156,7 @@ async def test_a_tool_that_raises_shows_its_text_to_the_log_and_not_to_the_code(
 
 async def test_an_error_of_odd_parts_is_still_an_error_for_the_code():
     async def odd(arguments):
-        raise ToolError("half: \ud800", code=object())  # type: ignore[arg-type]
+        raise ToolError("half: \ud800", code=object())  # type: ignore[arg-type] - a mistake of the author's
 
     outcome = await execute("try { await tools.odd() } catch (e) { return e.message }", FunctionTools({"odd": odd}))
     assert outcome.result == "half: ?"
