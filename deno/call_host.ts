@@ -1,19 +1,22 @@
 import { internals } from "./internals.ts";
-import type { HostFrame } from "./protocol.ts";
+import type { HostFrame, ToolErrorFrame, ToolResultFrame } from "./protocol.ts";
 import { readFrames, readFramesSync } from "./read_frames.ts";
-import { toJson } from "./to_json.ts";
-import { ToolError } from "./tool_error.ts";
 import { writeLine } from "./write_frame.ts";
 
+/** What the host says to a call. Whoever asked makes the error himself, so that its stack leads to who asked him. */
+export type Answer = ToolResultFrame | ToolErrorFrame;
+
+type CallType = "__tool_call__" | "__fetch__" | "__file__";
+
 interface Waiting {
-  name: string;
-  resolve: (value: unknown) => void;
-  reject: (reason: Error) => void;
+  settle: (answer: Answer) => void;
+  /** Stop listening to the signal that could end the call. */
+  release?: () => void;
 }
 
-const stringify = JSON.stringify;
 const core = internals.core;
 const defer = queueMicrotask;
+const { addEventListener, removeEventListener } = AbortSignal.prototype;
 
 const waiting: Record<string, Waiting> = Object.create(null);
 let waitingCount = 0;
@@ -21,18 +24,47 @@ let lastId = 0;
 let pumping = false;
 let scheduled = false;
 
-/** Ask the host to run a lent tool. The answer comes as the promise's value or as a ToolError. */
-export function callHost(name: string, params: unknown): Promise<unknown> {
+/**
+ * Ask the host: the fields are those of the frame behind its id, as JSON text without the braces. When the signal is
+ * aborted first, the host is told so and the promise is rejected with the signal's reason.
+ */
+export function callHost(type: CallType, fields: string, signal?: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const json = toJson(params ?? {}, `call ${name} with`, "arguments");
-    const id = String(++lastId);
-    waiting[id] = { name, resolve, reject };
-    waitingCount++;
-    writeLine(
-      `{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`,
-    );
+    const id = send(type, fields, resolve);
+    if (signal !== undefined) giveUpOn(signal, id, reject);
     schedule();
   });
+}
+
+/**
+ * Ask the host and wait, while nothing else goes on. Whoever waits for other calls is answered too. Undefined while an
+ * asynchronous read is under way: the answer would end there and never here.
+ */
+export function callHostSync(type: CallType, fields: string): Answer | undefined {
+  if (pumping) return undefined;
+  let answer: Answer | undefined;
+  send(type, fields, (given) => answer = given);
+  while (answer === undefined) readFramesSync().forEach(settle);
+  return answer;
+}
+
+function send(type: CallType, fields: string, settle: Waiting["settle"]): string {
+  const id = String(++lastId);
+  waiting[id] = { settle };
+  waitingCount++;
+  writeLine(`{"type":"${type}","call_id":"${id}",${fields}}`);
+  return id;
+}
+
+function giveUpOn(signal: AbortSignal, id: string, reject: (reason: unknown) => void): void {
+  const giveUp = () => {
+    if (take(id) === undefined) return;
+    writeLine(`{"type":"__abort__","call_id":"${id}"}`);
+    reject(signal.reason);
+  };
+  Reflect.apply(addEventListener, signal, ["abort", giveUp]);
+  // A signal that somebody listens to keeps its timer, and a timer keeps answers off the fast path.
+  waiting[id].release = () => Reflect.apply(removeEventListener, signal, ["abort", giveUp]);
 }
 
 // Once everything that could run has run. With nothing else left to happen, a blocking read is two to three times as
@@ -69,11 +101,15 @@ async function pump(): Promise<void> {
 }
 
 function settle(frame: HostFrame): void {
-  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
-  const call = waiting[frame.call_id];
-  if (call === undefined) return;
-  delete waiting[frame.call_id];
+  if (frame.type !== "__run__" && frame.type !== "__rehearse__") take(frame.call_id)?.settle(frame);
+}
+
+/** The call that waits under this id, which from now on waits no more. */
+function take(id: string): Waiting | undefined {
+  const call = waiting[id];
+  if (call === undefined) return undefined;
+  delete waiting[id];
   waitingCount--;
-  if (frame.type === "__tool_result__") call.resolve(frame.result);
-  else call.reject(new ToolError(call.name, frame.error, frame.code, frame.retryable));
+  call.release?.();
+  return call;
 }

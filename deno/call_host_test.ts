@@ -1,34 +1,31 @@
-import type { ToolCallFrame, ToolErrorFrame, ToolResultFrame } from "./protocol.ts";
-import { assertEquals, FakePipe, readGolden, thrownBy } from "./testing.ts";
-import { ToolError } from "./tool_error.ts";
+import { assertEquals, FakePipe, thrownBy } from "./testing.ts";
 
 const pipe = new FakePipe();
-const { callHost } = await import("./call_host.ts");
-const { guest, host } = readGolden();
+const { callHost, callHostSync } = await import("./call_host.ts");
+const fields = '"operation":"stat","params":{}';
+/** What the promise comes to, when it is no refusal. */
+const resultOf = async (promise: ReturnType<typeof callHost>) => {
+  const answer = await promise;
+  return "result" in answer ? answer.result : undefined;
+};
+const callSync = () => {
+  const answer = callHostSync("__file__", fields);
+  return answer !== undefined && "result" in answer ? answer.result : answer;
+};
 const answer = (id: number, result: unknown) =>
   JSON.stringify({ type: "__tool_result__", call_id: String(id), result }) + "\n";
 
 /** Make a call that nobody answers yet; return its number. */
-function call(name = "tool", params?: unknown): [Promise<unknown>, number] {
-  const promise = callHost(name, params);
+function call(signal?: AbortSignal): [Promise<unknown>, number] {
+  const promise = resultOf(callHost("__file__", fields, signal));
   return [promise, Number(JSON.parse(pipe.take()[0]).call_id)];
 }
 
-Deno.test("calls are written as the golden lines, and golden answers settle them", async () => {
-  const calls = guest.filter(({ frame }) => frame.type === "__tool_call__");
-  const promises = calls.map(({ frame, name }) => {
-    const { name: tool, params } = frame as ToolCallFrame;
-    return callHost(tool, name.endsWith("without arguments") ? undefined : params);
-  });
-  assertEquals(pipe.take(), calls.map(({ line }) => line));
-  const answers = host.filter(({ frame }) => "call_id" in frame);
-  pipe.send(answers.map(({ line }) => line + "\n").join(""));
-  for (const [at, { frame }] of answers.slice(0, 3).entries()) {
-    assertEquals(await promises[at], (frame as ToolResultFrame).result);
-  }
-  const { error, code } = answers[3].frame as ToolErrorFrame;
-  const thrown = await thrownBy(() => promises[3]) as ToolError;
-  assertEquals([thrown.message, thrown.code], [error, code]);
+Deno.test("a call is its type, its id and its fields, and its answer is a frame", async () => {
+  const promise = callHost("__file__", fields);
+  assertEquals(pipe.take(), [`{"type":"__file__","call_id":"1",${fields}}`]);
+  pipe.send(answer(1, { deep: [1] }));
+  assertEquals(await promise, { type: "__tool_result__", call_id: "1", result: { deep: [1] } });
 });
 
 Deno.test("answers settle by id, in whatever order they come", async () => {
@@ -44,35 +41,63 @@ Deno.test("an answer to no call, or a second answer, changes nothing", async () 
   assertEquals(await promise, "first");
 });
 
-Deno.test("an error becomes a ToolError with tool, code and retryable", async () => {
-  const [promise, id] = call("notes.add");
-  pipe.send(
-    `{"type":"__tool_error__","call_id":"${id}","error":"Busy","code":"busy","retryable":true}\n`,
-  );
-  const error = await thrownBy(() => promise) as ToolError;
-  assertEquals(error instanceof ToolError && error instanceof Error, true);
-  assertEquals([error.name, error.message, error.tool, error.code, error.retryable], [
-    "ToolError",
-    "Busy",
-    "notes.add",
-    "busy",
-    true,
-  ]);
-});
-
-Deno.test("arguments that are not JSON are refused before anything is sent", async () => {
-  const error = await thrownBy(() => callHost("notes.add", { then: [() => 1] }));
-  assertEquals(error.message, "Cannot call notes.add with arguments.then[0]: a function");
-  assertEquals(pipe.take(), []);
-});
-
 Deno.test("answers are taken too when something keeps the event loop busy", async () => {
-  const busy = setInterval(() => {}, 1000);
+  const keepsBusy = setInterval(() => {}, 1000);
   const [first, firstId] = call();
   setTimeout(() => pipe.send(answer(firstId, 1)), 5);
   assertEquals(await first, 1);
   const [second, secondId] = call();
   pipe.send(answer(secondId, 2));
   assertEquals(await second, 2);
-  clearInterval(busy);
+  clearInterval(keepsBusy);
+});
+
+Deno.test("a synchronous call waits for its own answer, and settles the others that come before it", async () => {
+  const [other, otherId] = call();
+  pipe.send(answer(otherId, "other"), answer(otherId + 1, "own"));
+  assertEquals(callSync(), "own");
+  assertEquals(await other, "other");
+  pipe.take();
+});
+
+Deno.test("a synchronous call is not sent while answers are read asynchronously, and works again after that", async () => {
+  const keepsBusy = setInterval(() => {}, 1000);
+  const [other, otherId] = call();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assertEquals([callSync(), pipe.take()], [undefined, []]);
+  pipe.send(answer(otherId, 1));
+  await other;
+  pipe.send(answer(otherId + 1, 2));
+  assertEquals(callSync(), 2);
+  clearInterval(keepsBusy);
+  pipe.take();
+});
+
+Deno.test("an abort is told to the host and rejects with its reason; an answer that comes late is nobody's", async () => {
+  const controller = new AbortController();
+  const keepsBusy = setInterval(() => {}, 1000);
+  const [promise, id] = call(controller.signal);
+  const [other, otherId] = call();
+  controller.abort("too slow");
+  assertEquals(pipe.take(), [`{"type":"__abort__","call_id":"${id}"}`]);
+  assertEquals(await thrownBy(() => promise) as unknown, "too slow");
+  pipe.send(answer(id, "late"), answer(otherId, "other"));
+  assertEquals(await other, "other");
+  clearInterval(keepsBusy);
+});
+
+Deno.test("a signal is no longer listened to once the answer is there", async () => {
+  const controller = new AbortController();
+  const [promise, id] = call(controller.signal);
+  pipe.send(answer(id, 1));
+  await promise;
+  controller.abort();
+  assertEquals(pipe.take(), []);
+});
+
+Deno.test("a signal's own clock runs while an answer is waited for", async () => {
+  const [promise, id] = call(AbortSignal.timeout(5));
+  assertEquals((await thrownBy(() => promise)).name, "TimeoutError");
+  assertEquals(pipe.take(), [`{"type":"__abort__","call_id":"${id}"}`]);
+  pipe.send(answer(id, "late")); // lets the read that is under way end
 });

@@ -201,50 +201,6 @@ function withoutTrailingComment(text) {
 return { compile };
 })();
 
-// harden.ts
-const { harden } = (() => {
-const decoder = new TextDecoder();
-function harden() {
-  define(Deno, "stdin", {
-    read: ()=>Promise.resolve(null),
-    readSync: ()=>null,
-    isTerminal: ()=>false,
-    get readable () {
-      return new Blob([]).stream();
-    }
-  });
-  for (const [name, level] of [
-    [
-      "stdout",
-      "log"
-    ],
-    [
-      "stderr",
-      "error"
-    ]
-  ]){
-    const writeSync = (bytes)=>{
-      writeLog(level, decoder.decode(bytes));
-      return bytes.length;
-    };
-    define(Deno, name, {
-      writeSync,
-      write: (bytes)=>Promise.resolve(writeSync(bytes)),
-      isTerminal: ()=>false
-    });
-  }
-}
-function define(target, name, value) {
-  Object.defineProperty(target, name, {
-    value,
-    configurable: true,
-    enumerable: true,
-    writable: true
-  });
-}
-return { harden };
-})();
-
 // read_frames.ts
 const { readFrames, readFramesSync } = (() => {
 const parse = JSON.parse;
@@ -299,6 +255,532 @@ function joined(last) {
   return whole;
 }
 return { readFrames, readFramesSync };
+})();
+
+// call_host.ts
+const { callHost, callHostSync } = (() => {
+const core = internals.core;
+const defer = queueMicrotask;
+const { addEventListener, removeEventListener } = AbortSignal.prototype;
+const waiting = Object.create(null);
+let waitingCount = 0;
+let lastId = 0;
+let pumping = false;
+let scheduled = false;
+function callHost(type, fields, signal) {
+  return new Promise((resolve, reject)=>{
+    const id = send(type, fields, resolve);
+    if (signal !== undefined) giveUpOn(signal, id, reject);
+    schedule();
+  });
+}
+function callHostSync(type, fields) {
+  if (pumping) return undefined;
+  let answer;
+  send(type, fields, (given)=>answer = given);
+  while(answer === undefined)readFramesSync().forEach(settle);
+  return answer;
+}
+function send(type, fields, settle) {
+  const id = String(++lastId);
+  waiting[id] = {
+    settle
+  };
+  waitingCount++;
+  writeLine(`{"type":"${type}","call_id":"${id}",${fields}}`);
+  return id;
+}
+function giveUpOn(signal, id, reject) {
+  const giveUp = ()=>{
+    if (take(id) === undefined) return;
+    writeLine(`{"type":"__abort__","call_id":"${id}"}`);
+    reject(signal.reason);
+  };
+  Reflect.apply(addEventListener, signal, [
+    "abort",
+    giveUp
+  ]);
+  waiting[id].release = ()=>Reflect.apply(removeEventListener, signal, [
+      "abort",
+      giveUp
+    ]);
+}
+function takeAnswers() {
+  scheduled = false;
+  if (pumping || waitingCount === 0) return;
+  core.setHasTickScheduled(false); // this very tick would count as work
+  if (core.eventLoopHasMoreWork()) void pump();
+  else readFramesSync().forEach(settle);
+  if (waitingCount > 0 && !pumping) schedule();
+}
+function schedule() {
+  if (scheduled || pumping) return;
+  scheduled = true;
+  defer(queueFirstTick);
+}
+const queueFirstTick = ()=>queueTick(passOn);
+const passOn = ()=>defer(queueSecondTick);
+const queueSecondTick = ()=>queueTick(takeAnswers);
+function queueTick(callback) {
+  core.queueNextTick({
+    callback,
+    asyncId: 0,
+    triggerAsyncId: 0
+  });
+}
+async function pump() {
+  pumping = true;
+  while(waitingCount > 0)(await readFrames()).forEach(settle);
+  pumping = false;
+}
+function settle(frame) {
+  if (frame.type !== "__run__" && frame.type !== "__rehearse__") take(frame.call_id)?.settle(frame);
+}
+function take(id) {
+  const call = waiting[id];
+  if (call === undefined) return undefined;
+  delete waiting[id];
+  waitingCount--;
+  call.release?.();
+  return call;
+}
+return { callHost, callHostSync };
+})();
+
+// limit_error.ts
+const { LimitError } = (() => {
+class LimitError extends Error {
+  name = "LimitError";
+  code = "limit";
+  retryable = false;
+}
+return { LimitError };
+})();
+
+// refusal_error.ts
+const { refusalError } = (() => {
+const { PermissionDenied } = Deno.errors;
+const assign = Object.assign;
+function refusalError({ error, code, retryable }, other) {
+  const made = code === "denied" ? new PermissionDenied(error) : code === "limit" || code === "LimitError" ? new LimitError(error) : other(error, code);
+  return assign(made, {
+    code,
+    retryable
+  });
+}
+return { refusalError };
+})();
+
+// fetch.ts
+const { lendFetch } = (() => {
+class NetworkError extends TypeError {
+  name = "NetworkError";
+}
+const fetchLocally = globalThis.fetch;
+const requestClass = lazily("Request");
+const responseClass = lazily("Response");
+const { PermissionDenied } = Deno.errors;
+const stringify = JSON.stringify;
+const fromBase64 = Uint8Array.fromBase64;
+const toBase64 = Uint8Array.prototype.toBase64;
+const encoder = new TextEncoder();
+const encode = encoder.encode.bind(encoder);
+const define = Object.defineProperty;
+const LOCAL = /^(?:data|blob):/;
+const WITHOUT_BODY = [
+  101,
+  103,
+  204,
+  205,
+  304
+];
+const FRAME_BYTES = 256;
+function lendFetch({ tier, max_frame_bytes }) {
+  return async function fetch(input, init = {}) {
+    const request = new (requestClass())(input, init);
+    if (LOCAL.test(request.url)) return await fetchLocally(request);
+    if (tier !== "network") {
+      throw new PermissionDenied(`fetch needs the network tier; this run is in the ${tier} tier`);
+    }
+    const { method, signal } = request;
+    signal.throwIfAborted();
+    const body = request.body === null ? null : await request.bytes();
+    signal.throwIfAborted();
+    const fields = fieldsOf(request, body, max_frame_bytes - FRAME_BYTES);
+    const answer = await callHost("__fetch__", fields, signal);
+    if (answer.type === "__tool_result__") return responseOf(answer.result, method);
+    throw refusalError(answer, (message)=>new NetworkError(message));
+  };
+}
+function lazily(name) {
+  const { get, value } = Object.getOwnPropertyDescriptor(globalThis, name);
+  return ()=>get === undefined ? value : Reflect.apply(get, globalThis, []);
+}
+function fieldsOf(request, body, maxBytes) {
+  const headers = [];
+  request.headers.forEach((value, name)=>headers.push([
+      name,
+      value
+    ]));
+  const { url, method, redirect } = request;
+  const rest = `"url":${stringify(url)},"method":${stringify(method)},"headers":${stringify(headers)}`;
+  const bodyBytes = body === null ? 0 : Math.ceil(body.length / 3) * 4;
+  const bytes = encode(rest).length + bodyBytes;
+  if (bytes > maxBytes) {
+    throw new LimitError(`Cannot send a request of ${bytes} bytes, more than ${maxBytes}; a body counts four bytes for three`);
+  }
+  const base64 = body === null ? null : `"${Reflect.apply(toBase64, body, [])}"`;
+  return `${rest},"body":${base64},"redirect":"${redirect}"`;
+}
+function responseOf(result, method) {
+  const { url, redirected, status, statusText, headers } = result;
+  const hasBody = method !== "HEAD" && !WITHOUT_BODY.includes(status);
+  const hasUsualStatus = status >= 200 && status <= 599;
+  const response = new (responseClass())(hasBody ? fromBase64(result.body) : null, {
+    status: hasUsualStatus ? status : 200,
+    statusText,
+    headers
+  });
+  const details = {
+    type: "basic",
+    url,
+    redirected,
+    ...hasUsualStatus ? {} : {
+      status,
+      ok: false
+    }
+  };
+  return described(response, details);
+}
+function described(response, details) {
+  const { clone } = response;
+  const own = {
+    ...details,
+    clone: ()=>described(Reflect.apply(clone, response, []), details)
+  };
+  for (const [name, value] of Object.entries(own))define(response, name, {
+    value,
+    configurable: true
+  });
+  return response;
+}
+return { lendFetch };
+})();
+
+// files.ts
+const { lendFiles } = (() => {
+const stringify = JSON.stringify;
+const fromBase64 = Uint8Array.fromBase64;
+const toBase64 = Uint8Array.prototype.toBase64;
+const errors = Deno.errors;
+const { hasOwn } = Object;
+const encoder = new TextEncoder();
+const encode = encoder.encode.bind(encoder);
+const decoder = new TextDecoder("utf-8", {
+  ignoreBOM: true
+});
+const decode = decoder.decode.bind(decoder);
+const MOUNT = "/workspace";
+const MAX_PIECE_BYTES = 1024 * 1024;
+const MAX_PATH = 4096;
+const PATH_BYTES = 32 * 1024;
+const CANNOT_WAIT = "cannot wait while other calls are under way: use await";
+const nothing = ()=>undefined;
+const atPath = (path)=>[
+    {
+      path: textOf(path)
+    }
+  ];
+const fromTo = (from, to)=>[
+    {
+      path: textOf(from),
+      to: textOf(to)
+    }
+  ];
+const recursively = (path, options)=>[
+    {
+      path: textOf(path),
+      recursive: Boolean(options?.recursive)
+    }
+  ];
+const bytesOf = ({ data })=>fromBase64(data);
+const SIMPLE = {
+  readFile: {
+    name: "readFile",
+    params: atPath,
+    result: bytesOf
+  },
+  readTextFile: {
+    name: "readFile",
+    params: atPath,
+    result: (answer)=>decode(bytesOf(answer))
+  },
+  stat: {
+    name: "stat",
+    params: atPath,
+    result: fileInfo
+  },
+  lstat: {
+    name: "lstat",
+    params: atPath,
+    result: fileInfo
+  },
+  realPath: {
+    name: "realPath",
+    params: atPath,
+    result: String
+  },
+  mkdir: {
+    name: "mkdir",
+    params: recursively,
+    result: nothing
+  },
+  remove: {
+    name: "remove",
+    params: recursively,
+    result: nothing
+  },
+  rename: {
+    name: "rename",
+    params: fromTo,
+    result: nothing
+  },
+  copyFile: {
+    name: "copyFile",
+    params: fromTo,
+    result: nothing
+  }
+};
+const READ_DIR = {
+  name: "readDir",
+  params: atPath,
+  result: (entries)=>entries
+};
+function lendFiles({ max_frame_bytes }) {
+  const pieceBytes = Math.min(MAX_PIECE_BYTES, Math.floor((max_frame_bytes - PATH_BYTES) / 4) * 3);
+  const write = {
+    name: "writeFile",
+    params: pieces(pieceBytes),
+    result: nothing
+  };
+  const functions = {
+    cwd: ()=>MOUNT,
+    readDir: (path)=>({
+        async *[Symbol.asyncIterator] () {
+          yield* await run(READ_DIR, [
+            path
+          ]);
+        }
+      }),
+    readDirSync: (path)=>runSync(READ_DIR, [
+        path
+      ], "readDir")[Symbol.iterator]()
+  };
+  for (const [name, operation] of Object.entries(SIMPLE)){
+    Object.assign(functions, {
+      [name]: async (...values)=>{
+        refuseIfAborted(values[1]);
+        return await run(operation, values);
+      },
+      [`${name}Sync`]: (...values)=>runSync(operation, values, name)
+    });
+  }
+  for (const [name, toBytes] of [
+    [
+      "writeFile",
+      binary
+    ],
+    [
+      "writeTextFile",
+      text
+    ]
+  ]){
+    Object.assign(functions, {
+      [name]: async (path, data, options)=>{
+        refuseIfAborted(options);
+        const bytes = isStream(data) ? await gathered(data) : toBytes(data);
+        return await inTurn(()=>run(write, [
+            path,
+            bytes,
+            options
+          ]));
+      },
+      [`${name}Sync`]: (path, data, options)=>runSync(write, [
+          path,
+          toBytes(data),
+          options
+        ], name)
+    });
+  }
+  return functions;
+}
+async function run({ name, params, result }, values) {
+  let last;
+  for (const each of params(...values))last = resultOf(await callHost("__file__", fieldsOf(name, each)));
+  return result(last);
+}
+function runSync({ name, params, result }, values, asyncName) {
+  let last;
+  for (const each of params(...values)){
+    const answer = callHostSync("__file__", fieldsOf(name, each));
+    if (answer === undefined) throw new Error(`Deno.${asyncName}Sync ${CANNOT_WAIT} Deno.${asyncName}`);
+    last = resultOf(answer);
+  }
+  return result(last);
+}
+function fieldsOf(operation, params) {
+  return `"operation":"${operation}","params":${stringify(params)}`;
+}
+function resultOf(answer) {
+  if (answer.type === "__tool_result__") return answer.result;
+  throw refusalError(answer, (message, code)=>{
+    if (hasOwn(errors, code)) return new errors[code](message);
+    return Object.assign(new Error(message), /^[A-Z]\w+$/.test(code) ? {
+      name: code
+    } : {});
+  });
+}
+let lastWrite = Promise.resolve();
+async function inTurn(write) {
+  const { promise, resolve } = Promise.withResolvers();
+  const before = lastWrite;
+  lastWrite = promise;
+  await before;
+  try {
+    return await write();
+  } finally{
+    resolve();
+  }
+}
+function pieces(pieceBytes) {
+  return function*(path, bytes, options = {}) {
+    const { append = false, create = true, createNew = false } = options;
+    const to = textOf(path);
+    const data = (start)=>Reflect.apply(toBase64, bytes.subarray(start, start + pieceBytes), []);
+    yield {
+      path: to,
+      data: data(0),
+      append,
+      create,
+      create_new: createNew
+    };
+    for(let start = pieceBytes; start < bytes.length; start += pieceBytes){
+      yield {
+        path: to,
+        data: data(start),
+        append: true,
+        create: false,
+        create_new: false
+      };
+    }
+  };
+}
+function binary(data) {
+  if (data instanceof Uint8Array) return data;
+  throw new TypeError("The data of Deno.writeFile must be a Uint8Array; for text there is Deno.writeTextFile");
+}
+function text(data) {
+  return encode(data);
+}
+function isStream(data) {
+  return typeof data === "object" && data !== null && Symbol.asyncIterator in data;
+}
+async function gathered(stream) {
+  const chunks = [];
+  for await (const chunk of stream)chunks.push(typeof chunk === "string" ? encode(chunk) : chunk);
+  return await new Blob(chunks).bytes();
+}
+function textOf(path) {
+  const text = path instanceof URL ? pathOfUrl(path) : path;
+  if (typeof text !== "string") {
+    throw new TypeError(`A path must be a string or a file URL, not ${typeof path}`);
+  }
+  if (text.length > MAX_PATH) {
+    throw new TypeError(`A path may have ${MAX_PATH} characters, not ${text.length}`);
+  }
+  return text.toWellFormed();
+}
+function pathOfUrl({ protocol, pathname }) {
+  if (protocol !== "file:") throw new TypeError("Must be a file URL");
+  return decodeURIComponent(pathname.replace(/%(?![0-9A-Fa-f]{2})/g, "%25"));
+}
+function refuseIfAborted(options) {
+  options?.signal?.throwIfAborted();
+}
+function fileInfo({ isFile, isDirectory, isSymlink, size, mtime }) {
+  const unknown = {
+    atime: null,
+    birthtime: null,
+    ctime: null,
+    dev: null,
+    ino: null,
+    mode: null,
+    nlink: null,
+    uid: null,
+    gid: null,
+    rdev: null,
+    blksize: null,
+    blocks: null,
+    isBlockDevice: null,
+    isCharDevice: null,
+    isFifo: null,
+    isSocket: null
+  };
+  const changed = mtime === null ? null : new Date(mtime);
+  return {
+    isFile,
+    isDirectory,
+    isSymlink,
+    size,
+    mtime: changed,
+    ...unknown
+  };
+}
+return { lendFiles };
+})();
+
+// harden.ts
+const { harden } = (() => {
+const decoder = new TextDecoder();
+function harden() {
+  define(Deno, "stdin", {
+    read: ()=>Promise.resolve(null),
+    readSync: ()=>null,
+    isTerminal: ()=>false,
+    get readable () {
+      return new Blob([]).stream();
+    }
+  });
+  for (const [name, level] of [
+    [
+      "stdout",
+      "log"
+    ],
+    [
+      "stderr",
+      "error"
+    ]
+  ]){
+    const writeSync = (bytes)=>{
+      writeLog(level, decoder.decode(bytes));
+      return bytes.length;
+    };
+    define(Deno, name, {
+      writeSync,
+      write: (bytes)=>Promise.resolve(writeSync(bytes)),
+      isTerminal: ()=>false
+    });
+  }
+}
+function define(target, name, value) {
+  Object.defineProperty(target, name, {
+    value,
+    configurable: true,
+    enumerable: true,
+    writable: true
+  });
+}
+return { harden };
 })();
 
 // to_json.ts
@@ -461,68 +943,16 @@ class ToolError extends Error {
 return { ToolError };
 })();
 
-// call_host.ts
-const { callHost } = (() => {
+// call_tool.ts
+const { callTool } = (() => {
 const stringify = JSON.stringify;
-const core = internals.core;
-const defer = queueMicrotask;
-const waiting = Object.create(null);
-let waitingCount = 0;
-let lastId = 0;
-let pumping = false;
-let scheduled = false;
-function callHost(name, params) {
-  return new Promise((resolve, reject)=>{
-    const json = toJson(params ?? {}, `call ${name} with`, "arguments");
-    const id = String(++lastId);
-    waiting[id] = {
-      name,
-      resolve,
-      reject
-    };
-    waitingCount++;
-    writeLine(`{"type":"__tool_call__","call_id":"${id}","name":${stringify(name)},"params":${json}}`);
-    schedule();
-  });
+async function callTool(name, params) {
+  const json = toJson(params ?? {}, `call ${name} with`, "arguments");
+  const answer = await callHost("__tool_call__", `"name":${stringify(name)},"params":${json}`);
+  if (answer.type === "__tool_result__") return answer.result;
+  throw new ToolError(name, answer.error, answer.code, answer.retryable);
 }
-function takeAnswers() {
-  scheduled = false;
-  if (pumping || waitingCount === 0) return;
-  core.setHasTickScheduled(false); // this very tick would count as work
-  if (core.eventLoopHasMoreWork()) void pump();
-  else readFramesSync().forEach(settle);
-  if (waitingCount > 0 && !pumping) schedule();
-}
-function schedule() {
-  if (scheduled || pumping) return;
-  scheduled = true;
-  defer(queueFirstTick);
-}
-const queueFirstTick = ()=>queueTick(passOn);
-const passOn = ()=>defer(queueSecondTick);
-const queueSecondTick = ()=>queueTick(takeAnswers);
-function queueTick(callback) {
-  core.queueNextTick({
-    callback,
-    asyncId: 0,
-    triggerAsyncId: 0
-  });
-}
-async function pump() {
-  pumping = true;
-  while(waitingCount > 0)(await readFrames()).forEach(settle);
-  pumping = false;
-}
-function settle(frame) {
-  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
-  const call = waiting[frame.call_id];
-  if (call === undefined) return;
-  delete waiting[frame.call_id];
-  waitingCount--;
-  if (frame.type === "__tool_result__") call.resolve(frame.result);
-  else call.reject(new ToolError(call.name, frame.error, frame.code, frame.retryable));
-}
-return { callHost };
+return { callTool };
 })();
 
 // lend_tools.ts
@@ -532,7 +962,7 @@ function lendTools(lent) {
   for (const { path, name } of lent){
     let group = tools;
     for (const part of path.slice(0, -1))group = group[part] ??= Object.create(null);
-    group[path[path.length - 1]] = (params)=>callHost(name, params);
+    group[path[path.length - 1]] = (params)=>callTool(name, params);
   }
   for (const group of Object.values(tools))Object.freeze(group);
   return Object.freeze(tools);
@@ -577,8 +1007,10 @@ async function answer(frame) {
   try {
     Object.assign(globalThis, {
       context: frame.context,
-      tools: lendTools(frame.tools)
+      tools: lendTools(frame.tools),
+      fetch: lendFetch(frame)
     });
+    if (frame.workspace) Object.assign(Deno, lendFiles(frame));
     const program = await compile(frame.code);
     phase = "run";
     const value = await program();

@@ -1,4 +1,4 @@
-import { callHost } from "./call_host.ts";
+import { callTool } from "./call_tool.ts";
 import type { LentTool } from "./protocol.ts";
 
 /**
@@ -10,7 +10,7 @@ export function lendTools(lent: LentTool[]): object {
   for (const { path, name } of lent) {
     let group = tools;
     for (const part of path.slice(0, -1)) group = group[part] ??= Object.create(null);
-    group[path[path.length - 1]] = (params?: unknown) => callHost(name, params);
+    group[path[path.length - 1]] = (params?: unknown) => callTool(name, params);
   }
   for (const group of Object.values(tools)) Object.freeze(group);
   return Object.freeze(tools);

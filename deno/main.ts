@@ -1,6 +1,8 @@
 import { captureConsole, limitConsole } from "./capture_console.ts";
 import { describeError } from "./describe_error.ts";
 import { compile } from "./evaluate.ts";
+import { lendFetch } from "./fetch.ts";
+import { lendFiles } from "./files.ts";
 import { harden } from "./harden.ts";
 import { lendTools } from "./lend_tools.ts";
 import { type Phase, PROTOCOL, type RehearseFrame, type RunFrame } from "./protocol.ts";
@@ -16,7 +18,12 @@ let finished = false;
 async function answer(frame: RunFrame): Promise<string> {
   let phase: Phase = "compile";
   try {
-    Object.assign(globalThis, { context: frame.context, tools: lendTools(frame.tools) });
+    Object.assign(globalThis, {
+      context: frame.context,
+      tools: lendTools(frame.tools),
+      fetch: lendFetch(frame),
+    });
+    if (frame.workspace) Object.assign(Deno, lendFiles(frame));
     const program = await compile(frame.code);
     phase = "run";
     const value = await program();

@@ -10,8 +10,11 @@ const run = (code: string) => ({
   code,
   context: {},
   tools: [],
+  tier: "isolated",
+  workspace: false,
   max_result_bytes: 64,
   max_output_bytes: 64,
+  max_frame_bytes: 65536,
 });
 const failing = ["const a = ;", 'throw new RangeError("too far")', "return { a: () => 1 }"];
 pipe.send(JSON.stringify({ type: "__rehearse__", runs: failing.map(run) }) + "\n");

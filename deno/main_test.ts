@@ -12,6 +12,7 @@ const listeners = new Map<string, (event: unknown) => void>();
 const { addEventListener, console } = globalThis;
 globalThis.addEventListener = (type: string, listener: unknown) =>
   void listeners.set(type, listener as (event: unknown) => void);
+const { readTextFile } = Deno;
 pipe.send(rehearsal.line + "\n", run.line + "\n");
 await import("./main.ts");
 const lines = await pipe.takeWhenWritten(4);
@@ -31,6 +32,12 @@ Deno.test("the code finds its context and its tools as globals", () => {
   const { context, tools } = globalThis as unknown as { context: unknown; tools: object };
   assertEquals(context, "context" in run.frame && run.frame.context);
   assertEquals(Object.keys(tools), ["notes", "clock"]);
+});
+
+Deno.test("a run that was granted neither has no network and no files", async () => {
+  const { message } = await thrownBy(() => fetch("https://example.com/"));
+  assertEquals(message, "fetch needs the network tier; this run is in the isolated tier");
+  assertEquals(Deno.readTextFile, readTextFile);
 });
 
 Deno.test("a failure after the answer says nothing more", () => {

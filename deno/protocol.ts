@@ -9,13 +9,21 @@ export interface LentTool {
   name: string;
 }
 
+/** What the code may reach: nothing, or what the host fetches for it. */
+export type Tier = "isolated" | "network";
+
 export interface RunFrame {
   type: "__run__";
   code: string;
   context: unknown;
   tools: LentTool[];
+  tier: Tier;
+  /** Whether the file functions of `Deno` work, on files that the host keeps. */
+  workspace: boolean;
   max_result_bytes: number;
   max_output_bytes: number;
+  /** The host ends a run that sends a longer line. */
+  max_frame_bytes: number;
 }
 
 /** The first frame of all: runs to be done, and answered, before the process says that it is ready. */
@@ -24,6 +32,7 @@ export interface RehearseFrame {
   runs: RunFrame[];
 }
 
+/** The answer to a call, whether it was for a tool, the network or a file. */
 export interface ToolResultFrame {
   type: "__tool_result__";
   call_id: string;
@@ -51,6 +60,42 @@ export interface ToolCallFrame {
   call_id: string;
   name: string;
   params: unknown;
+}
+
+export interface FetchFrame {
+  type: "__fetch__";
+  call_id: string;
+  url: string;
+  method: string;
+  headers: [string, string][];
+  /** Base64. */
+  body: string | null;
+  redirect: RequestRedirect;
+}
+
+/** What a fetch is answered with. */
+export interface FetchResult {
+  /** Where the last redirect led. */
+  url: string;
+  status: number;
+  statusText: string;
+  headers: [string, string][];
+  /** Base64. */
+  body: string;
+  redirected: boolean;
+}
+
+export interface FileFrame {
+  type: "__file__";
+  call_id: string;
+  operation: string;
+  params: Record<string, string | boolean>;
+}
+
+/** The code no longer waits for the answer to a call, and none will be sent. */
+export interface AbortFrame {
+  type: "__abort__";
+  call_id: string;
 }
 
 export type LogLevel = "debug" | "log" | "info" | "warn" | "error";
@@ -85,6 +130,9 @@ export interface ErrorFrame {
 export type GuestFrame =
   | ReadyFrame
   | ToolCallFrame
+  | FetchFrame
+  | FileFrame
+  | AbortFrame
   | OutputFrame
   | DebugFrame
   | ResultFrame

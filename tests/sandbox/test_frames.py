@@ -19,13 +19,17 @@ from hypothesis import strategies as st
 
 from sandbox.errors import MalformedFrame
 from sandbox.frames import (
+    Abort,
     CutResult,
     Debug,
     Failure,
+    Fetch,
+    FileCall,
     FrameReader,
     Output,
     Ready,
     Result,
+    RunTerms,
     ToolCall,
     decode,
     encode,
@@ -41,6 +45,9 @@ FROM_GUEST = [entry for entry in GOLDEN["frames"] if entry["direction"] == "gues
 CLASSES = {
     "__ready__": Ready,
     "__tool_call__": ToolCall,
+    "__fetch__": Fetch,
+    "__file__": FileCall,
+    "__abort__": Abort,
     "__output__": Output,
     "__debug__": Debug,
     "__result__": Result,
@@ -50,8 +57,8 @@ CLASSES = {
 
 def written(frame: dict[str, Any]) -> bytes:
     match frame:
-        case {"type": "__run__", "code": code, "context": context, "tools": tools}:
-            return run_frame(code, encode(context), tools, frame["max_result_bytes"], frame["max_output_bytes"])
+        case {"type": "__run__", "code": code, "context": context, **terms}:
+            return run_frame(code, encode(context), RunTerms(**terms))
         case {"type": "__rehearse__", "runs": runs}:
             return rehearse_frame(*(run["code"] for run in runs))
         case {"type": "__tool_result__", "call_id": call_id, "result": result}:
@@ -124,7 +131,12 @@ def test_no_bytes_do_more_than_be_refused(line):
 
 @given(
     st.dictionaries(
-        st.sampled_from(["type", "value", "text", "original_bytes", "level", "data", "phase", "name", "message"]),
+        st.sampled_from(
+            [
+                *("type", "value", "text", "original_bytes", "level", "data", "phase", "name", "message", "call_id"),
+                *("params", "url", "method", "headers", "body", "redirect", "operation"),
+            ]
+        ),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(list(CLASSES)),
             lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -1,0 +1,59 @@
+import type { ToolCallFrame, ToolErrorFrame, ToolResultFrame } from "./protocol.ts";
+import { assertEquals, FakePipe, readGolden, thrownBy } from "./testing.ts";
+import { ToolError } from "./tool_error.ts";
+
+const pipe = new FakePipe();
+const { callTool } = await import("./call_tool.ts");
+const { guest, host } = readGolden();
+
+Deno.test("calls are written as the golden lines, and golden answers settle them", async () => {
+  const calls = guest.filter(({ frame }) => frame.type === "__tool_call__");
+  const promises = calls.map(({ frame, name }) => {
+    const { name: tool, params } = frame as ToolCallFrame;
+    return callTool(tool, name.endsWith("without arguments") ? undefined : params);
+  });
+  assertEquals(pipe.take(), calls.map(({ line }) => line));
+  const answers = host.filter(({ frame }) => "call_id" in frame);
+  pipe.send(answers.map(({ line }) => line + "\n").join(""));
+  for (const [at, { frame }] of answers.slice(0, 3).entries()) {
+    assertEquals(await promises[at], (frame as ToolResultFrame).result);
+  }
+  const { error, code } = answers[3].frame as ToolErrorFrame;
+  const thrown = await thrownBy(() => promises[3]) as ToolError;
+  assertEquals([thrown.message, thrown.code], [error, code]);
+});
+
+Deno.test("an error becomes a ToolError with tool, code and retryable", async () => {
+  const promise = callTool("notes.add", {});
+  const id = JSON.parse(pipe.take()[0]).call_id;
+  pipe.send(
+    `{"type":"__tool_error__","call_id":"${id}","error":"Busy","code":"busy","retryable":true}\n`,
+  );
+  const error = await thrownBy(() => promise) as ToolError;
+  assertEquals(error instanceof ToolError && error instanceof Error, true);
+  assertEquals([error.name, error.message, error.tool, error.code, error.retryable], [
+    "ToolError",
+    "Busy",
+    "notes.add",
+    "busy",
+    true,
+  ]);
+});
+
+Deno.test("arguments that are not JSON are refused before anything is sent", async () => {
+  const error = await thrownBy(() => callTool("notes.add", { then: [() => 1] }));
+  assertEquals(error.message, "Cannot call notes.add with arguments.then[0]: a function");
+  assertEquals(pipe.take(), []);
+});
+
+Deno.test("an error's stack names the line that called, also when many are waited for together", async () => {
+  const whoCalls = async () => void await callTool("a", {});
+  const whoCallsMany = async () => void await Promise.all([callTool("a", {})]);
+  for (const who of [whoCalls, whoCallsMany]) {
+    const promise = who();
+    const id = JSON.parse(pipe.take()[0]).call_id;
+    pipe.send(`{"type":"__tool_error__","call_id":"${id}","error":"e","code":"c","retryable":false}\n`);
+    const { stack } = await thrownBy(() => promise);
+    assertEquals([stack!.split("\n")[0], stack!.includes(`${who.name} `)], ["ToolError: e", true]);
+  }
+});

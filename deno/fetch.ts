@@ -1,0 +1,92 @@
+import { callHost } from "./call_host.ts";
+import { LimitError } from "./limit_error.ts";
+import type { FetchResult, RunFrame } from "./protocol.ts";
+import { refusalError } from "./refusal_error.ts";
+
+/** The request went wrong on its way, as a TypeError like every failure of `fetch`. */
+class NetworkError extends TypeError {
+  override name = "NetworkError";
+}
+
+// Kept from before the agent's code ran. Deno loads the classes when they are first asked for, which takes 4 ms: so
+// what is kept is the way to ask.
+const fetchLocally = globalThis.fetch;
+const requestClass = lazily<typeof Request>("Request");
+const responseClass = lazily<typeof Response>("Response");
+const { PermissionDenied } = Deno.errors;
+const stringify = JSON.stringify;
+const fromBase64 = Uint8Array.fromBase64;
+const toBase64 = Uint8Array.prototype.toBase64;
+const encoder = new TextEncoder();
+const encode = encoder.encode.bind(encoder);
+const define = Object.defineProperty;
+
+// What a page has in itself is no business of the host's.
+const LOCAL = /^(?:data|blob):/;
+const WITHOUT_BODY = [101, 103, 204, 205, 304];
+// The type, the id and the names of the fields.
+const FRAME_BYTES = 256;
+
+type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+
+/** The `fetch` of a run: the standard one, but that the host makes the request, or says why not. */
+export function lendFetch({ tier, max_frame_bytes }: RunFrame): Fetch {
+  return async function fetch(input, init = {}) {
+    const request = new (requestClass())(input, init);
+    if (LOCAL.test(request.url)) return await fetchLocally(request);
+    if (tier !== "network") {
+      throw new PermissionDenied(`fetch needs the network tier; this run is in the ${tier} tier`);
+    }
+    const { method, signal } = request;
+    signal.throwIfAborted();
+    const body = request.body === null ? null : await request.bytes();
+    signal.throwIfAborted();
+    const fields = fieldsOf(request, body, max_frame_bytes - FRAME_BYTES);
+    const answer = await callHost("__fetch__", fields, signal);
+    if (answer.type === "__tool_result__") return responseOf(answer.result as FetchResult, method);
+    throw refusalError(answer, (message) => new NetworkError(message));
+  };
+}
+
+function lazily<Class>(name: string): () => Class {
+  const { get, value } = Object.getOwnPropertyDescriptor(globalThis, name)!;
+  return () => get === undefined ? value : Reflect.apply(get, globalThis, []);
+}
+
+/** The request as fields of its frame. The host would end the run for one that is too long, so that it throws. */
+function fieldsOf(request: Request, body: Uint8Array | null, maxBytes: number): string {
+  const headers: [string, string][] = [];
+  request.headers.forEach((value, name) => headers.push([name, value]));
+  const { url, method, redirect } = request;
+  const rest = `"url":${stringify(url)},"method":${stringify(method)},"headers":${stringify(headers)}`;
+  const bodyBytes = body === null ? 0 : Math.ceil(body.length / 3) * 4;
+  const bytes = encode(rest).length + bodyBytes;
+  if (bytes > maxBytes) {
+    throw new LimitError(
+      `Cannot send a request of ${bytes} bytes, more than ${maxBytes}; a body counts four bytes for three`,
+    );
+  }
+  const base64 = body === null ? null : `"${Reflect.apply(toBase64, body, [])}"`;
+  return `${rest},"body":${base64},"redirect":"${redirect}"`;
+}
+
+function responseOf(result: FetchResult, method: string): Response {
+  const { url, redirected, status, statusText, headers } = result;
+  const hasBody = method !== "HEAD" && !WITHOUT_BODY.includes(status);
+  const hasUsualStatus = status >= 200 && status <= 599;
+  const response = new (responseClass())(hasBody ? fromBase64(result.body) : null, {
+    status: hasUsualStatus ? status : 200,
+    statusText,
+    headers,
+  });
+  // A Response that code makes itself comes from nowhere and has no odd status. A server's may.
+  const details = { type: "basic", url, redirected, ...hasUsualStatus ? {} : { status, ok: false } };
+  return described(response, details);
+}
+
+function described(response: Response, details: Record<string, unknown>): Response {
+  const { clone } = response;
+  const own = { ...details, clone: () => described(Reflect.apply(clone, response, []), details) };
+  for (const [name, value] of Object.entries(own)) define(response, name, { value, configurable: true });
+  return response;
+}
