@@ -1,0 +1,184 @@
+"""Making the changes of a run, all or none, whenever the process or the machine stops.
+
+The new files are written beside the old ones first, then a journal of what is to be done, then it is done. Whoever
+uses the folder next finishes what was left unfinished. Those who ask for the lock never see half of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from .beneath import LIST, TRAVERSE, open_beneath
+from .difference import Difference
+from .errors import WorkspaceConflict, WorkspaceError, conflict
+from .folder import Fact, fact_at, open_folder
+from .journal import Step, steps_for
+from .lock import locked
+from .overlay import Dir
+from .paths import RESERVED, Parts
+from .staging import Checkpoint, Staging, nowhere
+
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+def prepare(folder: Path, checkpoint: Checkpoint = nowhere) -> int:
+    """A descriptor for the folder, after what an earlier commit left unfinished there is finished."""
+    root = open_folder(folder)
+    try:
+        with _explained("finish an earlier commit to the workspace"):
+            with locked(root, shared=True):
+                clean = not _leftovers(root)
+            if not clean:
+                with locked(root):
+                    _recover(root, checkpoint)
+    except BaseException:
+        os.close(root)
+        raise
+    return root
+
+
+def commit(
+    folder: Path, identity: tuple[int, int] | None, found: list[Difference], checkpoint: Checkpoint = nowhere
+) -> None:
+    """Make all changes. Raises WorkspaceError when none was made, and WorkspaceConflict when none should be."""
+    root = open_folder(folder)
+    try:
+        with _explained("commit to the workspace"), locked(root):
+            _recover(root, checkpoint)
+            status = os.fstat(root)
+            if identity != (status.st_dev, status.st_ino):
+                raise WorkspaceConflict(f'Cannot commit: "{folder}" is not the folder any more that the run used')
+            _check(root, found)
+            with closing(Staging.make(root, checkpoint)) as staging:
+                steps = _stage(staging, found)
+                _carry_out(staging, steps)
+                # The changes are made. What cannot be cleared away now is cleared away by the next user.
+                with suppress(OSError):
+                    staging.remove()
+    finally:
+        os.close(root)
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(f"Cannot {what}: {error.strerror}; nothing has changed") from error
+
+
+def _leftovers(root: int) -> list[str]:
+    return sorted(name for name in os.listdir(root) if name.startswith(RESERVED))
+
+
+def _recover(root: int, checkpoint: Checkpoint) -> None:
+    for name in _leftovers(root):
+        try:
+            staging = Staging(root, name, checkpoint)
+        except OSError as error:
+            if error.errno in _NOT_THERE:
+                continue  # a file or a link of that name is not ours
+            raise
+        with closing(staging):
+            _finish(staging)
+
+
+def _finish(staging: Staging) -> None:
+    left = staging.left()
+    if left is None:
+        # Nothing was begun. In a folder that cannot be written to it does no harm either.
+        with suppress(OSError):
+            staging.remove()
+    elif left.journal is None:
+        return  # written by somebody else, or copied here: neither to be obeyed nor to be thrown away
+    elif left.back:
+        _go_back(staging, left.journal.steps)
+        staging.remove()
+    else:
+        # When it cannot be carried out any more, it was undone, and that is an end too.
+        with suppress(OSError, WorkspaceConflict):
+            _carry_out(staging, [(step, None) for step in left.journal.steps])
+            staging.remove()
+
+
+def _check(root: int, found: list[Difference]) -> None:
+    """Every path must be what the run saw, and everything must have a place to go to."""
+    going = {one.parts for one in found if one.before is not None}
+    coming = {one.parts for one in found if isinstance(one.after, Dir)}
+    for one in found:
+        now = _now(root, one.parts)
+        same = now is None if one.before is None else one.before.is_still(now)
+        if not same:
+            raise conflict(one.parts, "is not what it was when the run looked at it")
+        if one.before is not None and one.before.kind == "folder":
+            for name in _names(root, one.parts):
+                if (*one.parts, name) not in going:
+                    raise conflict((*one.parts, name), "was added to a folder that the run removed")
+        above = one.parts[:-1]
+        if one.after is not None and above not in coming and not _is_folder(root, above):
+            raise conflict(above, "is not a folder any more")
+
+
+def _now(root: int, parts: Parts) -> Fact | None:
+    try:
+        return fact_at(root, parts)
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return None
+        raise
+
+
+def _names(root: int, parts: Parts) -> list[str]:
+    descriptor = open_beneath(root, parts, LIST)
+    try:
+        return os.listdir(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_folder(root: int, parts: Parts) -> bool:
+    try:
+        os.close(open_beneath(root, parts, TRAVERSE))
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return False
+        raise
+    return True
+
+
+def _stage(staging: Staging, found: list[Difference]) -> list[tuple[Step, Fact | None]]:
+    try:
+        steps = [(staging.stage(step, one), one.before) for step, one in steps_for(found)]
+        staging.begin(step for step, _ in steps)
+    except BaseException:
+        with suppress(OSError):
+            staging.remove()
+        raise
+    return steps
+
+
+def _carry_out(staging: Staging, steps: list[tuple[Step, Fact | None]]) -> None:
+    """To the end, or else back to the beginning."""
+    try:
+        for step, before in steps:
+            staging.forward(step, before)
+        staging.flush(step for step, _ in steps)
+    except (OSError, WorkspaceConflict) as problem:
+        try:
+            staging.turn_back()
+            _go_back(staging, [step for step, _ in steps])
+            staging.remove()
+        except OSError as error:
+            message = f"Cannot finish the commit ({problem}), nor undo it now: {error.strerror}"
+            raise WorkspaceError(f"{message}; it is ended when the workspace is next used") from problem
+        raise
+
+
+def _go_back(staging: Staging, steps: list[Step] | tuple[Step, ...]) -> None:
+    for step in reversed(steps):
+        staging.undo(step)
+    staging.flush(steps)

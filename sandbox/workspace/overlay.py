@@ -1,0 +1,414 @@
+"""What one run sees: the folder, and over it what the run has written. The folder itself is only read.
+
+Looking at the disk happens on a thread, everything else here. A thread that is abandoned because the run ended can
+therefore change nothing. Calls must not overlap: whoever uses this lets one finish before the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import anyio.to_thread
+
+from ..errors import ToolError
+from .folder import Content, Fact, Folder, Kind, digest, has_ended, is_link, not_regular, too_large, too_many
+from .limits import WorkspaceLimits
+from .paths import MAX_DEPTH, MAX_PATH_BYTES, Parts, quoted, shown
+
+T = TypeVar("T")
+
+
+class File:
+    """A file that the run has written, or moved."""
+
+    __slots__ = ("data", "mode")
+
+    def __init__(self, data: bytes | bytearray, mode: int | None = None) -> None:
+        self.data = bytearray(data)
+        self.mode = mode
+
+
+class Dir:
+    """A folder in which the run has changed something. Where nothing is said about a name, `through` decides."""
+
+    __slots__ = ("children", "through")
+
+    def __init__(self, *, through: bool) -> None:
+        self.through = through
+        """Whether what is on the disk at the same path shows through."""
+        self.children: dict[str, File | Dir | None] = {}
+        """None: the run has removed it."""
+
+
+Node = File | Dir
+Found = Node | Fact | None
+Wanted = list[tuple[Parts, Fact, Dir]]
+"""Files of the disk, and the folder into which each is to be read."""
+
+
+class Overlay:
+    def __init__(self, folder: Folder, limits: WorkspaceLimits) -> None:
+        self._folder = folder
+        self._limits = limits
+        self.root = Dir(through=True)
+        self.seen: dict[Parts, Fact | None] = {}
+        """What was on the disk when the run first looked there. At least all that it has changed."""
+        self.digests: dict[Parts, bytes | None] = {}
+        """Of the contents that files had on the disk before the run wrote to them."""
+        self._changed: set[Parts] = set()
+        self._total = 0
+
+    async def read(self, parts: Parts) -> bytes | bytearray:
+        found = await self._find(parts)
+        match found:
+            case None:
+                raise _missing(parts)
+            case File():
+                return found.data
+            case _:
+                return (await self._load(parts, found)).data
+
+    async def write(self, parts: Parts, data: bytes, *, append: bool, create: bool, create_new: bool) -> None:
+        found = await self._find(parts)
+        if found is not None and create_new:
+            raise _exists(parts)
+        if found is None and not (create or create_new):
+            raise _missing(parts)
+        before: bytes | bytearray = b""
+        if isinstance(found, File) and append:
+            self._require_room(parts, len(found.data) + len(data), len(data))
+            # In place: a file that is written in a thousand pieces must not be copied a thousand times.
+            found.data += data
+            self._total += len(data)
+            return
+        if found is not None:
+            _require_file(parts, found)
+            if append:
+                before = (await self._load(parts, found)).data
+        mode = found.mode if isinstance(found, File) else None
+        await self._put_file(parts, File(before + data, mode))
+
+    async def entries(self, parts: Parts) -> dict[str, Kind]:
+        found = await self._find(parts)
+        match found:
+            case None:
+                raise _missing(parts)
+            case Dir(through=False):
+                entries: dict[str, Kind] = {}
+            case Dir() | Fact(kind="folder"):
+                entries = await self._hop(lambda: self._folder.entries(parts, self._limits.max_entries))
+            case Fact(kind="link"):
+                raise is_link(parts)
+            case _:
+                raise ToolError(f"{quoted(shown(parts))} is not a folder", code="NotADirectory")
+        if isinstance(found, Dir):
+            for name, child in found.children.items():
+                entries.pop(name, None)
+                if child is not None:
+                    entries[name] = "file" if isinstance(child, File) else "folder"
+        if len(entries) > self._limits.max_entries:
+            raise too_many(parts, self._limits.max_entries)
+        return entries
+
+    async def look(self, parts: Parts) -> Node | Fact:
+        """What is there; links as such."""
+        found = await self._find(parts)
+        if found is None:
+            raise _missing(parts)
+        return found
+
+    async def make_folder(self, parts: Parts, *, recursive: bool) -> None:
+        if recursive:
+            for depth in range(1, len(parts)):
+                await self._make_one(parts[:depth], exist_ok=True)
+        await self._make_one(parts, exist_ok=recursive)
+
+    async def remove(self, parts: Parts, *, recursive: bool) -> None:
+        _require_inside(parts, "removed")
+        found = await self.look(parts)
+        beneath: dict[Parts, Fact] = {}
+        if _is_folder(found):
+            if not recursive and await self.entries(parts):
+                raise _not_empty(parts)
+            beneath = await self._walk(parts, found)
+        self._require_few([parts, *beneath])
+        self._note(beneath)
+        self._put(parts, None)
+
+    async def rename(self, parts: Parts, to: Parts) -> None:
+        _require_inside(parts, "renamed")
+        _require_inside(to, "replaced")
+        found = await self.look(parts)
+        if to == parts:
+            return
+        if to[: len(parts)] == parts:
+            message = f"{quoted(shown(parts))} cannot be moved into itself"
+            raise ToolError(message, code="InvalidData")
+        target = await self._find(to)
+        if not _is_folder(found):
+            _require_file(parts, found)
+            if target is not None:
+                _require_file(to, target)
+            content = found if isinstance(found, File) else await self._load(parts, found)
+            self._require_few([parts, to])
+            if not isinstance(content, File):
+                self._require_room(to, len(content.data), len(content.data) - _bytes(self._own(to)))
+                content = File(content.data, content.fact.mode & 0o777)
+            await self._digest(to)
+            self._put(parts, None)
+            self._put(to, content)
+            return
+        if target is not None:
+            if not _is_folder(target):
+                raise ToolError(f"{quoted(shown(to))} is not a folder", code="NotADirectory")
+            # The walk also sees what a listing does not show.
+            if await self.entries(to) or await self._walk(to, target):
+                raise _not_empty(to)
+        await self._move_folder(parts, to, found)
+
+    async def copy(self, parts: Parts, to: Parts) -> None:
+        found = await self.look(parts)
+        _require_file(parts, found)
+        if to == parts:
+            return
+        target = await self._find(to)
+        if target is not None:
+            _require_file(to, target)
+        if isinstance(found, File):
+            copied = File(found.data, found.mode and found.mode & 0o666)
+        else:
+            content = await self._load(parts, found)
+            # A private file stays private, and nothing new becomes a program.
+            copied = File(content.data, content.fact.mode & 0o666)
+        await self._put_file(to, copied)
+
+    async def _find(self, parts: Parts) -> Found:
+        """What the run sees there. None when the folder around it exists and it does not."""
+        node: Node = self.root
+        for depth, name in enumerate(parts):
+            if isinstance(node, File):
+                raise _around(parts, parts[:depth])
+            child = node.children.get(name)
+            if child is not None:
+                node = child
+                continue
+            if name not in node.children and node.through:
+                return await self._look(parts)
+            if depth + 1 < len(parts):
+                raise _missing(parts)
+            return None
+        return node
+
+    async def _look(self, parts: Parts) -> Fact | None:
+        fact = await self._hop(lambda: self._folder.look(parts))
+        self.seen.setdefault(parts, fact)
+        return fact
+
+    async def _load(self, parts: Parts, found: Found) -> Content:
+        """A file of the disk."""
+        _require_file(parts, found)
+        content = await self._hop(lambda: self._folder.read(parts, self._limits.max_file_bytes))
+        self.seen.setdefault(parts, content.fact)
+        return content
+
+    async def _walk(self, parts: Parts, found: Found) -> dict[Parts, Fact]:
+        """All that the disk has beneath a folder, whether or not the run still sees it."""
+        if isinstance(found, Dir) and not found.through:
+            return {}
+        if parts not in self.seen:
+            await self._look(parts)  # the run has written into it, and never looked at the folder itself
+        most = self._limits.max_files
+        return await self._hop(lambda: self._folder.walk(parts, most))
+
+    async def _digest(self, parts: Parts) -> None:
+        """Keep what a file was on the disk, to know afterwards whether writing it has changed anything."""
+        seen = self.seen.get(parts)
+        if seen is None or seen.kind != "file" or parts in self.digests:
+            return
+        most = self._limits.max_file_bytes
+        self.digests[parts] = await self._hop(lambda: self._folder.digest(parts, most))
+
+    async def _hop(self, work: Callable[[], T]) -> T:
+        done = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        if self._folder.closed:
+            raise has_ended()
+        return done
+
+    async def _make_one(self, parts: Parts, *, exist_ok: bool) -> None:
+        found = await self._find(parts)
+        if found is None:
+            self._require_few([parts])
+            self._put(parts, Dir(through=False))
+        elif isinstance(found, Fact) and found.kind == "link" and exist_ok:
+            raise is_link(parts)
+        elif not (exist_ok and _is_folder(found)):
+            raise _exists(parts)
+
+    async def _put_file(self, parts: Parts, file: File) -> None:
+        self._require_few([parts])
+        old = self._own(parts)
+        self._require_room(parts, len(file.data), len(file.data) - _bytes(old))
+        await self._digest(parts)
+        self._put(parts, file)
+
+    async def _move_folder(self, parts: Parts, to: Parts, found: Found) -> None:
+        """Everything in it is read, so that the commit need not know that it was somewhere else before."""
+        beneath = await self._walk(parts, found)
+        self._require_few([parts, *beneath, to])
+        top = found if isinstance(found, Dir) else Dir(through=True)
+        whole, wanted = _merged(parts, top, _by_folder(beneath))
+        arriving = [(*to, *rest) for rest in _paths(whole)]
+        arriving += [(*to, *path[len(parts) :]) for path, _, _ in wanted]
+        self._require_few([parts, *beneath, to, *arriving])
+        _require_reachable(arriving)
+        await self._fill(parts, wanted)
+        for path in arriving:
+            await self._digest(path)
+        self._note(beneath)
+        self._put(parts, None)
+        self._put(to, whole)
+        self._note(dict.fromkeys(arriving))
+
+    async def _fill(self, parts: Parts, wanted: Wanted) -> None:
+        """Read files of the disk into the folders that want them."""
+        for path, fact, _ in wanted:
+            _require_file(path, fact)
+        self._require_room(parts, 0, sum(fact.size for _, fact, _ in wanted))
+        loaded = 0
+        for path, fact, into in wanted:
+            content = await self._load(path, fact)
+            loaded += len(content.data)
+            self._require_room(path, len(content.data), loaded)
+            into.children[path[-1]] = File(content.data, content.fact.mode & 0o777)
+
+    def _own(self, parts: Parts) -> Node | None:
+        node: Node | None = self.root
+        for name in parts:
+            node = node.children.get(name) if isinstance(node, Dir) else None
+        return node
+
+    def _put(self, parts: Parts, node: Node | None) -> None:
+        """Say what is there now. Whoever calls has looked, so that what is around it are folders."""
+        above = self.root
+        for name in parts[:-1]:
+            child = above.children.get(name)
+            if not isinstance(child, Dir):
+                child = above.children[name] = Dir(through=True)
+            above = child
+        self._total += _bytes(node) - _bytes(above.children.get(parts[-1]))
+        above.children[parts[-1]] = node
+        self._note({parts: None})
+
+    def _note(self, paths: dict[Parts, Fact] | dict[Parts, None]) -> None:
+        """Count paths as changed. What was seen there before stays what was seen first."""
+        for path, fact in paths.items():
+            self.seen.setdefault(path, fact)
+            self._changed.add(path)
+
+    def _require_few(self, paths: list[Parts]) -> None:
+        if len(self._changed.union(paths)) > self._limits.max_files:
+            message = f"More than {self._limits.max_files} files and folders would be changed"
+            raise ToolError(message, code="LimitError")
+
+    def _require_room(self, parts: Parts, size: int, more: int) -> None:
+        if size > self._limits.max_file_bytes:
+            raise too_large(parts, size, self._limits.max_file_bytes)
+        if self._total + more > self._limits.max_total_bytes:
+            message = f"More than {self._limits.max_total_bytes} bytes would be written in all"
+            raise ToolError(message, code="LimitError")
+
+
+def same_content(file: File, fact: Fact, old: bytes | None) -> bool:
+    """Whether a file that the run wrote is what it was. The sizes decide most cases; hashing takes time."""
+    return len(file.data) == fact.size and old is not None and digest(file.data) == old
+
+
+def _is_folder(found: Found) -> bool:
+    return isinstance(found, Dir) or (isinstance(found, Fact) and found.kind == "folder")
+
+
+def _bytes(node: Node | None) -> int:
+    match node:
+        case File():
+            return len(node.data)
+        case Dir():
+            return sum(_bytes(child) for child in node.children.values())
+        case _:
+            return 0
+
+
+def _paths(node: Dir) -> Iterator[Parts]:
+    """The paths of all that is in a folder of the run's own."""
+    for name, child in node.children.items():
+        yield (name,)
+        if isinstance(child, Dir):
+            yield from ((name, *rest) for rest in _paths(child))
+
+
+def _merged(parts: Parts, node: Dir, beneath: dict[Parts, list[tuple[Parts, Fact]]]) -> tuple[Dir, Wanted]:
+    """A folder as the run sees it, on its own; and the files of the disk that it still lacks."""
+    whole = Dir(through=False)
+    wanted: Wanted = []
+    for name, child in node.children.items():
+        if isinstance(child, File):
+            whole.children[name] = child
+        elif child is not None:
+            whole.children[name], more = _merged((*parts, name), child, beneath)
+            wanted += more
+    for path, fact in beneath.get(parts, ()) if node.through else ():
+        if path[-1] in node.children:
+            continue
+        if fact.kind == "folder":
+            whole.children[path[-1]], more = _merged(path, Dir(through=True), beneath)
+            wanted += more
+        else:
+            wanted.append((path, fact, whole))
+    return whole, wanted
+
+
+def _by_folder(facts: dict[Parts, Fact]) -> dict[Parts, list[tuple[Parts, Fact]]]:
+    folders: dict[Parts, list[tuple[Parts, Fact]]] = {}
+    for path, fact in facts.items():
+        folders.setdefault(path[:-1], []).append((path, fact))
+    return folders
+
+
+def _require_reachable(paths: list[Parts]) -> None:
+    # Folders moved into folders would else grow deeper than any path, and than the host can walk.
+    for path in paths:
+        if len(path) > MAX_DEPTH or len("/".join(path).encode()) > MAX_PATH_BYTES:
+            raise ToolError(f"{quoted(shown(path))} is too deep or too long", code="InvalidData")
+
+
+def _require_file(parts: Parts, found: Found) -> None:
+    match found:
+        case File() | Fact(kind="file"):
+            return
+        case Fact(kind="link"):
+            raise is_link(parts)
+        case Fact(kind="other"):
+            raise not_regular(parts)
+        case _:
+            raise ToolError(f"{quoted(shown(parts))} is a folder", code="IsADirectory")
+
+
+def _require_inside(parts: Parts, verb: str) -> None:
+    if not parts:
+        raise ToolError(f"The workspace itself cannot be {verb}", code="PermissionDenied")
+
+
+def _missing(parts: Parts) -> ToolError:
+    return ToolError(f"{quoted(shown(parts))} does not exist", code="NotFound")
+
+
+def _exists(parts: Parts) -> ToolError:
+    return ToolError(f"{quoted(shown(parts))} already exists", code="AlreadyExists")
+
+
+def _around(parts: Parts, file: Parts) -> ToolError:
+    return ToolError(f"{quoted(shown(parts))}: {quoted(shown(file))} is not a folder", code="NotADirectory")
+
+
+def _not_empty(parts: Parts) -> ToolError:
+    return ToolError(f"{quoted(shown(parts))}: Directory not empty", code="NotEmpty")

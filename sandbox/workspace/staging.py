@@ -1,0 +1,268 @@
+"""The reserved folder in which a commit lies ready, and the steps from there to the files and back.
+
+Every step can be taken again and be undone, and whether it was taken is read from the folder itself:
+
+- `new-N` waits here until it takes its place, so that one that is gone is in place;
+- what it replaces, or what is removed, is set aside here as `old-N`;
+- a file `journal` means: go on to the end. The name is given to it in one instant, and that is the commit;
+- a file `undo` means: go back to the beginning;
+- neither means that nothing was begun, and everything here may be thrown away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from .beneath import LIST, TRAVERSE, open_beneath
+from .difference import Difference
+from .errors import conflict
+from .folder import Fact, fact_at
+from .journal import MAX_BYTES, Journal, Step, decode
+from .overlay import File
+from .paths import RESERVED, Parts
+
+GO_ON = "journal"
+GO_BACK = "undo"
+
+Checkpoint = Callable[[str], None]
+"""Called between any two things that happen on the disk: where a test kills the process."""
+
+# What a folder says that cannot be flushed, or is not there any more.
+_NOTHING_TO_FLUSH = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EINVAL)
+# What somebody else may have done meanwhile to the place to which a file should go back. It was theirs to do.
+_TAKEN = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
+
+
+def nowhere(where: str) -> None:
+    """The checkpoint of everybody who is not a test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A commit that was begun. Without a journal when it is not one of this folder."""
+
+    journal: Journal | None
+    back: bool
+
+
+class Staging:
+    def __init__(self, root: int, name: str, checkpoint: Checkpoint) -> None:
+        self._root = root
+        self._name = name
+        self._at = checkpoint
+        self._here = os.open(name, LIST | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
+
+    @classmethod
+    def make(cls, root: int, checkpoint: Checkpoint) -> Staging:
+        name = RESERVED + secrets.token_hex(8)
+        os.mkdir(name, 0o700, dir_fd=root)
+        checkpoint("made staging")
+        return cls(root, name, checkpoint)
+
+    def close(self) -> None:
+        os.close(self._here)
+
+    def stage(self, step: Step, one: Difference) -> Step:
+        """Make `new-N`. The step then knows which file that is."""
+        if not step.new:
+            return step
+        if isinstance(one.after, File):
+            status = self._stage_file(step.new_name, one.after, one.before if step.old else None)
+        else:
+            os.mkdir(step.new_name, 0o777, dir_fd=self._here)
+            status = os.stat(step.new_name, dir_fd=self._here, follow_symlinks=False)
+        self._at("staged")
+        return step.model_copy(update={"inode": status.st_ino})
+
+    def begin(self, steps: Iterable[Step]) -> None:
+        """Write the journal. When this returns, the commit has happened; the rest only carries it out."""
+        journal = Journal(inode=os.fstat(self._here).st_ino, steps=tuple(steps))
+        descriptor = self._create("journal-draft", 0o600)
+        try:
+            _write_all(descriptor, journal.encode())
+            self._at("wrote draft")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        # The files of the journal must be there when the journal is, also after a loss of power.
+        os.fsync(self._here)
+        os.fsync(self._root)
+        self._at("flushed draft")
+        self._rename_here("journal-draft", GO_ON)
+
+    def forward(self, step: Step, before: Fact | None = None) -> None:
+        """Take one step. Raises WorkspaceConflict when what is found is not `before`, where that is known."""
+        with contextlib.ExitStack() as stack:
+            above = self._above(step, stack)
+            if step.old and self.fact(step.old_name) is None:
+                self._set_aside(step, above)
+                self._at("set aside")
+                self._check_old(step, before)
+            if step.new and self.fact(step.new_name) is not None:
+                if not step.old and _fact_in(above, step.path[-1]) is not None:
+                    raise conflict(step.path, "was made by another at this moment")
+                os.rename(step.new_name, step.path[-1], src_dir_fd=self._here, dst_dir_fd=above)
+                self._at("put in place")
+
+    def undo(self, step: Step) -> None:
+        """Take one step back, if it was taken. What others have put in its way stays."""
+        try:
+            with contextlib.ExitStack() as stack:
+                self._back(step, self._above(step, stack))
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+
+    def turn_back(self) -> None:
+        """From here on the commit is undone. A new name for the journal takes no space on a full disk."""
+        self._rename_here(GO_ON, GO_BACK)
+
+    def left(self) -> Left | None:
+        """What was left here by one who did not come to the end; None where nothing was begun."""
+        for name in (GO_BACK, GO_ON):
+            try:
+                descriptor = os.open(
+                    name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._here
+                )
+            except FileNotFoundError:
+                continue
+            with open(descriptor, "rb") as file:
+                found = decode(file.read(MAX_BYTES)) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+            ours = found is not None and found.inode == os.fstat(self._here).st_ino
+            return Left(found if ours else None, back=name == GO_BACK)
+        return None
+
+    def flush(self, steps: Iterable[Step]) -> None:
+        """Make what happened in the folders last."""
+        for parts in sorted({step.path[:-1] for step in steps}):
+            self._flush_folder(parts)
+        os.fsync(self._here)
+        self._at("flushed folders")
+
+    def remove(self) -> None:
+        """Throw everything here away. The journal goes first: half of a staging folder must not be taken for one."""
+        for name in (GO_ON, GO_BACK):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._here)
+        os.fsync(self._here)
+        self._at("removed journal")
+        for name in os.listdir(self._here):
+            self._delete(name)
+        os.rmdir(self._name, dir_fd=self._root)
+        self._at("removed staging")
+
+    def fact(self, name: str) -> Fact | None:
+        return _fact_in(self._here, name)
+
+    def _stage_file(self, name: str, file: File, before: Fact | None) -> os.stat_result:
+        descriptor = self._create(name, 0o644)
+        try:
+            with memoryview(file.data) as view:
+                _write_all(descriptor, view)
+            status = os.fstat(descriptor)
+            if before is not None and before.kind == "file":
+                if (before.uid, before.gid) != (status.st_uid, status.st_gid):
+                    # Only root may give files away; for others the file becomes theirs, as with any editor.
+                    with contextlib.suppress(PermissionError):
+                        os.fchown(descriptor, before.uid, before.gid)
+                os.fchmod(descriptor, before.mode & 0o777)
+            elif file.mode is not None:
+                os.fchmod(descriptor, file.mode)
+            os.fsync(descriptor)
+            return status
+        finally:
+            os.close(descriptor)
+
+    def _create(self, name: str, mode: int) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(name, flags, mode, dir_fd=self._here)
+
+    def _rename_here(self, old: str, new: str) -> None:
+        os.rename(old, new, src_dir_fd=self._here, dst_dir_fd=self._here)
+        self._at(f"named {new}")
+        os.fsync(self._here)
+        self._at(f"flushed {new}")
+
+    def _above(self, step: Step, stack: contextlib.ExitStack) -> int:
+        above = open_beneath(self._root, step.path[:-1], TRAVERSE)
+        stack.callback(os.close, above)
+        return above
+
+    def _set_aside(self, step: Step, above: int) -> None:
+        name = step.path[-1]
+        if step.new:
+            # A second name for it, so that whoever looks at the file finds the old or the new one at any moment.
+            # Not all filesystems have that.
+            with contextlib.suppress(OSError):
+                os.link(name, step.old_name, src_dir_fd=above, dst_dir_fd=self._here, follow_symlinks=False)
+                return
+        os.rename(name, step.old_name, src_dir_fd=above, dst_dir_fd=self._here)
+
+    def _check_old(self, step: Step, before: Fact | None) -> None:
+        """Somebody who does not ask for the lock may have written after the last look."""
+        found = self.fact(step.old_name)
+        if before is not None and not before.is_still(found):
+            raise conflict(step.path, "was changed by another at this moment")
+        if found is not None and found.kind == "folder" and self._holds_something(step.old_name):
+            raise conflict(step.path, "was written to by another at this moment")
+
+    def _holds_something(self, name: str) -> bool:
+        descriptor = os.open(name, LIST | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._here)
+        try:
+            return bool(os.listdir(descriptor))
+        finally:
+            os.close(descriptor)
+
+    def _back(self, step: Step, above: int) -> None:
+        name = step.path[-1]
+        there = _fact_in(above, name)
+        arrived = step.new and self.fact(step.new_name) is None and there is not None and there.inode == step.inode
+        if step.old and self.fact(step.old_name) is not None:
+            if there is None or arrived:
+                os.rename(step.old_name, name, src_dir_fd=self._here, dst_dir_fd=above)
+        elif arrived and there is not None and there.kind == "folder":
+            os.rmdir(name, dir_fd=above)  # and not taken back with what others may have put into it
+        elif arrived:
+            os.rename(name, step.new_name, src_dir_fd=above, dst_dir_fd=self._here)
+        self._at("went back")
+
+    def _flush_folder(self, parts: Parts) -> None:
+        try:
+            descriptor = open_beneath(self._root, parts, LIST)
+        except OSError as error:
+            if error.errno in _NOTHING_TO_FLUSH:
+                return
+            raise
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _delete(self, name: str) -> None:
+        fact = self.fact(name)
+        if fact is None or fact.kind != "folder":
+            os.unlink(name, dir_fd=self._here)
+        else:
+            try:
+                os.rmdir(name, dir_fd=self._here)
+            except OSError:
+                # Somebody who still had the removed folder open has written into it.
+                shutil.rmtree(name, dir_fd=self._here)
+        self._at("deleted")
+
+
+def _fact_in(above: int, name: str) -> Fact | None:
+    return fact_at(above, (name,))
+
+
+def _write_all(descriptor: int, data: bytes | memoryview) -> None:
+    written = 0
+    while written < len(data):
+        written += os.write(descriptor, data[written:])

@@ -1,0 +1,204 @@
+"""A folder that a host grants, and what one run does with it."""
+
+from __future__ import annotations
+
+import binascii
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from ..changes import Changes
+from ..errors import ToolError
+from ..frames import FileCall, encode
+from .commit import commit, prepare
+from .difference import Difference, differences, listing
+from .errors import WorkspaceBusy, WorkspaceError
+from .folder import Fact, Folder, Kind, has_ended, is_link, open_folder
+from .limits import WorkspaceLimits
+from .overlay import File, Node, Overlay
+from .paths import resolve, shown
+
+LOCK_WAIT_S = 10.0
+"""How long a commit of another process is waited for."""
+_LOCK_POLL_S = 0.01
+
+_PARAMS: dict[str, dict[str, type]] = {
+    "readFile": {"path": str},
+    "writeFile": {"path": str, "data": str, "append": bool, "create": bool, "create_new": bool},
+    "readDir": {"path": str},
+    "stat": {"path": str},
+    "lstat": {"path": str},
+    "mkdir": {"path": str, "recursive": bool},
+    "remove": {"path": str, "recursive": bool},
+    "rename": {"path": str, "to": str},
+    "copyFile": {"path": str, "to": str},
+    "realPath": {"path": str},
+}
+
+
+class Workspace:
+    """A folder that runs may use. They see it at "/workspace", and change it only when their caller commits."""
+
+    def __init__(self, folder: Path | str, limits: WorkspaceLimits | None = None) -> None:
+        if not os.fspath(folder):
+            raise WorkspaceError("Cannot use a workspace without a folder")
+        self.folder = Path(os.path.abspath(folder))
+        self.limits = limits or WorkspaceLimits()
+        # Said now, and not when the first piece of code fails.
+        os.close(open_folder(self.folder))
+
+    def begin(self) -> Transaction:
+        """The view of one run. It opens nothing before the run uses a file."""
+        return Transaction(self.folder, self.limits)
+
+
+class Transaction:
+    """What one run sees and writes. Ends with either `changes` or `drop`, and answers nothing afterwards."""
+
+    def __init__(self, folder: Path, limits: WorkspaceLimits) -> None:
+        self._path = folder
+        self._limits = limits
+        self._folder = Folder(partial(prepare, folder))
+        self._overlay: Overlay | None = Overlay(self._folder, limits)
+        self._turn = anyio.Lock()
+        self.calls = 0
+
+    async def answer(self, call: FileCall) -> bytes:
+        """Do one thing with a file, and answer in JSON. Raises ToolError for what the code should know."""
+        if self.calls >= self._limits.max_calls:
+            raise ToolError(f"More than {self._limits.max_calls} calls for files", code="LimitError")
+        self.calls += 1
+        params = _checked(call)
+        # One after the other: each looks before it writes, and another must not write in between.
+        async with self._turn:
+            if self._overlay is None:
+                raise has_ended()
+            if not self._folder.is_open:
+                await self._open()
+            return await _Operation(self._overlay, str(self._path), params).run(call.operation)
+
+    def changes(self) -> Changes:
+        """What the run would change; the end of the run's use of files."""
+        overlay = self._overlay
+        self.drop()
+        found = differences(overlay) if overlay is not None else []
+        if not found:
+            return Changes()
+        return Changes(listing(found), partial(_commit, self._path, self._folder.identity, found))
+
+    def drop(self) -> None:
+        """Forget everything that the run has written."""
+        self._overlay = None
+        self._folder.close()
+
+    async def _open(self) -> None:
+        try:
+            await _patiently(self._folder.open, abandon=True)
+        except WorkspaceBusy as error:
+            raise ToolError(str(error), code="Busy", retryable=True) from error
+        except WorkspaceError as error:
+            # The message names the folder of the host.
+            raise ToolError("The workspace cannot be used any more", code="NotFound") from error
+        if self._folder.closed:
+            raise has_ended()
+
+
+class _Operation:
+    def __init__(self, overlay: Overlay, folder: str, params: dict[str, Any]) -> None:
+        self._overlay = overlay
+        self._params = params
+        self._path = resolve(params["path"], folder)
+        self._to = resolve(params["to"], folder) if "to" in params else ()
+
+    async def run(self, operation: str) -> bytes:
+        overlay, path, params = self._overlay, self._path, self._params
+        match operation:
+            case "readFile":
+                return b'{"data":"%b"}' % binascii.b2a_base64(await overlay.read(path), newline=False)
+            case "readDir":
+                return encode(
+                    [{"name": name, **_flags(kind)} for name, kind in sorted((await overlay.entries(path)).items())]
+                )
+            case "stat":
+                return encode(_status(await self._followed()))
+            case "lstat":
+                return encode(_status(await overlay.look(path)))
+            case "realPath":
+                await self._followed()
+                return encode(shown(path))
+            case "writeFile":
+                flags = {name: params[name] for name in ("append", "create", "create_new")}
+                await overlay.write(path, _bytes(params["data"]), **flags)
+            case "mkdir":
+                await overlay.make_folder(path, recursive=params["recursive"])
+            case "remove":
+                await overlay.remove(path, recursive=params["recursive"])
+            case "rename":
+                await overlay.rename(path, self._to)
+            case "copyFile":
+                await overlay.copy(path, self._to)
+        return b"null"
+
+    async def _followed(self) -> Node | Fact:
+        found = await self._overlay.look(self._path)
+        if isinstance(found, Fact) and found.kind == "link":
+            raise is_link(self._path)
+        return found
+
+
+def _checked(call: FileCall) -> dict[str, Any]:
+    kinds = _PARAMS.get(call.operation)
+    if kinds is None:
+        raise ToolError(f'There is no operation "{call.operation[:32]}" on files', code="InvalidData")
+    if call.params.keys() != kinds.keys():
+        raise ToolError(f"{call.operation} takes {', '.join(kinds)}", code="InvalidData")
+    for name, kind in kinds.items():
+        if not isinstance(call.params[name], kind):
+            wanted = "true or false" if kind is bool else "a text"
+            raise ToolError(f"{call.operation}: {name} must be {wanted}", code="InvalidData")
+    return call.params
+
+
+def _bytes(data: str) -> bytes:
+    try:
+        return binascii.a2b_base64(data, strict_mode=True)
+    except ValueError as error:
+        raise ToolError("writeFile: data must be base64", code="InvalidData") from error
+
+
+def _status(found: Node | Fact) -> dict[str, Any]:
+    match found:
+        case Fact(kind="folder"):
+            return {**_flags("folder"), "size": 0, "mtime": found.mtime_ns // 1_000_000}
+        case Fact():
+            return {**_flags(found.kind), "size": found.size, "mtime": found.mtime_ns // 1_000_000}
+        case File():
+            return {**_flags("file"), "size": len(found.data), "mtime": None}
+        case _:
+            return {**_flags("folder"), "size": 0, "mtime": None}
+
+
+def _flags(kind: Kind) -> dict[str, bool]:
+    return {"isFile": kind == "file", "isDirectory": kind == "folder", "isSymlink": kind == "link"}
+
+
+async def _commit(folder: Path, identity: tuple[int, int] | None, found: list[Difference]) -> None:
+    # Never abandoned: a caller that is cancelled must know whether it has happened.
+    await _patiently(partial(commit, folder, identity, found), abandon=False)
+
+
+async def _patiently(work: Callable[[], None], *, abandon: bool) -> None:
+    """Do it on a thread, as soon as nobody else holds the lock. Waiting is here, where it can be cancelled."""
+    deadline = anyio.current_time() + LOCK_WAIT_S
+    while True:
+        try:
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=abandon)
+        except WorkspaceBusy:
+            if anyio.current_time() >= deadline:
+                raise
+        await anyio.sleep(_LOCK_POLL_S)
