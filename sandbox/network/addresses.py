@@ -1,0 +1,85 @@
+"""Which addresses belong to the public internet. Everything else is refused unless an entry says `private = true`.
+
+The ranges are written out: what the standard library calls global has changed between its versions, and it calls
+some forms of a private address global.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    network: Network
+    kind: str
+
+
+def _ranges(kind: str, *networks: str) -> tuple[Range, ...]:
+    return tuple(Range(ipaddress.ip_network(network), kind) for network in networks)
+
+
+METADATA = "a cloud metadata"
+
+# The first range that holds an address gives its kind.
+REFUSED: tuple[Range, ...] = (
+    # Credentials of the whole machine are there for the asking.
+    *_ranges(METADATA, "169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "169.254.169.123/32"),
+    *_ranges(METADATA, "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"),
+    *_ranges(METADATA, "fd00:ec2::/32", "fd20:ce::254/128", "fe80::a9fe:a9fe/128"),
+    *_ranges("an unspecified", "0.0.0.0/8", "::/128"),
+    *_ranges("a loopback", "127.0.0.0/8", "::1/128"),
+    *_ranges("a private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+    *_ranges("a link-local", "169.254.0.0/16", "fe80::/10"),
+    *_ranges("a site-local", "fec0::/10"),
+    *_ranges("a carrier's shared", "100.64.0.0/10"),
+    *_ranges("a multicast", "224.0.0.0/4", "ff00::/8"),
+    *_ranges("a broadcast", "255.255.255.255/32"),
+    *_ranges("a benchmarking", "198.18.0.0/15", "2001:2::/48"),
+    *_ranges("a documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
+    # An IPv4 address in the clothes of another: where it leads depends on the network between.
+    *_ranges("an IPv4-mapped", "::ffff:0:0/96", "::ffff:0:0:0/96"),
+    *_ranges("an IPv4-compatible", "::/96"),
+    *_ranges("a NAT64", "64:ff9b::/96", "64:ff9b:1::/48"),
+    *_ranges("a 6to4", "2002::/16", "192.88.99.0/24"),
+    *_ranges("a Teredo", "2001::/32"),
+    *_ranges("a reserved", "192.0.0.0/24", "240.0.0.0/4", "2001::/23"),
+)
+
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+
+
+def parse(text: str) -> Address | None:
+    """The address that the text spells, or None. A scope names a cable of this machine: such an address is none."""
+    try:
+        return None if "%" in text else ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def kind_of(address: Address) -> str | None:
+    """The kind of an address that is not public; None for a public one."""
+    for refused in REFUSED:
+        if address.version == refused.network.version and address in refused.network:
+            return refused.kind
+    is_public = address.is_global and (address.version == 4 or address in _GLOBAL_UNICAST)
+    return None if is_public else "a reserved"
+
+
+def refusal(text: str, *, private: bool = False, named: bool = False) -> str | None:
+    """Why a connection to an address is refused, as `a private address`; None when it may be made.
+
+    `named`: the entry spells this very address. A name with `private = true` may lead to any machine of the own
+    network, but not to the metadata service: who controls the name would control the machine.
+    """
+    address = parse(text)
+    if address is None:
+        return "no plain address"
+    kind = kind_of(address)
+    if kind is None or (private and (named or kind != METADATA)):
+        return None
+    return f"{kind} address"

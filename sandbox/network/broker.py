@@ -1,0 +1,339 @@
+"""Fetches for the code of one run: every request is checked, counted, bounded and cleaned here.
+
+The code's process has no socket. What it gets is an answer made by the host, from which all that the host added to
+the request has been taken out again.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+from pydantic_core import to_json
+
+from ..errors import ToolError
+from . import headers
+from .bodies import Body
+from .headers import CREDENTIALS
+from .recording import Exchange, ReplayedRun, digest
+from .redaction import MARK, Redactor
+from .refusals import denied, failed, over_limit, too_slow
+from .requests import Answer, Request, checked, location_of, redirected
+from .secrets import NetworkError, Vault, references
+
+if TYPE_CHECKING:
+    import httpcore2
+
+    from ..frames import Fetch
+    from .connections import Connections, Resolver
+    from .policy import HostRule, NetworkPolicy
+
+USER_AGENT = "motor-cortex"
+CLOSING_TIMEOUT_S = 2.0
+
+# A redirect's own body is read to its end, to keep the connection, only when it is short.
+_MAX_DRAINED_BYTES = 16 * 1024
+# Others have their turn at least this often while a body is read.
+_TURN_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What an entry adds to a request, its secrets filled in."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+class FetchBroker:
+    """The network of one run. `fetch` may be called many times at once; `aclose` ends what is still under way.
+
+    Raises NetworkError when the policy cannot be carried out: a secret or a file that it names is missing.
+    """
+
+    def __init__(
+        self,
+        policy: NetworkPolicy,
+        *,
+        environment: Mapping[str, str] | None = None,
+        resolver: Resolver | None = None,
+    ) -> None:
+        self._policy = policy
+        self._resolver = resolver
+        self._replay: ReplayedRun | None = None if policy.replay is None else policy.replay.begin()
+        self._added: dict[int, Added] = {}
+        self._redactor = Redactor()
+        if self._replay is None:
+            vault = Vault(os.environ if environment is None else environment, policy.secrets_file)
+            self._added = {id(rule): _filled(rule, vault) for rule in policy.allow}
+            self._redactor = Redactor(vault.used)
+        self._connections: Connections | None = None
+        self._connecting = anyio.Lock()
+        self._closed = False
+        self._under_way: set[anyio.CancelScope] = set()
+        self.requests = 0
+        """Requests that were sent, or answered by a replay."""
+        self.received_bytes = 0
+        """Bytes of bodies, after decompression."""
+
+    async def fetch(self, call: Fetch) -> bytes:
+        """Answer one call, as JSON. Raises ToolError for everything that keeps it from an answer."""
+        if self._closed:
+            raise failed("Cannot fetch: the run has ended")
+        scope = anyio.CancelScope(deadline=anyio.current_time() + self._policy.request_timeout_ms / 1000)
+        self._under_way.add(scope)
+        try:
+            with scope:
+                return await self._fetch(call)
+        except ToolError as error:
+            # Whoever worded it, no secret leaves in it, nor in a log: what caused it may quote the server.
+            raise ToolError(self._redactor.text(str(error)), code=error.code, retryable=error.retryable) from None
+        finally:
+            self._under_way.discard(scope)
+        if self._closed:
+            raise failed("Cannot fetch: the run has ended")
+        raise too_slow(f"The fetch took longer than {self._policy.request_timeout_ms} ms")
+
+    async def aclose(self) -> None:
+        """End what is under way and close every connection. Never raises."""
+        self._closed = True
+        for scope in self._under_way:
+            scope.cancel()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
+            while self._under_way:
+                await anyio.sleep(0.001)
+            if self._connections is not None:
+                await self._connections.aclose()
+
+    async def _fetch(self, call: Fetch) -> bytes:
+        request = checked(call, self._policy)
+        hops = 0
+        while True:
+            rule = self._policy.rule_for(request.method, request.target)
+            answer = await self._exchange(rule, request, follows=call.redirect != "manual")
+            location = answer.location
+            if location is None or call.redirect == "manual":
+                return self._result(request, answer, redirected=hops > 0)
+            if call.redirect == "error":
+                raise failed("The server redirects, and the request said that it must not")
+            hops += 1
+            if hops > self._policy.max_redirects:
+                raise failed(f"The server redirects more than {self._policy.max_redirects} times")
+            request = self._next(request, rule, answer.status, location)
+
+    def _next(self, request: Request, rule: HostRule, status: int, location: str) -> Request:
+        after = redirected(request, status, location, self._policy.max_url_bytes)
+        if after.target.origin == request.target.origin:
+            # Servers repeat the query in their redirects; what the entry added is added again, and not by the code.
+            return replace(after, target=after.target.without_query(frozenset(rule.query)))
+        if self._redactor.holds(str(after.target)):
+            raise denied("Cannot follow a redirect: it would carry a secret to another host")
+        return after
+
+    async def _exchange(self, rule: HostRule, request: Request, *, follows: bool) -> Answer:
+        if self.requests >= self._policy.max_requests:
+            raise over_limit(f"A run may send at most {self._policy.max_requests} requests")
+        self.requests += 1
+        if self._replay is not None:
+            answer = self._replayed(self._replay, request)
+        else:
+            answer = await self._send(rule, request, follows=follows)
+            answer = await self._cleaned(answer)
+        if self._policy.recorder is not None:
+            self._policy.recorder.add(self._recorded(rule, request, answer))
+        return answer
+
+    async def _send(self, rule: HostRule, request: Request, *, follows: bool) -> Answer:
+        connections = self._connections or await self._connected()
+        import httpcore2  # noqa: PLC0415 - there since the line before
+
+        from .connections import WireLimit, quiet  # noqa: PLC0415 - likewise
+
+        host = request.target.host
+        was_quiet = quiet.set(True)
+        try:
+            response = await connections.send(self._on_the_wire(rule, request), private=rule.private)
+            try:
+                return await self._read(response, request, follows=follows)
+            finally:
+                with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
+                    await response.aclose()
+        except WireLimit as error:
+            raise over_limit(f"The answer of {host} was not read: {error}") from error
+        except httpcore2.ConnectError as error:
+            raise failed(f"Cannot connect to {host}: {_reason(error)}") from error
+        except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
+            lost = "disconnected" in str(error)
+            raise failed(f"{host} does not speak HTTP as it should: {_reason(error)}", retryable=lost) from error
+        except (httpcore2.NetworkError, OSError, anyio.BrokenResourceError) as error:
+            raise failed(f"The connection to {host} broke: {_reason(error)}", retryable=True) from error
+        finally:
+            quiet.reset(was_quiet)
+
+    def _on_the_wire(self, rule: HostRule, request: Request) -> httpcore2.Request:
+        import httpcore2  # noqa: PLC0415 - there once a request is sent
+
+        added = self._added[id(rule)]
+        own = {name for name, _ in request.headers}
+        lines = [("host", request.target.authority)]
+        lines += [pair for pair in request.headers if pair[0] not in added.headers]
+        lines += added.headers.items()
+        lines += [
+            (name, value)
+            for name, value in (("accept", "*/*"), ("user-agent", USER_AGENT))
+            if name not in own and name not in added.headers
+        ]
+        lines.append(("accept-encoding", "gzip, deflate"))
+        if request.body is not None or request.method in {"POST", "PUT", "PATCH"}:
+            lines.append(("content-length", str(len(request.body or b""))))
+        target = request.target.with_query(dict(added.query))
+        return httpcore2.Request(
+            request.method.encode(),
+            httpcore2.URL(
+                scheme=target.scheme.encode(),
+                host=target.host.encode(),
+                port=target.port,
+                target=target.path_and_query.encode(),
+            ),
+            headers=[(name.encode(), value.encode("latin-1")) for name, value in lines],
+            content=request.body or b"",
+        )
+
+    async def _read(self, response: httpcore2.Response, request: Request, *, follows: bool) -> Answer:
+        if response.status == 101:
+            raise failed(f"{request.target.host} wants to speak another protocol than HTTP")
+        has_body = request.method != "HEAD" and response.status not in {204, 205, 304}
+        encodings = headers.values_of(response.headers, b"content-encoding") if has_body else []
+        answer = Answer(
+            response.status,
+            response.extensions.get("reason_phrase", b""),
+            headers.shown(response.headers, has_body=has_body),
+            location=location_of(response.status, response.headers),
+        )
+        if follows and answer.location is not None:
+            await self._drain(response)
+            return answer
+        body = Body(encodings, self._policy.max_response_bytes)
+        await self._collect(response, body)
+        return replace(answer, body=body.whole())
+
+    async def _drain(self, response: httpcore2.Response) -> None:
+        """Read a short body to its end, which keeps the connection; a long one is left, which costs it."""
+        length = headers.values_of(response.headers, b"content-length")
+        if length and length[0].isdigit() and int(length[0]) <= _MAX_DRAINED_BYTES:
+            await self._collect(response, Body((), _MAX_DRAINED_BYTES))
+
+    async def _collect(self, response: httpcore2.Response, body: Body) -> None:
+        # Chunks have heads and tails; a body of nothing but these is an attack.
+        response.extensions["network_stream"].allow(8 * self._policy.max_response_bytes + 64 * 1024)
+        turn = anyio.current_time() + _TURN_S
+        async with aclosing(response.aiter_stream()) as chunks:
+            async for chunk in chunks:
+                for size in body.take(chunk):
+                    self.received_bytes += size
+                    if self.received_bytes > self._policy.max_total_bytes:
+                        raise over_limit(f"A run may receive at most {self._policy.max_total_bytes} bytes in all")
+                    # A hostile body comes in a million pieces, none of which has to be waited for.
+                    if anyio.current_time() > turn:
+                        await anyio.lowlevel.checkpoint()
+                        turn = anyio.current_time() + _TURN_S
+
+    async def _cleaned(self, answer: Answer) -> Answer:
+        clean = self._redactor
+        lines = [(name, clean.data(value)) for name, value in answer.headers if clean.data(name) == name]
+        return replace(answer, reason=clean.data(answer.reason), headers=lines, body=await clean.body(answer.body))
+
+    def _replayed(self, replay: ReplayedRun, request: Request) -> Answer:
+        exchange = replay.answer(request.method, str(request.target), request.body)
+        if len(exchange.body) > self._policy.max_response_bytes:
+            raise over_limit(f"The answer has more than {self._policy.max_response_bytes} bytes")
+        self.received_bytes += len(exchange.body)
+        if self.received_bytes > self._policy.max_total_bytes:
+            raise over_limit(f"A run may receive at most {self._policy.max_total_bytes} bytes in all")
+        lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in exchange.headers]
+        location = location_of(exchange.status, lines)
+        return Answer(exchange.status, exchange.reason.encode("latin-1"), lines, exchange.body, location)
+
+    def _recorded(self, rule: HostRule, request: Request, answer: Answer) -> Exchange:
+        clean = self._redactor.text
+        sent = [(name, clean(value)) for name, value in request.headers if name not in rule.headers]
+        sent += [(name, MARK if _is_secret(name, value) else value) for name, value in rule.headers.items()]
+        return Exchange(
+            method=request.method,
+            url=clean(str(request.target)),
+            request_headers=tuple(sent),
+            request_body_sha256=digest(request.body),
+            status=answer.status,
+            reason=answer.reason.decode("latin-1"),
+            headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers),
+            body=answer.body,
+        )
+
+    def _result(self, request: Request, answer: Answer, *, redirected: bool) -> bytes:
+        head = {
+            "url": self._redactor.text(str(request.target)),
+            "status": answer.status,
+            "statusText": answer.reason.decode("latin-1"),
+            "headers": [[name.decode("latin-1"), value.decode("latin-1")] for name, value in answer.headers],
+        }
+        # The body may be megabytes, and base64 is JSON already: it is put in, not encoded a second time.
+        rest = b',"body":"%b","redirected":%b}' % (base64.b64encode(answer.body), b"true" if redirected else b"false")
+        return to_json(head)[:-1] + rest
+
+    async def _connected(self) -> Connections:
+        async with self._connecting:
+            if self._connections is None:
+                is_loaded = f"{__package__}.connections" in sys.modules
+                self._connections = self._connect() if is_loaded else await anyio.to_thread.run_sync(self._connect)
+            return self._connections
+
+    def _connect(self) -> Connections:
+        # The first time in a thread: the import and the system's certificates take a fifth of a second.
+        from .connections import Connections  # noqa: PLC0415 - a run without a fetch need not pay for it
+
+        try:
+            return Connections(
+                ca_file=self._policy.ca_file,
+                resolver=self._resolver,
+                is_denied=self._is_denied_address,
+                max_connections=self._policy.max_connections,
+                max_head_bytes=2 * self._policy.max_header_bytes,
+            )
+        except OSError as error:
+            raise failed(
+                f"Cannot fetch: the certificates of the policy cannot be read ({type(error).__name__})"
+            ) from error
+
+    def _is_denied_address(self, address: str, port: int) -> bool:
+        """A denied address stays denied under every name. Entries about a part of a host are about its name."""
+        whole = (rule for rule in self._policy.deny if rule.methods is None and rule.paths is None)
+        return any(rule.host == address and (rule.ports is None or port in rule.ports) for rule in whole)
+
+
+def _filled(rule: HostRule, vault: Vault) -> Added:
+    try:
+        added = Added(
+            {name: vault.fill(value) for name, value in rule.headers.items()},
+            {name: vault.fill(value) for name, value in rule.query.items()},
+        )
+    except NetworkError as error:
+        raise NetworkError(f"Cannot use the entry for {rule.host}: {error}") from error
+    # Also when the owner wrote them out: they are what an entry has headers for.
+    vault.used.update(value for name, value in added.headers.items() if name in CREDENTIALS)
+    return added
+
+
+def _is_secret(name: str, template: str) -> bool:
+    return name in CREDENTIALS or bool(references(template))
+
+
+def _reason(error: BaseException) -> str:
+    return (str(error) or type(error).__name__)[:200]

@@ -1,0 +1,119 @@
+"""Exchanges as they happened, without their secrets; and a network made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from .refusals import failed
+
+
+class Exchange(BaseModel):
+    """One request and its answer. A redirect and what follows it are two."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+    method: str
+    url: str
+    request_headers: tuple[tuple[str, str], ...] = ()
+    request_body_sha256: str | None = None
+    """None when there was no body. The body itself is not kept: requests are compared, not repeated."""
+    status: Annotated[int, Field(ge=100, le=999)]
+    reason: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    truncated: bool = False
+    """True when the body was longer than the recorder keeps."""
+
+
+_Exchanges = TypeAdapter(tuple[Exchange, ...])
+_Key = tuple[str, str, str | None]
+
+
+def digest(body: bytes | None) -> str | None:
+    return None if body is None else hashlib.sha256(body).hexdigest()
+
+
+class Recorder:
+    """Keeps the exchanges of the runs whose policy it is in, and no more than fit."""
+
+    def __init__(
+        self,
+        *,
+        max_exchanges: int = 1_000,
+        max_body_bytes: int = 256 * 1024,
+        max_total_bytes: int = 32 * 1024 * 1024,
+    ) -> None:
+        self._max_exchanges = max_exchanges
+        self._max_body_bytes = max_body_bytes
+        self._max_total_bytes = max_total_bytes
+        self._total_bytes = 0
+        self._exchanges: list[Exchange] = []
+        self.dropped = 0
+        """Exchanges that there was no room for."""
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        return tuple(self._exchanges)
+
+    def add(self, exchange: Exchange) -> None:
+        if len(self._exchanges) >= self._max_exchanges:
+            self.dropped += 1
+            return
+        room = min(self._max_body_bytes, self._max_total_bytes - self._total_bytes)
+        if len(exchange.body) > room:
+            exchange = exchange.model_copy(update={"body": exchange.body[: max(0, room)], "truncated": True})
+        self._total_bytes += len(exchange.body)
+        self._exchanges.append(exchange)
+
+    def to_json(self) -> bytes:
+        return _Exchanges.dump_json(self.exchanges, indent=2)
+
+    def save(self, path: Path | str) -> None:
+        Path(path).write_bytes(self.to_json())
+
+
+class Replay:
+    """Answers from recorded exchanges; nothing goes on the network.
+
+    The same request asked again gets the next answer that was recorded for it, and the last one for ever after. A
+    policy may be used for many runs: each begins anew.
+    """
+
+    def __init__(self, exchanges: Iterable[Exchange]) -> None:
+        self._exchanges = tuple(exchanges)
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Replay:
+        return cls(_Exchanges.validate_json(data))
+
+    @classmethod
+    def load(cls, path: Path | str) -> Replay:
+        return cls.from_json(Path(path).read_bytes())
+
+    def begin(self) -> ReplayedRun:
+        return ReplayedRun(self._exchanges)
+
+
+class ReplayedRun:
+    """How far one run has come in a replay."""
+
+    def __init__(self, exchanges: Iterable[Exchange]) -> None:
+        self._left: dict[_Key, list[Exchange]] = {}
+        for exchange in exchanges:
+            key = (exchange.method, exchange.url, exchange.request_body_sha256)
+            self._left.setdefault(key, []).append(exchange)
+
+    def answer(self, method: str, url: str, body: bytes | None) -> Exchange:
+        """The recorded answer. Raises an error of the network when there is none, or only a part of one."""
+        left = self._left.get((method, url, digest(body)))
+        if left is None:
+            raise failed(f"Nothing was recorded for {method} {url[:500]}, and this run has no other network")
+        exchange = left.pop(0) if len(left) > 1 else left[0]
+        if exchange.truncated:
+            raise failed(f"The recorded answer to {method} {url[:500]} was cut: record it with a larger max_body_bytes")
+        return exchange
