@@ -1002,15 +1002,18 @@ return { resultLine };
 (() => {
 const stringify = JSON.stringify;
 let finished = false;
+function grant(frame) {
+  Object.assign(globalThis, {
+    context: frame.context,
+    tools: lendTools(frame.tools),
+    fetch: lendFetch(frame)
+  });
+  if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+}
 async function answer(frame) {
   let phase = "compile";
   try {
-    Object.assign(globalThis, {
-      context: frame.context,
-      tools: lendTools(frame.tools),
-      fetch: lendFetch(frame)
-    });
-    if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+    grant(frame);
     const program = await compile(frame.code);
     phase = "run";
     const value = await program();

@@ -14,16 +14,21 @@ import { writeFrame, writeLine } from "./write_frame.ts";
 const stringify = JSON.stringify;
 let finished = false;
 
+// Apart from `answer`, which the engine would otherwise optimise in the middle of the first real run.
+function grant(frame: RunFrame): void {
+  Object.assign(globalThis, {
+    context: frame.context,
+    tools: lendTools(frame.tools),
+    fetch: lendFetch(frame),
+  });
+  if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+}
+
 /** Run the code; return the frame that ends the run. */
 async function answer(frame: RunFrame): Promise<string> {
   let phase: Phase = "compile";
   try {
-    Object.assign(globalThis, {
-      context: frame.context,
-      tools: lendTools(frame.tools),
-      fetch: lendFetch(frame),
-    });
-    if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+    grant(frame);
     const program = await compile(frame.code);
     phase = "run";
     const value = await program();
