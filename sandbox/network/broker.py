@@ -43,6 +43,8 @@ CLOSING_TIMEOUT_S = 2.0
 _MAX_DRAINED_BYTES = 16 * 1024
 # Others have their turn at least this often while a body is read.
 _TURN_S = 0.01
+# Each piece costs the same, however small: a body of a million costs a minute.
+_MAX_PIECES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class FetchBroker:
         self._connecting = anyio.Lock()
         self._closed = False
         self._under_way: set[anyio.CancelScope] = set()
+        self._all_ended = anyio.Event()
         self.requests = 0
         """Requests that were sent, or answered by a replay."""
         self.received_bytes = 0
@@ -98,6 +101,8 @@ class FetchBroker:
             raise ToolError(self._redactor.text(str(error)), code=error.code, retryable=error.retryable) from None
         finally:
             self._under_way.discard(scope)
+            if self._closed and not self._under_way:
+                self._all_ended.set()
         if self._closed:
             raise failed("Cannot fetch: the run has ended")
         raise too_slow(f"The fetch took longer than {self._policy.request_timeout_ms} ms")
@@ -108,8 +113,8 @@ class FetchBroker:
         for scope in self._under_way:
             scope.cancel()
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
-            while self._under_way:
-                await anyio.sleep(0.001)
+            if self._under_way:
+                await self._all_ended.wait()
             if self._connections is not None:
                 await self._connections.aclose()
 
@@ -235,13 +240,17 @@ class FetchBroker:
         # Chunks have heads and tails; a body of nothing but these is an attack.
         response.extensions["network_stream"].allow(8 * self._policy.max_response_bytes + 64 * 1024)
         turn = anyio.current_time() + _TURN_S
+        pieces = 0
         async with aclosing(response.aiter_stream()) as chunks:
             async for chunk in chunks:
+                pieces += 1
+                if pieces > _MAX_PIECES:
+                    raise over_limit(f"The answer comes in more than {_MAX_PIECES} pieces")
                 for size in body.take(chunk):
                     self.received_bytes += size
                     if self.received_bytes > self._policy.max_total_bytes:
                         raise over_limit(f"A run may receive at most {self._policy.max_total_bytes} bytes in all")
-                    # A hostile body comes in a million pieces, none of which has to be waited for.
+                    # A hostile body comes in many pieces, none of which has to be waited for.
                     if anyio.current_time() > turn:
                         await anyio.lowlevel.checkpoint()
                         turn = anyio.current_time() + _TURN_S

@@ -46,7 +46,9 @@ class Talk:
     def reply(self, body: bytes = b"", status: str = "200 OK", headers: dict[str, str] | None = None) -> None:
         lines = {"Content-Length": str(len(body)), **(headers or {})}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        self.send(f"HTTP/1.1 {status}\r\n{head}\r\n".encode("latin-1") + body)
+        self.send(
+            f"HTTP/1.1 {status}\r\n{head}\r\n".encode("latin-1") + (b"" if self.request.method == "HEAD" else body)
+        )
 
     def redirect(self, location: str, status: int = 302) -> None:
         self.reply(b"moved", f"{status} Moved", {"Location": location})
@@ -56,9 +58,12 @@ class Talk:
         while self.server.sent_bytes < max_bytes and self.send(data):
             pass
 
+    def hang_up(self) -> None:
+        self.socket.shutdown(socket.SHUT_RDWR)
+
     def reset(self) -> None:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
+        self.hang_up()
 
     def wait_until_gone(self) -> None:
         """Say nothing until the other side closes, or the test ends."""

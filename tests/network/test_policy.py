@@ -16,9 +16,7 @@ def allows(policy: NetworkPolicy, url: str, method: str = "GET") -> bool:
     try:
         policy.rule_for(method, parse(url))
     except ToolError as error:
-        assert error.code == "denied"
-        assert not error.retryable
-        return False
+        return (error.code, error.retryable) != ("denied", False)
     return True
 
 
@@ -175,7 +173,7 @@ def test_a_denial_says_why_and_names_the_allowed_hosts():
 
 def test_a_denial_names_some_of_many_hosts():
     many = policy(*(f"h{number}.example.com" for number in range(500)))
-    with pytest.raises(ToolError, match="h11.example.com and 488 more") as caught:
+    with pytest.raises(ToolError, match=r"h11\.example\.com and 488 more") as caught:
         many.rule_for("GET", parse("https://evil.com/"))
     assert len(str(caught.value)) < 2000
 
