@@ -14,6 +14,8 @@ const fetchLocally = globalThis.fetch;
 const requestClass = lazily<typeof Request>("Request");
 const responseClass = lazily<typeof Response>("Response");
 const { PermissionDenied } = Deno.errors;
+const UrlClass = URL;
+const parseUrl = URL.parse.bind(URL);
 const stringify = JSON.stringify;
 const fromBase64 = Uint8Array.fromBase64;
 const toBase64 = Uint8Array.prototype.toBase64;
@@ -29,23 +31,50 @@ const FRAME_BYTES = 256;
 
 type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
+/** What of a request goes to the host, and the signal that takes it back. */
+interface Asked {
+  url: string;
+  method: string;
+  headers: [string, string][];
+  body: Uint8Array | null;
+  redirect: RequestRedirect;
+  signal?: AbortSignal;
+}
+
 /** The `fetch` of a run: the standard one, but that the host makes the request, or says why not. */
 export function lendFetch({ tier, max_frame_bytes }: RunFrame): Fetch {
-  return async function fetch(input, init = {}) {
-    const request = new (requestClass())(input, init);
-    if (LOCAL.test(request.url)) return await fetchLocally(request);
+  return async function fetch(input, init = undefined) {
+    const simple = init === undefined ? simply(input) : undefined;
+    const request = simple ?? new (requestClass())(input, init);
+    if (LOCAL.test(request.url)) return await fetchLocally(request as Request);
     if (tier !== "network") {
       throw new PermissionDenied(`fetch needs the network tier; this run is in the ${tier} tier`);
     }
-    const { method, signal } = request;
-    signal.throwIfAborted();
-    const body = request.body === null ? null : await request.bytes();
-    signal.throwIfAborted();
-    const fields = fieldsOf(request, body, max_frame_bytes - FRAME_BYTES);
-    const answer = await callHost("__fetch__", fields, signal);
-    if (answer.type === "__tool_result__") return responseOf(answer.result as FetchResult, method);
+    const asked = simple ?? await wholly(request as Request);
+    const fields = fieldsOf(asked, max_frame_bytes - FRAME_BYTES);
+    const answering = callHost("__fetch__", fields, asked.signal);
+    responseClass(); // loads while the host is at work
+    const answer = await answering;
+    if (answer.type === "__tool_result__") return responseOf(answer.result as FetchResult, asked.method);
     throw refusalError(answer, (message) => new NetworkError(message));
   };
+}
+
+/** A URL without more is asked for at once, and not after the milliseconds in which Deno loads its Request. */
+function simply(input: unknown): Asked | undefined {
+  const url = typeof input === "string" || input instanceof UrlClass ? parseUrl(String(input)) : null;
+  if (url === null || url.username !== "" || url.password !== "" || LOCAL.test(url.href)) return undefined;
+  return { url: url.href, method: "GET", headers: [], body: null, redirect: "follow" };
+}
+
+async function wholly(request: Request): Promise<Asked> {
+  const { url, method, redirect, signal } = request;
+  signal.throwIfAborted();
+  const headers: [string, string][] = [];
+  request.headers.forEach((value, name) => headers.push([name, value]));
+  const body = request.body === null ? null : await request.bytes();
+  signal.throwIfAborted();
+  return { url, method, headers, body, redirect, signal };
 }
 
 function lazily<Class>(name: string): () => Class {
@@ -54,10 +83,7 @@ function lazily<Class>(name: string): () => Class {
 }
 
 /** The request as fields of its frame. The host would end the run for one that is too long, so that it throws. */
-function fieldsOf(request: Request, body: Uint8Array | null, maxBytes: number): string {
-  const headers: [string, string][] = [];
-  request.headers.forEach((value, name) => headers.push([name, value]));
-  const { url, method, redirect } = request;
+function fieldsOf({ url, method, headers, body, redirect }: Asked, maxBytes: number): string {
   const rest = `"url":${stringify(url)},"method":${stringify(method)},"headers":${stringify(headers)}`;
   const bodyBytes = body === null ? 0 : Math.ceil(body.length / 3) * 4;
   const bytes = encode(rest).length + bodyBytes;

@@ -143,6 +143,24 @@ Deno.test("a request may have a body of every kind, and says which kind it is", 
   assertEquals((await exchange(new URL("https://a/y z")))[0].url, "https://a/y%20z");
 });
 
+Deno.test("a URL alone is asked for as a Request of it would be", async () => {
+  for (
+    const url of [
+      "https://a",
+      "HTTPS://A:443/b/../c?d=é#f",
+      " https://a/x y ",
+      "ftp://a/",
+      "https://ü.example/",
+    ]
+  ) {
+    const [whole] = await exchange(url, {});
+    for (const input of [url, new URL(url)]) {
+      const [simple] = await exchange(input);
+      assertEquals({ ...simple, call_id: "" }, { ...whole, call_id: "" });
+    }
+  }
+});
+
 Deno.test("a request that is none is refused before anything is sent", async () => {
   for (
     const action of [

@@ -380,6 +380,8 @@ const fetchLocally = globalThis.fetch;
 const requestClass = lazily("Request");
 const responseClass = lazily("Response");
 const { PermissionDenied } = Deno.errors;
+const UrlClass = URL;
+const parseUrl = URL.parse.bind(URL);
 const stringify = JSON.stringify;
 const fromBase64 = Uint8Array.fromBase64;
 const toBase64 = Uint8Array.prototype.toBase64;
@@ -396,33 +398,57 @@ const WITHOUT_BODY = [
 ];
 const FRAME_BYTES = 256;
 function lendFetch({ tier, max_frame_bytes }) {
-  return async function fetch(input, init = {}) {
-    const request = new (requestClass())(input, init);
+  return async function fetch(input, init = undefined) {
+    const simple = init === undefined ? simply(input) : undefined;
+    const request = simple ?? new (requestClass())(input, init);
     if (LOCAL.test(request.url)) return await fetchLocally(request);
     if (tier !== "network") {
       throw new PermissionDenied(`fetch needs the network tier; this run is in the ${tier} tier`);
     }
-    const { method, signal } = request;
-    signal.throwIfAborted();
-    const body = request.body === null ? null : await request.bytes();
-    signal.throwIfAborted();
-    const fields = fieldsOf(request, body, max_frame_bytes - FRAME_BYTES);
-    const answer = await callHost("__fetch__", fields, signal);
-    if (answer.type === "__tool_result__") return responseOf(answer.result, method);
+    const asked = simple ?? await wholly(request);
+    const fields = fieldsOf(asked, max_frame_bytes - FRAME_BYTES);
+    const answering = callHost("__fetch__", fields, asked.signal);
+    responseClass(); // loads while the host is at work
+    const answer = await answering;
+    if (answer.type === "__tool_result__") return responseOf(answer.result, asked.method);
     throw refusalError(answer, (message)=>new NetworkError(message));
+  };
+}
+function simply(input) {
+  const url = typeof input === "string" || input instanceof UrlClass ? parseUrl(String(input)) : null;
+  if (url === null || url.username !== "" || url.password !== "" || LOCAL.test(url.href)) return undefined;
+  return {
+    url: url.href,
+    method: "GET",
+    headers: [],
+    body: null,
+    redirect: "follow"
+  };
+}
+async function wholly(request) {
+  const { url, method, redirect, signal } = request;
+  signal.throwIfAborted();
+  const headers = [];
+  request.headers.forEach((value, name)=>headers.push([
+      name,
+      value
+    ]));
+  const body = request.body === null ? null : await request.bytes();
+  signal.throwIfAborted();
+  return {
+    url,
+    method,
+    headers,
+    body,
+    redirect,
+    signal
   };
 }
 function lazily(name) {
   const { get, value } = Object.getOwnPropertyDescriptor(globalThis, name);
   return ()=>get === undefined ? value : Reflect.apply(get, globalThis, []);
 }
-function fieldsOf(request, body, maxBytes) {
-  const headers = [];
-  request.headers.forEach((value, name)=>headers.push([
-      name,
-      value
-    ]));
-  const { url, method, redirect } = request;
+function fieldsOf({ url, method, headers, body, redirect }, maxBytes) {
   const rest = `"url":${stringify(url)},"method":${stringify(method)},"headers":${stringify(headers)}`;
   const bodyBytes = body === null ? 0 : Math.ceil(body.length / 3) * 4;
   const bytes = encode(rest).length + bodyBytes;
