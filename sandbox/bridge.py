@@ -1,7 +1,8 @@
-"""The tools of one run: each call is counted, checked, timed and answered here.
+"""What one run may ask of the host: tools, requests for the network, files of a workspace. Each call is counted,
+checked, timed and answered here.
 
-Grants live in a table of this run. A forged call can name only what the run was lent, so that forging is no more
-than calling.
+Grants live in tables of this run. A forged call can name only what the run was lent, so that forging is no more than
+calling.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
 from .contracts import ErrorType, ExecutionError
 from .errors import RunFault, ToolError
-from .frames import ToolCall, encode, tool_error_frame, tool_result_frame
+from .frames import Call, Fetch, FileCall, ToolCall, encode, tool_error_frame, tool_result_frame
 from .tool_names import Lent, place
 
 if TYPE_CHECKING:
@@ -29,10 +30,39 @@ log = logging.getLogger("motor_cortex.sandbox")
 Send = Callable[[Callable[[], bytes]], Awaitable[None]]
 
 
+class Network(Protocol):
+    """The network as one run may use it."""
+
+    requests: int
+    received_bytes: int
+
+    async def fetch(self, call: Fetch) -> bytes:
+        """The response as JSON. Raises ToolError for what the code should know."""
+        ...
+
+
+class Files(Protocol):
+    """The files of one run."""
+
+    async def answer(self, call: FileCall) -> bytes:
+        """The answer as JSON. Raises ToolError for what the code should know."""
+        ...
+
+
 class Bridge:
-    def __init__(self, tools: HostTools | None, settings: SandboxSettings) -> None:
+    def __init__(
+        self,
+        tools: HostTools | None,
+        settings: SandboxSettings,
+        network: Network | None = None,
+        files: Files | None = None,
+    ) -> None:
         self._tools = tools
         self._settings = settings
+        self.network = network
+        self._files = files
+        # One file at a time: calls keep the order in which the code made them, and one answer lies in memory.
+        self._file_turn = anyio.Lock(fast_acquire=True)
         self.calls = 0
         lent, unlent = place(tools.declarations()) if tools is not None else ((), ())
         self._lent: dict[str, Lent] = {tool.name: tool for tool in lent}
@@ -46,23 +76,57 @@ class Bridge:
     def places(self) -> list[str]:
         return [tool.expression for tool in self._lent.values()]
 
-    def count(self) -> None:
-        """Count one call; raises LimitError when there was one too many."""
+    def count(self, call: Call) -> None:
+        """Count one call of a tool; raises LimitError when there was one too many. Others are counted by whoever
+        answers them, who tells the code that it has had enough."""
+        if not isinstance(call, ToolCall):
+            return
         if self.calls >= self._settings.max_tool_calls:
             message = f"More than {self._settings.max_tool_calls} tool calls"
             raise RunFault(ExecutionError(ErrorType.LIMIT, message))
         self.calls += 1
 
-    async def answer(self, call: ToolCall, send: Send) -> None:
-        """Run one call and send its answer. Whatever the tool does, the host goes on."""
+    async def answer(self, call: Call, send: Send) -> None:
+        """Do what the call asks for and send its answer. Whatever the tool does, the host goes on."""
         try:
-            value = await self._run(call)
-            await send(lambda: self._result(call, value))
+            match call:
+                case ToolCall():
+                    value = await self._call_tool(call)
+                    await send(lambda: self._result(call, value))
+                case Fetch():
+                    response = await self._fetch(call)
+                    await send(lambda: tool_result_frame(call.call_id, response))
+                case FileCall():
+                    async with self._file_turn:
+                        content = await self._file(call)
+                        await send(lambda: tool_result_frame(call.call_id, content))
         except ToolError as error:
             refusal = _refusal(call, error)
             await send(lambda: refusal)
 
-    async def _run(self, call: ToolCall) -> Any:
+    async def _fetch(self, call: Fetch) -> bytes:
+        if self.network is None:
+            raise ToolError("fetch needs the network tier; this run is in the isolated tier", code="denied")
+        try:
+            return await self.network.fetch(call)
+        except ToolError:
+            raise
+        except Exception as error:
+            log.exception("A request failed in the host")
+            raise ToolError(f"The request failed with {type(error).__name__}", code="network") from error
+
+    async def _file(self, call: FileCall) -> bytes:
+        if self._files is None:
+            raise ToolError("No workspace was granted to this run", code="PermissionDenied")
+        try:
+            return await self._files.answer(call)
+        except ToolError:
+            raise
+        except Exception as error:
+            log.exception("A file operation failed in the host")
+            raise ToolError(f"The operation failed with {type(error).__name__}", code="PermissionDenied") from error
+
+    async def _call_tool(self, call: ToolCall) -> Any:
         tool = self._lent.get(call.name)
         if tool is None or self._tools is None:
             raise ToolError(f'No tool "{call.name[:100]}" was lent to this run', code="not_lent")
@@ -92,7 +156,7 @@ class Bridge:
         return tool_result_frame(call.call_id, json)
 
 
-def _refusal(call: ToolCall, error: ToolError) -> bytes:
+def _refusal(call: Call, error: ToolError) -> bytes:
     # Whatever the tool's author put into the error, what goes to the code is text.
     text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
     return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -38,6 +38,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "DENO_EMIT_CACHE_MODE": "disable",  # without it the impossible DENO_DIR costs 150 ms
     "DENO_NO_UPDATE_CHECK": "1",
     "NO_COLOR": "1",
+    "TZ": "UTC",  # the same everywhere, and nothing of where this machine is
 }
 
 BOOTSTRAP = (
@@ -52,6 +53,7 @@ INSTALL_HINT = 'install it with "pip install deno", or name it with deno_path'
 
 @dataclass(frozen=True, slots=True)
 class Command:
+    binary: Path
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     harness: bytes
@@ -68,8 +70,9 @@ def find_deno(settings: SandboxSettings) -> Path:
     raise SandboxUnavailable(f"Cannot start Deno: no executable was found; {INSTALL_HINT}")
 
 
-def deno_command(deno: Path, settings: SandboxSettings) -> Command:
-    """The same for every tier, so that one pool serves them all.
+def deno_command(deno: Path, settings: SandboxSettings, permissions: Sequence[str] = PERMISSIONS) -> Command:
+    """The same for every tier, so that one pool serves them all. No setting leads to other permissions: they are for
+    those who try what stands behind Deno's.
 
     The harness is not a file for Deno to load: it goes down the pipe, and a one-line program takes it from there.
     That spares a module graph at every start, and no path of this machine is visible in the process.
@@ -79,12 +82,12 @@ def deno_command(deno: Path, settings: SandboxSettings) -> Command:
         str(deno),
         "run",
         "--quiet",
-        *PERMISSIONS,
+        *permissions,
         *MODULES,
         f"--v8-flags=--max-old-space-size={settings.max_heap_mb}",
         BOOTSTRAP % len(harness),
     )
-    return Command(argv, ENVIRONMENT, harness)
+    return Command(deno, argv, ENVIRONMENT, harness)
 
 
 def _executable(path: Path) -> Path:

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .changes import Changes
+
 LogLevel = Literal["debug", "log", "info", "warn", "error"]
 
 
@@ -73,6 +75,13 @@ class Metrics:
     """All that the caller waited, the queue included."""
     peak_memory_mb: float = 0.0
     tool_calls: int = 0
+    fetches: int = 0
+    """Requests that the code made, each redirect among them."""
+    fetched_bytes: int = 0
+    level: str = "none"
+    """How much stood behind Deno's own permissions: "full", "partial" or "none"."""
+    layers: tuple[str, ...] = ()
+    """And what that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,8 @@ class ExecutionOutcome:
     metrics: Metrics = field(default_factory=Metrics)
     result_bytes: int | None = None
     """Set when the result's JSON text was too long: its whole size, while `result` is its beginning as text."""
+    changes: Changes = field(default_factory=Changes)
+    """What the run would change in its workspace. Nothing is changed before `await outcome.changes.commit()`."""
     refused: bool = False
     """True when nothing ran: the request was turned down before a process was used."""
 

@@ -1,8 +1,9 @@
-"""One run from the host's side: hand over the code, listen until it is done, and answer its tool calls meanwhile."""
+"""One run from the host's side: hand over the code, listen until it is done, and answer its calls meanwhile."""
 
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,22 @@ import anyio.abc
 from .contracts import ErrorType, ExecutionError, LogEntry
 from .diagnostics import diagnose
 from .errors import MalformedFrame, RunFault
-from .frames import CutResult, Debug, Failure, GuestFrame, Output, Ready, Result, ToolCall, decode, encode
+from .frames import (
+    Abort,
+    Call,
+    CutResult,
+    Debug,
+    Failure,
+    Fetch,
+    FileCall,
+    GuestFrame,
+    Output,
+    Ready,
+    Result,
+    ToolCall,
+    decode,
+    encode,
+)
 
 if TYPE_CHECKING:
     from .bridge import Bridge
@@ -22,7 +38,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# What a run may have in unanswered tool calls, as so many frames of the largest size.
+# What a run may have in unanswered calls: so many, and together as long as so many frames of the largest size.
+MAX_UNANSWERED_CALLS = 1_000
 UNANSWERED_FRAMES = 4
 
 
@@ -39,6 +56,16 @@ class Run:
     waits_for_nothing: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Heard:
+    """A call that has no answer yet."""
+
+    call: Call
+    size: int
+    scope: anyio.CancelScope | None
+    """Ends the work on it, if the code may give it up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A result, as a value or, when it was too long, as the beginning of its text and its whole size."""
@@ -50,7 +77,7 @@ class Answer:
 class Conversation:
     """The frames of one run.
 
-    Somebody always listens, and whoever hears a tool call hands the listening on and runs the call himself, at once:
+    Somebody always listens, and whoever hears a call hands the listening on and runs the call himself, at once:
     a slow tool keeps nobody from hearing the next frame, and a quick one is answered without waiting for another task
     to be scheduled.
     """
@@ -63,8 +90,7 @@ class Conversation:
         self._ended: Answer | RunFault | None = None
         self._listening = anyio.Lock(fast_acquire=True)
         self._waiting_to_listen = 0
-        # The size of each call that was heard and has no answer yet.
-        self._unanswered: dict[int, int] = {}
+        self._unanswered: set[Heard] = set()
 
     async def hold(self) -> Answer:
         """Run the code. Raises RunFault for every end but a result; its tool calls end with it in any case."""
@@ -80,7 +106,7 @@ class Conversation:
             case None:
                 raise AssertionError("a run ended without an end")
 
-    async def _begin(self) -> list[ToolCall]:
+    async def _begin(self) -> list[Heard]:
         self._worker.begin_watch()
         try:
             await self._worker.write(self._run.frame, self._deadline)
@@ -89,7 +115,7 @@ class Conversation:
             return []
         return await self._listen()
 
-    async def _take_turns(self, tasks: anyio.abc.TaskGroup, calls: list[ToolCall]) -> None:
+    async def _take_turns(self, tasks: anyio.abc.TaskGroup, calls: list[Heard]) -> None:
         while self._ended is None:
             if calls:
                 if self._waiting_to_listen == 0:
@@ -101,14 +127,15 @@ class Conversation:
         if self._unanswered:
             tasks.cancel_scope.cancel()
 
-    async def _answer(self, call: ToolCall) -> None:
+    async def _answer(self, heard: Heard) -> None:
         try:
             if self._ended is None:
-                await self._run.bridge.answer(call, self._worker.write_made)
+                with heard.scope or nullcontext():
+                    await self._run.bridge.answer(heard.call, self._worker.write_made)
         finally:
-            del self._unanswered[id(call)]
+            self._unanswered.discard(heard)
 
-    async def _listen_in_turn(self) -> list[ToolCall]:
+    async def _listen_in_turn(self) -> list[Heard]:
         self._waiting_to_listen += 1
         try:
             await self._listening.acquire()
@@ -119,9 +146,9 @@ class Conversation:
         finally:
             self._listening.release()
 
-    async def _listen(self) -> list[ToolCall]:
-        """Take what the process says until it calls tools, and return the calls; none when the run has ended."""
-        calls: list[ToolCall] = []
+    async def _listen(self) -> list[Heard]:
+        """Take what the process says until it calls, and return the calls; none when the run has ended."""
+        calls: list[Heard] = []
         try:
             while not calls and self._ended is None:
                 lines = await self._worker.read(self._deadline)
@@ -138,16 +165,16 @@ class Conversation:
             self._ended = _fault(ErrorType.CRASH, "The process sent a frame that could not be handled")
         return calls if self._ended is None else []
 
-    def _hear(self, line: bytes, calls: list[ToolCall]) -> None:
+    def _hear(self, line: bytes, calls: list[Heard]) -> None:
         if self._ended is not None:
             return  # the first end counts, whatever comes after it
         match _decoded(line):
-            case ToolCall() as call:
-                self._run.bridge.count()
-                self._unanswered[id(call)] = len(line)
-                if sum(self._unanswered.values()) > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
-                    raise _fault(ErrorType.LIMIT, "The tool calls that wait for an answer are too large together")
-                calls.append(call)
+            case ToolCall() | Fetch() | FileCall() as call:
+                self._run.bridge.count(call)
+                calls.append(self._note(call, len(line)))
+            case Abort(call_id):
+                self._count_output(len(line))
+                self._give_up(call_id)
             case Result(value):
                 self._ended = self._whole(value, len(line))
             case CutResult(text, original_bytes):
@@ -162,6 +189,20 @@ class Conversation:
                 self._run.waits_for_nothing |= message == "idle"
             case Ready():
                 raise _fault(ErrorType.CRASH, "The process sent a second ready frame")
+
+    def _note(self, call: Call, size: int) -> Heard:
+        heard = Heard(call, size, anyio.CancelScope() if isinstance(call, Fetch) else None)
+        self._unanswered.add(heard)
+        if len(self._unanswered) > MAX_UNANSWERED_CALLS:
+            raise _fault(ErrorType.LIMIT, f"More than {MAX_UNANSWERED_CALLS} calls wait for an answer")
+        if sum(heard.size for heard in self._unanswered) > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
+            raise _fault(ErrorType.LIMIT, "The calls that wait for an answer are too large together")
+        return heard
+
+    def _give_up(self, call_id: str) -> None:
+        for heard in self._unanswered:
+            if heard.scope is not None and heard.call.call_id == call_id:
+                heard.scope.cancel()
 
     def _count_output(self, more: int) -> None:
         self._run.output_bytes += more

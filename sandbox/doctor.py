@@ -9,14 +9,17 @@ from typing import Literal
 
 import anyio
 
-from .command import find_deno
+from .command import PERMISSIONS, find_deno
 from .contracts import ErrorType, ExecutionRequest
-from .errors import SandboxUnavailable
+from .errors import SandboxError, SandboxUnavailable
 from .fork_server import can_fork_serve
+from .jail import Wall
 from .runtime import DenoRuntime
 from .settings import SandboxSettings
+from .trials import BehindLayers, try_layers
 
-Verdict = Literal["ok", "absent", "broken"]
+Verdict = Literal["ok", "held", "absent", "broken"]
+"""A layer of the wall is held, absent or broken; everything else is ok, absent or broken."""
 
 SUM = "const two: number = 1 + 1; return [two, Deno.version.deno]"
 # Gives the names of what succeeded.
@@ -40,8 +43,6 @@ for (const [name, attempt] of Object.entries(attempts)) {
 }
 return allowed;
 """
-# Not compiled away, and far more than the limit of the trial: the process must be stopped on its way there.
-TAKE_MEMORY = "const kept = []; for (let n = 0; n < 64; n++) kept.push(new Uint8Array(16 << 20).fill(1)); return 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ async def examine(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
     try:
         async for finding in _try_runtime(settings):
             yield finding
-    except SandboxUnavailable as error:
+    except SandboxError as error:
         yield Diagnosis("start", "broken", str(error))
 
 
@@ -77,7 +78,8 @@ def _launcher() -> Diagnosis:
 
 async def _try_runtime(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
     cold = settings.model_copy(update={"pool_size": 0})
-    async with DenoRuntime(cold) as runtime:
+    # Whatever is required: what is missing is shown below, and at the end whether that would be refused.
+    async with DenoRuntime(cold.model_copy(update={"require": ()})) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=SUM))
         if not outcome.ok or outcome.result[0] != 2:
             what = outcome.error.message if outcome.error else outcome.result
@@ -88,11 +90,24 @@ async def _try_runtime(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
     yield await _permissions(cold)
     yield await _pool(settings)
     yield await _timeout(cold)
-    yield await _memory(cold)
+    async for finding in _layers(cold, runtime.wall):
+        yield finding
+    unmet = runtime.wall.unmet(settings.require)
+    if unmet:
+        yield Diagnosis("require", "broken", f"no code runs here: {', '.join(unmet)} must hold and does not")
+
+
+async def _layers(settings: SandboxSettings, wall: Wall) -> AsyncIterator[Diagnosis]:
+    async for layer, trouble, detail in try_layers(settings, wall):
+        yield Diagnosis(layer, "broken" if trouble else "held", trouble or detail)
+    for layer, reason in wall.broken.items():
+        yield Diagnosis(layer, "broken", reason)
+    for layer, reason in wall.absent.items():
+        yield Diagnosis(layer, "absent", reason)
 
 
 async def _permissions(settings: SandboxSettings) -> Diagnosis:
-    async with DenoRuntime(settings) as runtime:
+    async with BehindLayers(settings, (), PERMISSIONS) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=TRY_EVERYTHING))
     if not outcome.ok or outcome.result:
         return Diagnosis("permissions", "broken", f"allowed: {outcome.error or ', '.join(outcome.result)}")
@@ -122,15 +137,3 @@ async def _timeout(settings: SandboxSettings) -> Diagnosis:
     if outcome.error is None or outcome.error.type is not ErrorType.TIMEOUT:
         return Diagnosis("time limit", "broken", f"an endless loop gave {outcome.error or outcome.result}")
     return Diagnosis("time limit", "ok", f"an endless loop was answered {max(late_ms, 0):.1f} ms after its limit")
-
-
-async def _memory(settings: SandboxSettings) -> Diagnosis:
-    limit_mb = 128
-    async with DenoRuntime(settings.model_copy(update={"max_memory_mb": limit_mb})) as runtime:
-        outcome = await runtime.execute(ExecutionRequest(code=TAKE_MEMORY, timeout_ms=10_000))
-    if outcome.error is None or outcome.error.type is not ErrorType.MEMORY:
-        return Diagnosis(
-            "memory limit", "broken", f"1 GB under a limit of {limit_mb} MB gave {outcome.error or 'a result'}"
-        )
-    peak = outcome.metrics.peak_memory_mb
-    return Diagnosis("memory limit", "ok", f"1 GB under a limit of {limit_mb} MB was stopped at {peak:.0f} MB")

@@ -1,4 +1,4 @@
-"""Starts processes through `launcher.py`, a small process that forks, limits, kills and reaps for this one."""
+"""Starts processes through `jail/launcher.py`, a small process that forks, limits, kills and reaps for this one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ import anyio.to_thread
 
 from .command import Command
 from .errors import SandboxUnavailable
-from .process import CLOSING_TIMEOUT_S, ProcessExit, WorkerProcess, open_pipes, reap, start_python
+from .jail import Layer, Wall
+from .process import CLOSING_TIMEOUT_S, HERE, ProcessExit, WorkerProcess, open_pipes, reap, start_python
+
+LAUNCHER = "import sys; sys.path.append(sys.argv[1]); from jail.launcher import main; main()"
+LAUNCHER_TIMEOUT_S = 10.0
 
 
 def can_fork_serve() -> bool:
@@ -28,26 +33,58 @@ def can_fork_serve() -> bool:
 
 
 class ForkServer:
-    """Asks `launcher.py` for each process; starts another launcher should that one die."""
+    """Asks the launcher for each process; starts another launcher should that one die."""
 
-    def __init__(self, command: Command, tasks: anyio.abc.TaskGroup) -> None:
+    def __init__(
+        self, command: Command, tasks: anyio.abc.TaskGroup, cpu_seconds: int, layers: Collection[Layer] = tuple(Layer)
+    ) -> None:
         self.harness = command.harness
         self._command = command
         self._tasks = tasks
+        self._cpu_seconds = cpu_seconds
+        self._layers = frozenset(layers)
+        self._failed: dict[Layer, str] = {}
+        self._wall: Wall | None = None
+        self._news = anyio.Event()
+        self._starting = anyio.Lock()
         self._launcher: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._last_id = 0
         self._alive: dict[int, WorkerProcess] = {}
 
+    async def wall(self) -> Wall:
+        await self._server()
+        wall = self._wall
+        if wall is None:
+            raise SandboxUnavailable("Cannot start the launcher: it ended at once")
+        return Wall(wall.held, {**wall.absent, **self._failed})
+
     async def start(self) -> WorkerProcess:
-        server = self._socket or self._start_launcher()
+        server = self._socket if self._wall is not None else None
+        server = server or await self._server()
         try:
             return await self._start(server)
         except SandboxUnavailable:
             # It died, and nobody had noticed yet. Once: a launcher that cannot live is not started for ever.
             if server is self._socket:
                 self._lose_launcher()
-            return await self._start(self._socket or self._start_launcher())
+            return await self._start(await self._server())
+
+    async def _server(self) -> socket.socket:
+        """The socket of a launcher that has built its wall. A layer that it fails at is left out, and remembered."""
+        async with self._starting:
+            for _ in Layer:
+                server = self._socket or self._start_launcher()
+                with anyio.move_on_after(LAUNCHER_TIMEOUT_S):
+                    await self._news.wait()
+                if self._wall is not None and server is self._socket:
+                    return server
+                failed = self._failed.keys() & self._layers
+                if not failed:
+                    break
+                self._layers -= failed
+        self._lose_launcher()
+        raise SandboxUnavailable("Cannot start the launcher: it ended, or said nothing")
 
     async def _start(self, server: socket.socket) -> WorkerProcess:
         self._last_id += 1
@@ -82,6 +119,11 @@ class ForkServer:
         await process.limited.wait()
         return bool(process.memory_limited)
 
+    def kill_launcher(self) -> None:
+        """For those who try what happens then."""
+        if self._launcher is not None:
+            self._launcher.kill()
+
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
             for process in list(self._alive.values()):
@@ -101,14 +143,21 @@ class ForkServer:
             raise SandboxUnavailable(f"Cannot start the launcher: no socket for it ({error.strerror})") from error
         with theirs:
             try:
-                self._launcher = start_python("launcher.py", "-S", stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
+                program = ("-S", "-c", LAUNCHER, str(HERE))
+                self._launcher = start_python(*program, stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
             except SandboxUnavailable:
                 ours.close()
                 raise
-        configuration = {"argv": self._command.argv, "environment": dict(self._command.environment)}
-        ours.send(json.dumps(configuration).encode())
+        order = {
+            "argv": self._command.argv,
+            "environment": dict(self._command.environment),
+            "layers": sorted(self._layers),
+            "cpu_seconds": self._cpu_seconds,
+        }
+        ours.send(json.dumps(order).encode())
         ours.setblocking(False)
         self._socket = ours
+        self._news = anyio.Event()
         self._tasks.start_soon(self._listen, ours)
         return ours
 
@@ -150,6 +199,9 @@ class ForkServer:
             self._lose_launcher()
 
     def _note(self, event: dict[str, Any]) -> None:
+        if event["event"] == "wall":
+            self._note_wall(event)
+            return
         process = self._alive.get(event["id"])
         if process is None:
             return
@@ -163,9 +215,19 @@ class ForkServer:
                 del self._alive[process.id]
                 process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"]))
 
+    def _note_wall(self, event: dict[str, Any]) -> None:
+        if "failed" in event:
+            self._failed[Layer(event["failed"])] = event["reason"]
+            return  # it ends now, which is the news
+        absent = {Layer(name): reason for name, reason in event["absent"].items()}
+        self._wall = Wall(tuple(map(Layer, event["held"])), absent)
+        self._news.set()
+
     def _lose_launcher(self) -> None:
         """The launcher died. Its children died with it, so say so to whoever waits for them."""
         self._stop_launcher()
+        self._wall = None
+        self._news.set()
         launcher, self._launcher = self._launcher, None
         if launcher is not None:
             self._tasks.start_soon(anyio.to_thread.run_sync, reap, launcher)

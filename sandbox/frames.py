@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from .contracts import LogLevel
+from .contracts import LogLevel, Tier
 from .errors import MalformedFrame
 
 PROTOCOL = 1
@@ -21,11 +21,11 @@ PROTOCOL = 1
 # Two megabytes of `{},` become fifty of dictionaries, and take as long: objects are counted before they are made.
 # Brackets in texts count too: telling them apart would cost more than it protects.
 MAX_OBJECTS_IN_FRAME = 50_000
-# A call's id is echoed in its answer, and its name in messages.
-MAX_CALL_ID = 32
-MAX_TOOL_NAME = 256
+# A call's id is echoed in its answer, and the others in messages.
+_SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 
 Phase = Literal["compile", "run", "return"]
+Redirect = Literal["follow", "error", "manual"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,35 @@ class ToolCall:
     call_id: str
     name: str
     params: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A request for the network. Whether it is a sound one is for the broker to say."""
+
+    call_id: str
+    url: str
+    method: str
+    headers: list[Any]
+    body: str | None
+    """Base64."""
+    redirect: Redirect
+
+
+@dataclass(frozen=True, slots=True)
+class FileCall:
+    """A request for a file of the workspace."""
+
+    call_id: str
+    operation: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """The code no longer waits for the answer to a call."""
+
+    call_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +102,36 @@ class Failure:
     stack: str
 
 
-GuestFrame = Ready | ToolCall | Output | Debug | Result | CutResult | Failure
+Call = ToolCall | Fetch | FileCall
+"""What the code asks of the host and waits for."""
 
-_FIELDS: dict[str, tuple[type[GuestFrame], dict[str, type | tuple[str, ...]]]] = {
+GuestFrame = Ready | Call | Abort | Output | Debug | Result | CutResult | Failure
+
+# The type of a field, or the texts that it may be, or a type with None for one that may be null.
+_Kind = type | tuple[str, ...] | tuple[type, None]
+
+_FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
     "__ready__": (Ready, {"protocol": int, "deno": str}),
     "__tool_call__": (ToolCall, {"call_id": str, "name": str, "params": object}),
+    "__fetch__": (
+        Fetch,
+        {
+            "call_id": str,
+            "url": str,
+            "method": str,
+            "headers": list,
+            "body": (str, None),
+            "redirect": get_args(Redirect),
+        },
+    ),
+    "__file__": (FileCall, {"call_id": str, "operation": str, "params": dict}),
+    "__abort__": (Abort, {"call_id": str}),
     "__output__": (Output, {"level": get_args(LogLevel), "data": str}),
     "__debug__": (Debug, {"message": str}),
     "__result__": (Result, {"value": object}),
     "__error__": (Failure, {"phase": get_args(Phase), "name": str, "message": str, "stack": str}),
 }
-_CUT_RESULT: dict[str, type | tuple[str, ...]] = {"text": str, "original_bytes": int}
+_CUT_RESULT: dict[str, _Kind] = {"text": str, "original_bytes": int}
 
 # JSON has no infinity, but it can spell a number that is one for Python.
 _HUGE_NUMBER = re.compile(rb"[0-9][eE]\+?[0-9]{3}|(?<![0-9])[0-9]{200}")
@@ -97,22 +145,32 @@ def encode(value: Any) -> bytes:
         raise ValueError(str(error)) from error
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTerms:
+    """What a run is given beside its code and its context."""
+
+    tools: Sequence[Mapping[str, Any]] = ()
+    tier: Tier = Tier.ISOLATED
+    workspace: bool = False
+    max_result_bytes: int
+    max_output_bytes: int
+    max_frame_bytes: int = 64 * 1024
+
+
 def run_frame(
     code: str,
     context_json: bytes,
-    tools: Sequence[Mapping[str, Any]],
-    max_result_bytes: int,
-    max_output_bytes: int,
+    rest: RunTerms,
 ) -> bytes:
     # The context may be megabytes and is JSON already: it is put in, not encoded a second time.
     head = b'{"type":"__run__","code":%b,"context":%b,' % (encode(code), context_json)
-    rest = encode({"tools": tools, "max_result_bytes": max_result_bytes, "max_output_bytes": max_output_bytes})
-    return head + rest[1:] + b"\n"
+    return head + encode(rest)[1:] + b"\n"
 
 
 def rehearse_frame(*codes: str) -> bytes:
     """Runs for the process to do before it says that it is ready."""
-    runs = (run_frame(code, b'{"a":[1]}', [{"path": ["a", "b"], "name": "a.b"}], 64, 64) for code in codes)
+    terms = RunTerms(tools=[{"path": ["a", "b"], "name": "a.b"}], max_result_bytes=64, max_output_bytes=64)
+    runs = (run_frame(code, b'{"a":[1]}', terms) for code in codes)
     return b'{"type":"__rehearse__","runs":[%b]}\n' % b",".join(run.rstrip() for run in runs)
 
 
@@ -156,14 +214,19 @@ def _typed(frame: dict[str, Any]) -> GuestFrame:
     if frame.keys() != fields.keys():
         raise MalformedFrame(f"a {name} frame with wrong fields")
     for key, kind in fields.items():
-        value = frame[key]
-        fits = value in kind if isinstance(kind, tuple) else isinstance(value, kind)
-        if not fits or (kind is int and isinstance(value, bool)):
+        if not _fits(frame[key], kind):
             raise MalformedFrame(f"a {name} frame with a wrong {key}")
-    typed = make(**frame)
-    if isinstance(typed, ToolCall) and (len(typed.call_id) > MAX_CALL_ID or len(typed.name) > MAX_TOOL_NAME):
-        raise MalformedFrame("a tool call with a long name")
-    return typed
+    if "call_id" in frame and any(len(frame.get(key, "")) > most for key, most in _SHORT.items()):
+        raise MalformedFrame(f"a {name} frame with a long name")
+    return make(**frame)
+
+
+def _fits(value: Any, kind: _Kind) -> bool:
+    if isinstance(kind, type):
+        return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    if isinstance(kind[0], type):
+        return value is None or isinstance(value, kind[0])
+    return value in kind
 
 
 class FrameReader:

@@ -1,7 +1,9 @@
-"""Where the folders that are not Python packages are: in a checkout beside this one, in a wheel inside it."""
+"""Where things are: the folders that are not Python packages (in a checkout beside this one, in a wheel inside it),
+and what is kept for the next time."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from .errors import SandboxUnavailable
@@ -18,3 +20,9 @@ def data_file(folder: str, name: str) -> Path:
     raise SandboxUnavailable(
         f'Cannot find "{folder}/{name}": the installation is incomplete, install motor-cortex again'
     )
+
+
+def cache_folder() -> Path:
+    """Where things are kept that can be found out again."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(named) if Path(named).is_absolute() else Path.home() / ".cache") / "motor-cortex"

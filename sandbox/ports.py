@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .contracts import ExecutionOutcome, ExecutionRequest
+    from .network import NetworkPolicy
+    from .workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +36,11 @@ class HostTools(Protocol):
 class CodeRuntime(Protocol):
     """Runs code and answers with a value, whatever happens."""
 
-    async def execute(self, request: ExecutionRequest, tools: HostTools | None = None) -> ExecutionOutcome: ...
+    async def execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
+    ) -> ExecutionOutcome: ...

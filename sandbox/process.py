@@ -1,4 +1,4 @@
-"""Starts and kills processes: no file does but this one, `fork_server.py` and `launcher.py`.
+"""Starts and kills processes: no file does but this one, `fork_server.py` and those of `jail/`.
 
 A `Spawner` gives `WorkerProcess`es: three pipes and an exit. `ForkServer` does it through the launcher, where the
 system has what that needs; `PlainSpawner` does it directly and can promise less.
@@ -24,10 +24,12 @@ import anyio.to_thread
 
 from .command import Command
 from .errors import SandboxUnavailable
+from .jail import Layer, Wall
 
 # As large as an unprivileged process may ask for: a megabyte of context in one write instead of sixteen.
 PIPE_BYTES = 1024 * 1024
 CLOSING_TIMEOUT_S = 5.0
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,10 @@ class Spawner(Protocol):
     harness: bytes
     """What each of its processes has to be sent first."""
 
+    async def wall(self) -> Wall:
+        """The layers that its processes are behind. Raises SandboxUnavailable when none can be started."""
+        ...
+
     async def start(self) -> WorkerProcess: ...
 
     def kill(self, process: WorkerProcess) -> None:
@@ -115,12 +121,11 @@ def open_pipes(number: int) -> Iterator[tuple[WorkerProcess, tuple[int, int, int
         os.close(descriptor)
 
 
-def start_python(program: str, *options: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
-    """Start a program of this folder in a Python that takes nothing from its surroundings."""
-    path = str(Path(__file__).with_name(program))
+def start_python(*arguments: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
+    """Start a Python that takes nothing from its surroundings."""
     try:
         return subprocess.Popen(
-            [sys.executable, "-I", "-B", *options, path],
+            [sys.executable, "-I", "-B", *arguments],
             bufsize=0,
             stdin=stdin,
             stdout=stdout,
@@ -130,12 +135,12 @@ def start_python(program: str, *options: str, stdin: int, stdout: int) -> subpro
             start_new_session=True,
         )
     except OSError as error:
-        raise SandboxUnavailable(f'Cannot start "{program}": {error}') from error
+        raise SandboxUnavailable(f'Cannot start "{sys.executable}": {error}') from error
 
 
 def start_piped_python(program: str) -> subprocess.Popen[bytes]:
-    """The same, with pipes to talk to it that do not block."""
-    process = start_python(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    """Start a program of this folder, with pipes to talk to it that do not block."""
+    process = start_python(str(HERE / program), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     for pipe in pipes_of(process):
         os.set_blocking(pipe, False)
     return process
@@ -177,6 +182,11 @@ class PlainSpawner:
         # A thread waits for each process; the shared limit would let forty of them starve all other thread work.
         self._waiters = anyio.CapacityLimiter(math.inf)
         self._alive: dict[int, tuple[WorkerProcess, subprocess.Popen[bytes]]] = {}
+
+    async def wall(self) -> Wall:
+        absent = dict.fromkeys(Layer, "this system cannot run the launcher, which builds it")
+        del absent[Layer.SESSION]
+        return Wall((Layer.SESSION,), absent)
 
     async def start(self) -> WorkerProcess:
         self._last_id += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -11,18 +12,23 @@ import anyio.abc
 
 from .bridge import Bridge
 from .command import deno_command, find_deno
-from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, Tier, refused
+from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, refused
 from .conversation import Answer, Conversation, Run
 from .errors import RunFault, SandboxUnavailable
-from .fork_server import ForkServer, can_fork_serve
-from .frames import encode, run_frame
+from .frames import RunTerms, encode, run_frame
+from .grants import GrantRefused, Grants
+from .jail import Layer, Wall
 from .pool import Pool
-from .process import PlainSpawner, Spawner
 from .settings import SandboxSettings
-from .worker import Worker
+from .wall import open_spawner
 
 if TYPE_CHECKING:
+    from .command import Command
+    from .network import NetworkPolicy
     from .ports import HostTools
+    from .process import Spawner
+    from .worker import Worker
+    from .workspace import Workspace
 
 
 class DenoRuntime:
@@ -38,15 +44,21 @@ class DenoRuntime:
         self._stack = AsyncExitStack()
         self._pool: Pool | None = None
         self._spawner: Spawner | None = None
+        self.wall = Wall()
+        """What stands behind Deno's permissions; known once the runtime is open."""
 
     async def __aenter__(self) -> Self:
         """Start the pool. Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
         if self._pool is not None:
             raise RuntimeError("the runtime is open already: open another one, or share this one between tasks")
-        command = deno_command(find_deno(self.settings), self.settings)
+        command = self._command()
         tasks = await self._stack.enter_async_context(anyio.create_task_group())
-        self._spawner = ForkServer(command, tasks) if can_fork_serve() else PlainSpawner(command, tasks)
-        pool = Pool(self._spawner, self.settings, tasks)
+        try:
+            self._spawner, self.wall = await open_spawner(command, self.settings, tasks, self._layers())
+            pool = Pool(self._spawner, self.settings, tasks)
+        except BaseException:
+            await self._leave(tasks)
+            raise
         try:
             tasks.start_soon(pool.maintain)
             await pool.warm_up()
@@ -67,8 +79,19 @@ class DenoRuntime:
         if pool is not None:
             await self._close(pool, self._tasks)
 
-    async def execute(self, request: ExecutionRequest, tools: HostTools | None = None) -> ExecutionOutcome:
-        """Run the code once. Never raises for anything that the code, its limits or its tools do."""
+    async def execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
+    ) -> ExecutionOutcome:
+        """Run the code once. Never raises for anything that the code, its limits or its tools do.
+
+        In the network tier it reaches what the policy allows, or else what the settings say. A workspace is a folder
+        that it sees and changes: in `outcome.changes`, and on disk once they are committed.
+        """
         began = anyio.current_time()
         if self._pool is None:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
@@ -82,22 +105,29 @@ class DenoRuntime:
         if len(context) > self.settings.max_context_bytes:
             message = f"{len(context)} bytes are more than {self.settings.max_context_bytes}"
             return refused(ErrorType.LIMIT, f"Cannot send the context: {message}")
-        run = self._prepare(request, context, tools)
         if not await self._take_turn():
             return refused(ErrorType.LIMIT, self._no_turn())
         try:
-            return await self._run(run, began)
+            async with Grants(request.tier, network or self.settings.network, workspace) as grants:
+                return await self._run(self._prepare(request, context, tools, grants), grants, began)
+        except GrantRefused as error:
+            return refused(ErrorType.PERMISSION, str(error))
         finally:
             self._slots.release()
 
-    def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None) -> Run:
+    def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None, grants: Grants) -> Run:
         settings = self.settings
-        bridge = Bridge(tools, settings)
-        frame = run_frame(
-            request.code, context, bridge.manifest(), settings.max_result_bytes, settings.max_output_bytes
+        bridge = Bridge(tools, settings, grants.network, grants.files)
+        terms = RunTerms(
+            tools=bridge.manifest(),
+            tier=request.tier,
+            workspace=grants.files is not None,
+            max_result_bytes=settings.max_result_bytes,
+            max_output_bytes=settings.max_output_bytes,
+            max_frame_bytes=settings.max_frame_bytes,
         )
         timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
-        return Run(request.code, frame, timeout_ms, bridge)
+        return Run(request.code, run_frame(request.code, context, terms), timeout_ms, bridge)
 
     async def _take_turn(self) -> bool:
         """Wait for a free slot, first come, first served; False when the queue is full or the wait too long."""
@@ -121,7 +151,7 @@ class DenoRuntime:
             return f"{limit} executions are running and {self._queued} are waiting; try again later"
         return f"{limit} executions were running for {self.settings.queue_timeout_ms} ms; try again later"
 
-    async def _run(self, run: Run, began: float) -> ExecutionOutcome:
+    async def _run(self, run: Run, grants: Grants, began: float) -> ExecutionOutcome:
         pool = self._pool
         if pool is None:
             return refused(ErrorType.CRASH, "The runtime was closed while the code waited for its turn")
@@ -141,17 +171,27 @@ class DenoRuntime:
         if isinstance(answer, RunFault):
             return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics)
         return ExecutionOutcome(
-            ok=True, result=answer.value, logs=logs, metrics=metrics, result_bytes=answer.original_bytes
+            ok=True,
+            result=answer.value,
+            logs=logs,
+            metrics=metrics,
+            result_bytes=answer.original_bytes,
+            changes=grants.changes(),
         )
 
     def _metrics(self, run: Run, worker: Worker, began: float, asked: float, started: float) -> Metrics:
         now = anyio.current_time()
+        network = run.bridge.network
         return Metrics(
             startup_ms=(started - asked) * 1000,
             execution_ms=(now - started) * 1000,
             total_ms=(now - began) * 1000,
             peak_memory_mb=worker.peak_memory_mb(),
             tool_calls=run.bridge.calls,
+            fetches=network.requests if network else 0,
+            fetched_bytes=network.received_bytes if network else 0,
+            level=self.wall.level,
+            layers=self.wall.held,
         )
 
     async def _close(self, pool: Pool, tasks: anyio.abc.TaskGroup) -> None:
@@ -160,8 +200,19 @@ class DenoRuntime:
             if self._spawner is not None:
                 await self._spawner.aclose()
             pool.close()
+        await self._leave(tasks)
+
+    async def _leave(self, tasks: anyio.abc.TaskGroup) -> None:
         tasks.cancel_scope.cancel()
         await self._stack.aclose()
+
+    # Not settings: those who try what stands behind Deno's permissions, or what is left without a layer, override them.
+
+    def _command(self) -> Command:
+        return deno_command(find_deno(self.settings), self.settings)
+
+    def _layers(self) -> Collection[Layer]:
+        return tuple(Layer)
 
 
 def refusal_of(request: ExecutionRequest, settings: SandboxSettings) -> ExecutionOutcome | None:
@@ -174,6 +225,4 @@ def refusal_of(request: ExecutionRequest, settings: SandboxSettings) -> Executio
         return refused(ErrorType.SYNTAX, "The code is not valid Unicode: it has half of a surrogate pair")
     if size > settings.max_code_bytes:
         return refused(ErrorType.LIMIT, f"The code is {size} bytes long, more than {settings.max_code_bytes}")
-    if request.tier is not Tier.ISOLATED:
-        return refused(ErrorType.PERMISSION, f'Tier "{request.tier}" is not available: this runtime has no network')
     return None

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from .jail import Layer
 from .memory import MIB
+from .network import NetworkPolicy
+from .workspace.limits import WorkspaceLimits
 
 KIB = 1024
 
 Positive = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[int, Field(ge=0)]
+
+
+def _split(value: Any) -> Any:
+    """An environment variable has no lists: "landlock,seccomp" is one."""
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 class SandboxSettings(BaseModel):
@@ -23,6 +31,9 @@ class SandboxSettings(BaseModel):
 
     deno_path: Path | None = None
     """The Deno binary; None takes the one of the `deno` wheel, or else the one on PATH."""
+
+    require: Annotated[tuple[Layer, ...] | None, BeforeValidator(_split)] = None
+    """The layers of the wall without which no code runs; None requires all that this machine gives."""
 
     pool_size: NotNegative = 8
     """Processes kept waiting. 0 starts one for each execution."""
@@ -53,6 +64,10 @@ class SandboxSettings(BaseModel):
     max_tool_calls: NotNegative = 250
     tool_timeout_ms: Positive = 30_000
     max_tool_result_bytes: Positive = 8 * MIB
+
+    network: NetworkPolicy = Field(default_factory=NetworkPolicy)
+    """What the network tier reaches when the caller gives no policy: nothing."""
+    workspace: WorkspaceLimits = Field(default_factory=WorkspaceLimits)
 
     max_starting: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1))
     """Processes being started at the same time. A start is all CPU: many more than the cores only get in each other's

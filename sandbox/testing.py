@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .contracts import ExecutionOutcome, ExecutionRequest
 from .ports import HostTools, ToolDeclaration
+
+if TYPE_CHECKING:
+    from .network import NetworkPolicy
+    from .workspace import Workspace
 
 Function = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -18,8 +22,15 @@ class ScriptedRuntime:
         self._outcomes = list(outcomes)
         self.requests: list[ExecutionRequest] = []
 
-    async def execute(self, request: ExecutionRequest, tools: HostTools | None = None) -> ExecutionOutcome:
-        del tools  # nothing runs that could call them
+    async def execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
+    ) -> ExecutionOutcome:
+        del tools, network, workspace  # nothing runs that could use them
         self.requests.append(request)
         if not self._outcomes:
             raise AssertionError(f"no outcome is left for request {len(self.requests)}: {request.code!r}")

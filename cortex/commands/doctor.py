@@ -10,12 +10,12 @@ from dataclasses import asdict
 import anyio
 
 from cortex.settings import load_settings
-from cortex.terminal import styled
+from cortex.terminal import styled, visible
 from sandbox import Diagnosis, SandboxSettings, examine
 
 from .exits import CODE_FAILED, SUCCESS
 
-_COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
+_COLOURS = {"ok": "green", "held": "green", "absent": "yellow", "broken": "red"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,5 +36,5 @@ async def _examine(settings: SandboxSettings, show: bool) -> list[Diagnosis]:
         diagnoses.append(diagnosis)
         if show:  # at once: the trials take a second or two
             verdict = styled(f"{diagnosis.verdict:7}", _COLOURS[diagnosis.verdict], sys.stdout)
-            print(f"{verdict} {diagnosis.name:13} {diagnosis.detail}", flush=True)
+            print(f"{verdict} {diagnosis.name:13} {visible(diagnosis.detail)}", flush=True)
     return diagnoses

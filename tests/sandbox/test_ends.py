@@ -172,7 +172,7 @@ async def test_a_process_that_stops_itself_is_killed_all_the_same():
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_without_the_launcher_everything_but_the_exact_limit_works(monkeypatch):
-    monkeypatch.setattr("sandbox.runtime.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
     async with DenoRuntime(small(max_memory_mb=128)) as runtime:
         assert isinstance(runtime._spawner, PlainSpawner)
         assert (await runtime.execute(ExecutionRequest(code="return 1 + 1"))).result == 2

@@ -139,7 +139,7 @@ async def test_arguments_that_are_wrong_a_hundred_thousand_times_are_refused_at_
 
 
 async def test_a_process_that_keeps_talking_is_watched_all_the_same(monkeypatch):
-    monkeypatch.setattr("sandbox.runtime.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
     code = """
     const kept = [];
     for (let n = 0; n < 150; n++) {

@@ -13,20 +13,27 @@ from pathlib import Path
 
 import pytest
 
-LAUNCHER = Path(__file__).parent.parent.parent / "sandbox" / "launcher.py"
-MEASURED = ["-m", "coverage", "run", "--parallel-mode"] if "COVERAGE_RUN" in os.environ else []
+from sandbox.jail import Layer
+
+SANDBOX = Path(__file__).parent.parent.parent / "sandbox"
+# As the host starts it, so that what the launcher itself does is measured too.
+PROGRAM = f"import sys; sys.path.append({str(SANDBOX)!r}); from jail.launcher import main; main()"
+# All that a shell can live behind.
+TIES = (Layer.SESSION, Layer.PARENT_DEATH, Layer.NO_NEW_PRIVS, Layer.LIMITS, Layer.MEMORY)
 
 
 class Host:
-    def __init__(self, *argv: str) -> None:
+    def __init__(self, *argv: str, layers: tuple[Layer, ...] = TIES) -> None:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = subprocess.Popen([sys.executable, *MEASURED, str(LAUNCHER)], stdin=theirs.fileno())
+            self.process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=theirs.fileno())
         self.socket.settimeout(10)
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
         resource.prlimit(self.process.pid, resource.RLIMIT_CORE, (hard, hard))  # so that "none" is the launcher's doing
-        self.socket.send(json.dumps({"argv": argv, "environment": {"ONLY": "this"}}).encode())
+        order = {"argv": argv, "environment": {"ONLY": "this"}, "layers": layers, "cpu_seconds": 7}
+        self.socket.send(json.dumps(order).encode())
         self.pipes: list[int] = []
+        self.wall = self.event()
 
     def ask(self, **request):
         self.socket.send(json.dumps(request).encode())
@@ -59,13 +66,17 @@ def shell():
 
 
 def test_a_process_is_started_limited_killed_and_reaped(shell):
-    shell.start(1)
+    _, stdout, _ = shell.start(1)
     started = shell.event()
+    os.read(stdout, 1000)  # it is the shell by now
     assert (started["event"], started["id"]) == ("started", 1)
     shell.ask(do="limit", id=1, bytes=1 << 30)
     assert shell.event() == {"event": "limited", "id": 1, "held": True}
     limits = Path(f"/proc/{started['pid']}/limits").read_text()
     assert any(line.startswith("Max data size") and "unlimited" not in line for line in limits.splitlines())
+    assert any(line.split()[:5] == ["Max", "cpu", "time", "7", "7"] for line in limits.splitlines())
+    assert any(line.split()[:5] == ["Max", "open", "files", "256", "256"] for line in limits.splitlines())
+    assert any(line.split()[:5] == ["Max", "file", "size", "0", "0"] for line in limits.splitlines())
     status = Path(f"/proc/{started['pid']}/status").read_text()
     assert "NoNewPrivs:\t1" in status
     assert os.getsid(started["pid"]) == started["pid"]
@@ -109,7 +120,20 @@ def test_what_cannot_be_started_is_said_on_its_stderr():
     _, _, stderr = host.start(1)
     host.event()
     assert host.event()["status"] == 127
-    assert os.read(stderr, 1000).decode() == "Cannot start Deno: [Errno 2] No such file or directory: '/nowhere/deno'\n"
+    assert os.read(stderr, 1000).decode() == "Cannot start Deno: [Errno 2] execve: No such file or directory\n"
+    assert host.close() == 0
+
+
+def test_what_was_not_asked_for_is_not_there():
+    host = Host("/bin/sh", "-c", "echo; read x", layers=())
+    assert host.wall == {"event": "wall", "held": [], "absent": {}}
+    _, stdout, _ = host.start(1)
+    pid = host.event()["pid"]
+    os.read(stdout, 1000)
+    assert os.getsid(pid) != pid
+    assert "NoNewPrivs:\t0" in Path(f"/proc/{pid}/status").read_text()
+    host.ask(do="kill", id=1)
+    assert host.event()["status"] == -signal.SIGKILL
     assert host.close() == 0
 
 

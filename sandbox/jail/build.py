@@ -1,0 +1,153 @@
+"""The wall of one launcher: made ready once, then put around each process that it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Iterable
+from typing import Any, NamedTuple, NoReturn
+
+from . import kernel, landlock, libraries, namespaces, seccomp
+from .layers import Layer, Wall
+
+# Enough for Deno, its workers and its pipes.
+MAX_OPEN_FILES = 256
+
+
+class LayerFailed(Exception):
+    """A layer that changes this very process could not be had. The process is of no use now: start another without."""
+
+    def __init__(self, layer: Layer, reason: str) -> None:
+        super().__init__(reason)
+        self.layer = layer
+
+
+class Order(NamedTuple):
+    """What to start, and behind what."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    layers: frozenset[Layer]
+    cpu_seconds: int
+
+    @classmethod
+    def of(cls, message: dict[str, Any]) -> Order:
+        layers = frozenset(Layer(name) for name in message["layers"])
+        return cls(message["argv"], message["environment"], layers, message["cpu_seconds"])
+
+
+class Jail:
+    """Everything that can be prepared before there is a process to be jailed."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._absent: dict[Layer, str] = {}
+        deno = order.argv[0]
+        files = self._files(deno)
+        if self._holds(Layer.NAMESPACES):
+            self._enter_namespaces(deno, files)
+        elif Layer.ROOT in order.layers:
+            self._absent[Layer.ROOT] = "it needs namespaces"
+        self._path = namespaces.DENO if self._holds(Layer.ROOT) else deno
+        self._ruleset = self._make_ruleset([self._path, *files]) if self._holds(Layer.LANDLOCK) else None
+        self._filter = self._make_filter() if self._holds(Layer.SECCOMP) else None
+        self._argv = kernel.strings(order.argv)
+        self._environment = kernel.strings([f"{name}={value}" for name, value in order.environment.items()])
+
+    @property
+    def wall(self) -> Wall:
+        held = tuple(layer for layer in Layer if self._holds(layer))
+        return Wall(held, dict(self._absent))
+
+    def become_deno(self, descriptors: list[int], launcher: int) -> NoReturn:
+        """In a new process: give up everything, then become Deno. A failure is a line on its stderr."""
+        try:
+            self._give_up_ties(launcher)
+            self._give_up_resources()
+            for target, source in enumerate(descriptors):
+                os.dup2(source, target)
+            os.chdir("/")
+            address = seccomp.draw_address()
+            kernel.place(self._path.encode() + b"\0", address)
+            if self._ruleset is not None:
+                landlock.restrict(self._ruleset)
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            if self._filter is not None:
+                self._filter.apply(address)
+            kernel.execve_at(address, self._argv, self._environment)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the copy of the launcher must not go on
+            with contextlib.suppress(OSError):
+                os.write(2, f"Cannot start Deno: {error}\n".encode())
+        os._exit(127)
+
+    def _give_up_ties(self, launcher: int) -> None:
+        if self._holds(Layer.SESSION):
+            os.setsid()
+        if self._holds(Layer.PARENT_DEATH):
+            kernel.prctl("parent death signal", kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != launcher:  # it died before the line above, and no signal will come
+                os._exit(127)
+        if self._holds(Layer.NO_NEW_PRIVS) or self._ruleset is not None or self._filter is not None:
+            kernel.prctl("no_new_privs", kernel.PR_SET_NO_NEW_PRIVS, 1)
+
+    def _give_up_resources(self) -> None:
+        if not self._holds(Layer.LIMITS):
+            return
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # Deno's own SQLite would spill to disk whatever the permissions say. A write fails; it does not kill, because
+        # Python ignores SIGXFSZ and Deno inherits that.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        _lower(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
+        # The host's clock ends a run long before. This ends one whose host no longer can.
+        _lower(resource.RLIMIT_CPU, self._order.cpu_seconds)
+
+    def _holds(self, layer: Layer) -> bool:
+        return layer in self._order.layers and layer not in self._absent
+
+    def _files(self, deno: str) -> list[str]:
+        if not self._order.layers & {Layer.LANDLOCK, Layer.ROOT}:
+            return []
+        try:
+            return libraries.needed_by(deno)
+        except OSError as error:
+            self._absent |= dict.fromkeys((Layer.LANDLOCK, Layer.ROOT), _reason(error))
+            return []
+
+    def _enter_namespaces(self, deno: str, files: Iterable[str]) -> None:
+        with_root = self._holds(Layer.ROOT)
+        try:
+            namespaces.enter(with_mounts=with_root)
+        except OSError as error:
+            raise LayerFailed(Layer.NAMESPACES, _reason(error)) from error
+        if with_root:
+            try:
+                namespaces.change_root(deno, files)
+            except (OSError, KeyError) as error:
+                raise LayerFailed(Layer.ROOT, _reason(error)) from error
+
+    def _make_ruleset(self, files: list[str]) -> int | None:
+        try:
+            return landlock.make_ruleset(files)
+        except OSError as error:
+            self._absent[Layer.LANDLOCK] = _reason(error)
+            return None
+
+    def _make_filter(self) -> seccomp.Filter | None:
+        try:
+            seccomp.check()
+            return seccomp.make_filter(os.uname().machine)
+        except OSError as error:
+            self._absent[Layer.SECCOMP] = _reason(error)
+            return None
+
+
+def _lower(limit: int, value: int) -> None:
+    hard = resource.getrlimit(limit)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(limit, (value, value))
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

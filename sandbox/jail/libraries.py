@@ -1,0 +1,56 @@
+"""The files that a program needs to start, as the system's own loader tells them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+
+_LOADER_TIMEOUT_MS = 5_000
+_MAX_BYTES = 64 * 1024
+
+# For Deno: the loader's index, and two devices. What is missing on a machine is not missed.
+_ALSO = ("/etc/ld.so.cache", "/dev/null", "/dev/urandom")
+
+
+def needed_by(program: str) -> list[str]:
+    """The shared libraries of the program, the loader among them, and what else it reads. Raises OSError."""
+    with open(program, "rb") as file:
+        if file.read(4) != b"\x7fELF":
+            raise OSError(errno.ENOEXEC, "Deno is started by something else, a script perhaps: name the binary itself")
+    found = [word for word in _trace(program).split() if word.startswith("/")]
+    return [path for path in dict.fromkeys((*found, *_ALSO)) if os.path.exists(path)]  # noqa: PTH110 - a small process
+
+
+def _trace(program: str) -> str:
+    # A program that has no loader runs instead, and has nothing to do but to say its version.
+    ours, theirs = os.pipe()
+    try:
+        null = os.open("/dev/null", os.O_RDWR)
+        try:
+            actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, theirs, null))]
+            environment = {"LD_TRACE_LOADED_OBJECTS": "1"}
+            pid = os.posix_spawn(program, [program, "--version"], environment, file_actions=actions)
+        finally:
+            os.close(null)
+            os.close(theirs)
+        try:
+            return _read(ours)
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    finally:
+        os.close(ours)
+
+
+def _read(pipe: int) -> str:
+    said = b""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    while poll.poll(_LOADER_TIMEOUT_MS) and len(said) < _MAX_BYTES:
+        chunk = os.read(pipe, _MAX_BYTES)
+        if not chunk:
+            break
+        said += chunk
+    return said.decode(errors="replace")

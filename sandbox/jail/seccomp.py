@@ -1,0 +1,177 @@
+"""A seccomp filter: the few system calls that Deno needs, some of them with some arguments only.
+
+It is a list and not a ban: what is not named does not exist. No file is opened for writing, no socket made, no
+process started, no other process signalled. Deno itself is started from behind the filter, so one `execve` has to be
+let through: the one whose path lies at an address that was drawn at random for this process and is never told to it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import NamedTuple
+
+from . import kernel, system_calls
+
+
+class Fill(Enum):
+    """What is only known in the new process."""
+
+    PID = auto()
+    PATH_LOW = auto()
+    PATH_HIGH = auto()
+
+
+Instruction = tuple[int, int, int, int | Fill]
+
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
+_ALLOW = 0x7FFF0000
+_KILL_PROCESS = 0x80000000
+_FAIL = 0x00050000
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
+_BYTES = 8
+_FILTER_MODE = 2
+
+_CLONE_THREAD = 0x00010000
+# O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_TMPFILE: the same on both machines.
+_OPEN_TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20000000
+_AF_UNIX = 1
+# PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA
+_PRCTL = (3, 15, 16, 23, 0x53564D41)
+# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC: not who gets signals
+_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
+
+
+class Filter(NamedTuple):
+    """A filter that lacks what only the new process knows."""
+
+    program: bytes
+    gaps: tuple[tuple[int, Fill], ...]
+
+    def apply(self, path_address: int) -> None:
+        """From here on this process is behind the filter, for good. It must have no_new_privs."""
+        values = {
+            Fill.PID: os.getpid(),
+            Fill.PATH_LOW: path_address & 0xFFFFFFFF,
+            Fill.PATH_HIGH: path_address >> 32,
+        }
+        program = bytearray(self.program)
+        for offset, fill in self.gaps:
+            struct.pack_into("=I", program, offset, values[fill])
+        buffer = ctypes.create_string_buffer(bytes(program), len(program))
+        header = struct.pack("@HP", len(program) // _BYTES, ctypes.addressof(buffer))
+        kernel.prctl("seccomp", kernel.PR_SET_SECCOMP, _FILTER_MODE, header)
+
+
+def check() -> None:
+    """Raises OSError where the kernel has no seccomp filters."""
+    try:
+        kernel.prctl("seccomp", kernel.PR_SET_SECCOMP, _FILTER_MODE)
+    except OSError as error:
+        if error.errno != errno.EFAULT:  # "no filter at that address": the right complaint
+            raise
+
+
+def make_filter(machine: str) -> Filter:
+    """Raises OSError for a machine whose system calls are not known here."""
+    if machine not in _ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"no list of system calls for {machine}")
+    program: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        (_JUMP_IF_EQUAL, 1, 0, _ARCHITECTURES[machine]),
+        (_RETURN, 0, 0, _KILL_PROCESS),
+        (_LOAD, 0, 0, _NUMBER_AT),
+    ]
+    for number in system_calls.allowed(machine).values():
+        program += _when(number, [_allow()])
+    for name, number in system_calls.conditional(machine).items():
+        program += _when(number, _CONDITIONS[name]())
+    for number in system_calls.denied(machine).values():
+        program += _when(number, [_fail(errno.EPERM)])
+    program.append(_fail(errno.ENOSYS))
+    return _assembled(program)
+
+
+def draw_address() -> int:
+    """A page where nothing is, that nobody can guess."""
+    page = int.from_bytes(os.urandom(5), "little") % 0x5_0000_0000
+    return 0x1000_0000_0000 + page * 0x1000
+
+
+def _assembled(program: list[Instruction]) -> Filter:
+    gaps = tuple((index * _BYTES + 4, k) for index, (*_, k) in enumerate(program) if isinstance(k, Fill))
+    packed = (struct.pack("=HBBI", op, yes, no, 0 if isinstance(k, Fill) else k) for op, yes, no, k in program)
+    return Filter(b"".join(packed), gaps)
+
+
+def _when(number: int, block: list[Instruction]) -> list[Instruction]:
+    """Run the block for this call. Every block ends the filter."""
+    return [(_JUMP_IF_EQUAL, 0, len(block), number), *block]
+
+
+def _allow() -> Instruction:
+    return (_RETURN, 0, 0, _ALLOW)
+
+
+def _fail(number: int) -> Instruction:
+    return (_RETURN, 0, 0, _FAIL | number)
+
+
+def _low(argument: int) -> Instruction:
+    return (_LOAD, 0, 0, _ARGUMENTS_AT + _BYTES * argument)
+
+
+def _high(argument: int) -> Instruction:
+    return (_LOAD, 0, 0, _ARGUMENTS_AT + _BYTES * argument + 4)
+
+
+def _one_of(argument: int, *values: int | Fill) -> list[Instruction]:
+    """The kernel, too, takes these arguments as 32 bits."""
+    block = [_low(argument)]
+    for value in values:
+        block += [(_JUMP_IF_EQUAL, 0, 1, value), _allow()]
+    return [*block, _fail(errno.EPERM)]
+
+
+def _pointer(argument: int, low: int | Fill, high: int | Fill) -> list[Instruction]:
+    return [
+        _low(argument),
+        (_JUMP_IF_EQUAL, 0, 3, low),
+        _high(argument),
+        (_JUMP_IF_EQUAL, 0, 1, high),
+        _allow(),
+        _fail(errno.EPERM),
+    ]
+
+
+def _without(argument: int, bits: int) -> list[Instruction]:
+    return [_low(argument), (_JUMP_IF_ANY_BIT, 1, 0, bits), _allow(), _fail(errno.EPERM)]
+
+
+def _with(argument: int, bit: int) -> list[Instruction]:
+    return [_low(argument), (_JUMP_IF_ANY_BIT, 0, 1, bit), _allow(), _fail(errno.EPERM)]
+
+
+_CONDITIONS: dict[str, Callable[[], list[Instruction]]] = {
+    "open": lambda: _without(1, _OPEN_TO_WRITE),
+    "openat": lambda: _without(2, _OPEN_TO_WRITE),
+    "clone": lambda: _with(0, _CLONE_THREAD),
+    "execve": lambda: _pointer(0, Fill.PATH_LOW, Fill.PATH_HIGH),
+    "kill": lambda: _one_of(0, Fill.PID),
+    "tgkill": lambda: _one_of(0, Fill.PID),
+    "prctl": lambda: _one_of(0, *_PRCTL),
+    # To read a limit, not to set one.
+    "prlimit64": lambda: _pointer(2, 0, 0),
+    "ioctl": lambda: _one_of(1, *_IOCTL),
+    "fcntl": lambda: _one_of(1, *_FCNTL),
+    # A pair that is connected to itself, which Deno's runtime uses to wake up; nothing can be sent elsewhere.
+    "socketpair": lambda: _one_of(0, _AF_UNIX),
+    "sendto": lambda: _pointer(4, 0, 0),
+}

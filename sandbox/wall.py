@@ -1,0 +1,106 @@
+"""Opens a spawner behind all the layers that this machine gives and Deno runs behind, or says why that will not do."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+
+from .errors import SandboxUnavailable
+from .fork_server import ForkServer, can_fork_serve
+from .jail import Layer, Wall
+from .process import PlainSpawner
+from .self_test import passed_before, remember, try_known_script
+
+if TYPE_CHECKING:
+    from .command import Command
+    from .process import Spawner
+    from .settings import SandboxSettings
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+# These only take something away from a process that works without them; the others change what it lives in.
+_SUSPECTS = (Layer.SECCOMP, Layer.LANDLOCK, Layer.ROOT, Layer.NAMESPACES, Layer.LIMITS)
+_said: set[str] = set()
+
+
+async def open_spawner(
+    command: Command, settings: SandboxSettings, tasks: anyio.abc.TaskGroup, layers: Collection[Layer] = tuple(Layer)
+) -> tuple[Spawner, Wall]:
+    """Raises SandboxUnavailable when Deno does not run here, or a layer that is required does not hold."""
+    spawner = make_spawner(command, settings, tasks, layers)
+    try:
+        wall = await spawner.wall()
+        trouble = None if passed_before(command, wall) else await try_known_script(spawner, settings)
+        if trouble is not None:
+            await spawner.aclose()
+            wall = await _without_broken(command, settings, wall, trouble)
+            spawner = make_spawner(command, settings, tasks, wall.held)
+        _judge(wall, settings)
+    except BaseException:
+        await spawner.aclose()
+        raise
+    remember(command, wall)
+    return spawner, wall
+
+
+def make_spawner(
+    command: Command, settings: SandboxSettings, tasks: anyio.abc.TaskGroup, layers: Collection[Layer]
+) -> Spawner:
+    if not can_fork_serve():
+        return PlainSpawner(command, tasks)
+    cpu_seconds = settings.max_timeout_ms // 1000 * (os.cpu_count() or 1) + 60
+    return ForkServer(command, tasks, cpu_seconds, layers)
+
+
+def _judge(wall: Wall, settings: SandboxSettings) -> None:
+    unmet = wall.unmet(settings.require)
+    if unmet:
+        reasons = "; ".join(f"{layer} ({reason})" for layer, reason in unmet.items())
+        raise SandboxUnavailable(
+            f"Cannot start Deno behind the wall that is required: {reasons}. "
+            'See "cortex doctor"; name the layers that you do require in sandbox.require'
+        )
+    for layer, reason in {**wall.absent, **wall.broken}.items():
+        missing = f'The layer "{layer}" of the wall is missing: {reason}'
+        if missing not in _said:  # once is loud enough
+            _said.add(missing)
+            log.warning("%s", missing)
+
+
+async def _without_broken(command: Command, settings: SandboxSettings, wall: Wall, trouble: str) -> Wall:
+    """Find the layers that Deno does not run behind. Raises SandboxUnavailable when it does not run at all."""
+    suspects = [layer for layer in _SUSPECTS if layer in wall.held]
+    deeper = await _trouble_without(suspects, command, settings, wall) if suspects else trouble
+    if deeper is not None:
+        raise SandboxUnavailable(deeper if deeper.startswith("Cannot") else f"Cannot use this Deno: {deeper}")
+    for suspect in suspects:
+        if await _trouble_without([suspect], command, settings, wall) is None:
+            return _left([suspect], wall, trouble)
+    return _left(suspects, wall, trouble)
+
+
+async def _trouble_without(
+    layers: Collection[Layer], command: Command, settings: SandboxSettings, wall: Wall
+) -> str | None:
+    trouble = None
+    async with anyio.create_task_group() as tasks:
+        spawner = make_spawner(command, settings, tasks, _left(layers, wall, "").held)
+        try:
+            trouble = await try_known_script(spawner, settings)
+        finally:
+            await spawner.aclose()
+            tasks.cancel_scope.cancel()
+    return trouble
+
+
+def _left(broken: Collection[Layer], wall: Wall, trouble: str) -> Wall:
+    """The wall without these, and without what cannot be had without them."""
+    gone = {*broken, Layer.ROOT} if Layer.NAMESPACES in broken else set(broken)
+    reason = f"Deno does not run behind it: {trouble}"
+    held = tuple(layer for layer in wall.held if layer not in gone)
+    return Wall(held, wall.absent, {layer: reason for layer in wall.held if layer in gone})
