@@ -55,7 +55,8 @@ def kernel_resolves() -> bool:
 
 
 def open_at_once(root: int, parts: Parts, flags: int) -> int:
-    how = _OpenHow(flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0, _AT_ONCE)
+    # Not O_NOFOLLOW: with it a link that is asked to be a directory is "not a directory", and not a link.
+    how = _OpenHow(flags | os.O_CLOEXEC, 0, _AT_ONCE)
     path = "/".join(parts).encode() or b"."
     syscall = _syscall()
     while True:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -54,13 +54,30 @@ def commit(
                 raise WorkspaceConflict(f'Cannot commit: "{folder}" is not the folder any more that the run used')
             _check(root, found)
             with closing(Staging.make(root, checkpoint)) as staging:
-                steps = _stage(staging, found)
-                _carry_out(staging, steps)
-                # The changes are made. What cannot be cleared away now is cleared away by the next user.
-                with suppress(OSError):
-                    staging.remove()
+                _carry_out(staging, _stage(staging, found))
     finally:
         os.close(root)
+
+
+def _carry_out(staging: Staging, steps: Sequence[tuple[Step, Fact | None]]) -> None:
+    """To the end, or else back to the beginning."""
+    try:
+        _forward(staging, steps)
+    except (OSError, WorkspaceConflict) as problem:
+        try:
+            staging.turn_back()
+            _back(staging, [step for step, _ in steps])
+        except OSError as error:
+            raise _unsettled(problem, error) from problem
+        _clear(staging)
+        raise
+    _clear(staging)
+
+
+def _clear(staging: Staging) -> None:
+    """What cannot be cleared away now is cleared away by the next user."""
+    with suppress(OSError):
+        staging.remove()
 
 
 @contextmanager
@@ -90,19 +107,25 @@ def _recover(root: int, checkpoint: Checkpoint) -> None:
 def _finish(staging: Staging) -> None:
     left = staging.left()
     if left is None:
-        # Nothing was begun. In a folder that cannot be written to it does no harm either.
-        with suppress(OSError):
-            staging.remove()
-    elif left.journal is None:
+        _clear(staging)  # nothing was begun
+        return
+    if left.journal is None:
         return  # written by somebody else, or copied here: neither to be obeyed nor to be thrown away
-    elif left.back:
-        _go_back(staging, left.journal.steps)
-        staging.remove()
-    else:
-        # When it cannot be carried out any more, it was undone, and that is an end too.
-        with suppress(OSError, WorkspaceConflict):
-            _carry_out(staging, [(step, None) for step in left.journal.steps])
-            staging.remove()
+    steps, back = left.journal.steps, left.back
+    try:
+        if not back:
+            try:
+                _forward(staging, [(step, None) for step in steps])
+            except (OSError, WorkspaceConflict):
+                staging.turn_back()
+                back = True
+        if back:
+            _back(staging, steps)
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return  # somebody has moved a folder away: its old files wait here, out of sight, for it to come back
+        raise
+    staging.remove()
 
 
 def _check(root: int, found: list[Difference]) -> None:
@@ -154,31 +177,35 @@ def _stage(staging: Staging, found: list[Difference]) -> list[tuple[Step, Fact |
     try:
         steps = [(staging.stage(step, one), one.before) for step, one in steps_for(found)]
         staging.begin(step for step, _ in steps)
-    except BaseException:
-        with suppress(OSError):
-            staging.remove()
+    except BaseException as problem:
+        try:
+            staging.forget()
+        except OSError as error:
+            raise _unsettled(problem, error) from problem
+        _clear(staging)
         raise
     return steps
 
 
-def _carry_out(staging: Staging, steps: list[tuple[Step, Fact | None]]) -> None:
-    """To the end, or else back to the beginning."""
-    try:
-        for step, before in steps:
-            staging.forward(step, before)
-        staging.flush(step for step, _ in steps)
-    except (OSError, WorkspaceConflict) as problem:
-        try:
-            staging.turn_back()
-            _go_back(staging, [step for step, _ in steps])
-            staging.remove()
-        except OSError as error:
-            message = f"Cannot finish the commit ({problem}), nor undo it now: {error.strerror}"
-            raise WorkspaceError(f"{message}; it is ended when the workspace is next used") from problem
-        raise
+def _forward(staging: Staging, steps: Sequence[tuple[Step, Fact | None]]) -> None:
+    for step, before in steps:
+        staging.forward(step, before)
+    staging.flush(step for step, _ in steps)
 
 
-def _go_back(staging: Staging, steps: list[Step] | tuple[Step, ...]) -> None:
+def _back(staging: Staging, steps: Sequence[Step]) -> None:
+    """As far back as possible. Raises the first OSError only after all steps were tried."""
+    problem = None
     for step in reversed(steps):
-        staging.undo(step)
+        try:
+            staging.undo(step)
+        except OSError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
     staging.flush(steps)
+
+
+def _unsettled(problem: BaseException, error: OSError) -> WorkspaceError:
+    message = f"Cannot finish the commit ({problem}), nor undo it now: {error.strerror}"
+    return WorkspaceError(f"{message}; it is settled, one way or the other, when the workspace is next used")

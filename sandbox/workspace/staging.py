@@ -36,8 +36,6 @@ Checkpoint = Callable[[str], None]
 
 # What a folder says that cannot be flushed, or is not there any more.
 _NOTHING_TO_FLUSH = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EINVAL)
-# What somebody else may have done meanwhile to the place to which a file should go back. It was theirs to do.
-_TAKEN = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 
 
 def nowhere(where: str) -> None:
@@ -63,8 +61,12 @@ class Staging:
     def make(cls, root: int, checkpoint: Checkpoint) -> Staging:
         name = RESERVED + secrets.token_hex(8)
         os.mkdir(name, 0o700, dir_fd=root)
-        checkpoint("made staging")
-        return cls(root, name, checkpoint)
+        try:
+            checkpoint("made staging")
+            return cls(root, name, checkpoint)
+        except OSError:
+            os.rmdir(name, dir_fd=root)
+            raise
 
     def close(self) -> None:
         os.close(self._here)
@@ -112,13 +114,11 @@ class Staging:
                 self._at("put in place")
 
     def undo(self, step: Step) -> None:
-        """Take one step back, if it was taken. What others have put in its way stays."""
-        try:
-            with contextlib.ExitStack() as stack:
+        """Take one step back, if it was taken. What others have put there meanwhile stays."""
+        with contextlib.ExitStack() as stack:
+            if self._taken(step):
                 self._back(step, self._above(step, stack))
-        except OSError as error:
-            if error.errno not in _TAKEN:
-                raise
+        self._at("went back")
 
     def turn_back(self) -> None:
         """From here on the commit is undone. A new name for the journal takes no space on a full disk."""
@@ -146,13 +146,17 @@ class Staging:
         os.fsync(self._here)
         self._at("flushed folders")
 
-    def remove(self) -> None:
-        """Throw everything here away. The journal goes first: half of a staging folder must not be taken for one."""
+    def forget(self) -> None:
+        """Nothing is to be done any more, forward or back."""
         for name in (GO_ON, GO_BACK):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self._here)
         os.fsync(self._here)
         self._at("removed journal")
+
+    def remove(self) -> None:
+        """Throw everything here away. The journal goes first: half of a staging folder must not be taken for one."""
+        self.forget()
         for name in os.listdir(self._here):
             self._delete(name)
         os.rmdir(self._name, dir_fd=self._root)
@@ -164,8 +168,10 @@ class Staging:
     def _stage_file(self, name: str, file: File, before: Fact | None) -> os.stat_result:
         descriptor = self._create(name, 0o644)
         try:
+            self._at("created")
             with memoryview(file.data) as view:
                 _write_all(descriptor, view)
+            self._at("written")
             status = os.fstat(descriptor)
             if before is not None and before.kind == "file":
                 if (before.uid, before.gid) != (status.st_uid, status.st_gid):
@@ -220,6 +226,10 @@ class Staging:
         finally:
             os.close(descriptor)
 
+    def _taken(self, step: Step) -> bool:
+        was_set_aside = step.old and self.fact(step.old_name) is not None
+        return was_set_aside or (step.new and self.fact(step.new_name) is None)
+
     def _back(self, step: Step, above: int) -> None:
         name = step.path[-1]
         there = _fact_in(above, name)
@@ -228,10 +238,14 @@ class Staging:
             if there is None or arrived:
                 os.rename(step.old_name, name, src_dir_fd=self._here, dst_dir_fd=above)
         elif arrived and there is not None and there.kind == "folder":
-            os.rmdir(name, dir_fd=above)  # and not taken back with what others may have put into it
+            # Not taken back together with what others may have put into it.
+            try:
+                os.rmdir(name, dir_fd=above)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
         elif arrived:
             os.rename(name, step.new_name, src_dir_fd=above, dst_dir_fd=self._here)
-        self._at("went back")
 
     def _flush_folder(self, parts: Parts) -> None:
         try:

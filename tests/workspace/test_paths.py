@@ -84,7 +84,6 @@ def test_a_path_outside_is_refused_and_the_refusal_names_the_workspace(path):
         "a\u2028b",
         "a\u2029b",
         "a\ud800b",
-        "a\udcffb",
         "x" * (MAX_NAME_BYTES + 1),
         "é" * 128,
         "a/" * 2100,
@@ -132,11 +131,14 @@ PIECES = st.lists(st.sampled_from(["..", ".", "", "a", "workspace", "srv", "gran
 
 @given(path=WILD | PIECES.map("/".join) | PIECES.map(lambda names: "/" + "/".join(names)) | st.integers() | st.none())
 def test_no_input_leaves_the_workspace_and_none_raises_anything_else(path):
+    refusal = None
     try:
         parts = resolve(path, FOLDER)
     except ToolError as error:
-        assert error.code in {"PermissionDenied", "InvalidData"}
-        assert not {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(letter) for letter in str(error)}
+        refusal = error
+    if refusal is not None:
+        assert refusal.code in {"PermissionDenied", "InvalidData"}
+        assert not {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(letter) for letter in str(refusal)}
         return
     assert len(parts) <= MAX_DEPTH
     for name in parts:

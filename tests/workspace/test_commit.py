@@ -1,0 +1,466 @@
+"""All changes or none: conflicts, faults, locks, modes, and what an earlier commit has left."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sandbox.errors import SandboxError
+from sandbox.workspace import WorkspaceBusy, WorkspaceConflict, WorkspaceError, transaction
+from sandbox.workspace.commit import commit, prepare
+from sandbox.workspace.difference import differences
+from sandbox.workspace.journal import Journal, Step
+
+from .support import Files, contents, refused
+
+
+async def test_a_commit_makes_the_changes_and_leaves_nothing_else(folder):
+    run = Files(folder)
+    await run.write("new", b"new")
+    await run.write("docs/b.txt", b"changed")
+    await run.mkdir("made")
+    await run.remove("docs/deep", recursive=True)
+    await run.changes().commit()
+    assert contents(folder) == {
+        "a.txt": b"alpha",
+        "docs": None,
+        "docs/b.txt": b"changed",
+        "made": None,
+        "new": b"new",
+    }
+
+
+async def test_modes_are_kept_and_nothing_new_is_a_program(folder):
+    os.chmod(folder / "a.txt", 0o4751)
+    os.chmod(folder / "docs/b.txt", 0o600)
+    os.chmod(folder / "docs/deep/c.txt", 0o755)
+    if os.geteuid() == 0:
+        os.chown(folder / "docs/b.txt", 1234, 4321)
+    umask = os.umask(0o027)
+    try:
+        run = Files(folder)
+        await run.write("a.txt", b"changed")
+        await run.write("docs/b.txt", b"changed")
+        await run.write("new")
+        await run.mkdir("made")
+        await run.rename("docs/deep/c.txt", "moved")
+        await run.changes().commit()
+    finally:
+        os.umask(umask)
+    modes = {name: (folder / name).stat().st_mode & 0o7777 for name in ("a.txt", "docs/b.txt", "new", "made", "moved")}
+    assert modes == {"a.txt": 0o751, "docs/b.txt": 0o600, "new": 0o640, "made": 0o750, "moved": 0o755}
+    if os.geteuid() == 0:
+        status = (folder / "docs/b.txt").stat()
+        assert (status.st_uid, status.st_gid) == (1234, 4321)
+
+
+async def test_a_hard_link_to_a_file_outside_is_not_written_through(folder, outside):
+    os.link(outside / "secret.txt", folder / "hard")
+    run = Files(folder)
+    await run.write("hard", b"PWNED")
+    await run.changes().commit()
+    assert (folder / "hard").read_bytes() == b"PWNED"
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda folder: (folder / "a.txt").write_bytes(b"somebody else"),
+        lambda folder: (folder / "a.txt").unlink(),
+        lambda folder: ((folder / "a.txt").unlink(), (folder / "a.txt").mkdir()),
+        lambda folder: os.replace(folder / "docs/b.txt", folder / "a.txt"),
+        lambda folder: (folder / "new").write_bytes(b"somebody else"),
+        lambda folder: (folder / "new").symlink_to("/etc"),
+        lambda folder: (folder / "docs/deep/c.txt").unlink(),
+        lambda folder: (folder / "docs/deep/d.txt").touch(),
+        lambda folder: (folder / "docs/deep").rename(folder / "docs/deeper"),
+        lambda folder: (folder / "docs").rename(folder / "dox"),
+        lambda folder: ((folder / "docs").rename(folder / "dox"), (folder / "docs").symlink_to("dox")),
+        lambda folder: ((folder / "docs").rename(folder / "dox"), (folder / "docs").write_bytes(b"")),
+    ],
+)
+async def test_what_another_has_changed_meanwhile_is_a_conflict_and_nothing_changes(folder, meanwhile):
+    run = Files(folder)
+    assert await run.read("a.txt") == b"alpha"
+    await run.write("other", b"other")
+    await run.write("docs/x", b"x")
+    await run.remove("docs/deep", recursive=True)
+    await run.write("new", b"new")
+    await run.write("a.txt", b"mine")
+    changes = run.changes()
+    meanwhile(folder)
+    before = contents(folder)
+    with pytest.raises(WorkspaceConflict, match="nothing has changed") as caught:
+        await changes.commit()
+    assert isinstance(caught.value, SandboxError)
+    assert contents(folder) == before
+    changes.rollback()
+
+
+async def test_a_change_between_reading_and_writing_is_a_conflict(folder):
+    run = Files(folder)
+    text = await run.read("a.txt")
+    (folder / "a.txt").write_bytes(b"newer than what the run read")
+    await run.write("a.txt", text + b"!")
+    with pytest.raises(WorkspaceConflict):
+        await run.changes().commit()
+    assert (folder / "a.txt").read_bytes() == b"newer than what the run read"
+
+
+async def test_what_a_run_only_read_is_no_conflict(folder):
+    run = Files(folder)
+    await run.read("a.txt")
+    await run.names()
+    await run.write("new")
+    (folder / "a.txt").write_bytes(b"changed meanwhile")
+    await run.changes().commit()
+    assert (folder / "new").exists()
+
+
+async def test_of_two_runs_the_second_conflicts_only_where_they_overlap(folder):
+    runs = [Files(folder) for _ in range(3)]
+    await runs[0].write("a.txt", b"first")
+    await runs[1].write("a.txt", b"second")
+    await runs[2].write("docs/b.txt", b"third")
+    first, second, third = (run.changes() for run in runs)
+    await first.commit()
+    with pytest.raises(WorkspaceConflict, match=r"a\.txt"):
+        await second.commit()
+    await third.commit()
+    assert contents(folder) | {} == {
+        "a.txt": b"first",
+        "docs": None,
+        "docs/b.txt": b"third",
+        "docs/deep": None,
+        "docs/deep/c.txt": b"gamma",
+    }
+
+
+async def test_many_runs_commit_at_once(folder):
+    runs = [Files(folder) for _ in range(8)]
+    for number, run in enumerate(runs):
+        await run.write(f"own-{number}", b"x")
+        await run.write(f"docs/own-{number}", b"x")
+    async with anyio.create_task_group() as tasks:
+        for run in runs:
+            tasks.start_soon(run.changes().commit)
+    assert len(list(folder.glob("own-*"))) == len(list(folder.glob("docs/own-*"))) == 8
+
+
+async def test_a_change_in_the_last_moment_is_noticed_and_undone(folder):
+    """By somebody who does not ask for the lock, after the commit has looked."""
+    tricks = {
+        "a.txt": lambda: (folder / "a.txt").write_bytes(b"last moment"),
+        "new": lambda: (folder / "new").write_bytes(b"last moment"),
+        "docs/deep": lambda: (folder / "docs/deep/late").write_bytes(b"last moment"),
+        "docs/b.txt": lambda: (folder / "docs/b.txt").unlink(),
+    }
+    for path, trick in tricks.items():
+        run = Files(folder)
+        await run.write("a.txt", b"mine")
+        await run.write("new", b"mine")
+        await run.mkdir("made")
+        await run.remove("docs/deep", recursive=True)
+        await run.remove("docs/b.txt")
+        overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+        expected = {}
+
+        def at(where: str, trick=trick, expected=expected) -> None:
+            if where == "flushed journal":
+                trick()
+                expected.update(contents(folder))
+
+        with pytest.raises(WorkspaceError):
+            commit(folder, identity, differences(overlay), at)
+        run.transaction.drop()
+        kept = {name: data for name, data in expected.items() if not name.startswith(".motor")}
+        assert contents(folder) == kept, path
+        for name in ("new", "docs/deep/late"):
+            (folder / name).unlink(missing_ok=True)
+        (folder / "docs/b.txt").write_bytes(b"beta")
+
+
+async def test_without_hard_links_a_commit_works_too_and_is_undone_too(folder, monkeypatch):
+    def no_links(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    monkeypatch.setattr(os, "link", no_links)
+    before = contents(folder)
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    await run.write("docs/b.txt", b"mine")
+    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+    for moment in ("set aside", "put in place"):
+
+        def at(where: str, moment=moment) -> None:
+            if where == moment:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with pytest.raises(WorkspaceError, match="No space left on device; nothing has changed"):
+            commit(folder, identity, differences(overlay), at)
+        assert contents(folder) == before
+    await run.changes().commit()
+    assert contents(folder) == before | {"a.txt": b"mine", "docs/b.txt": b"mine"}
+
+
+async def test_a_full_disk_changes_nothing(folder, monkeypatch):
+    before = contents(folder)
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    await run.write("new", b"mine" * 100)
+    changes = run.changes()
+    real = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if len(data) > 100:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(descriptor, data[:3])
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sandbox.workspace.staging.os.write", full)
+        with pytest.raises(WorkspaceError, match="Cannot commit to the workspace: No space left on device"):
+            await changes.commit()
+    assert contents(folder) == before
+    await changes.commit()
+    assert contents(folder) == before | {"a.txt": b"mine", "new": b"mine" * 100}
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """This thread, as one for whom permissions count, even if it is root's."""
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    held = (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, held) == 0
+    less = (ctypes.c_uint32 * 6)(*held)
+    less[0] &= ~0b111  # chown, and to go past permissions when reading and writing
+    assert libc.capset(header, less) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, held) == 0
+
+
+async def test_a_folder_that_cannot_be_written_to_is_read_and_not_changed(folder):
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    await run.write("docs/deep/c.txt", b"mine")
+    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+    before = contents(folder)
+    for path in (folder, folder / "docs" / "deep"):
+        os.chmod(path, 0o555)
+        with without_privileges():
+            os.close(prepare(folder))
+            with pytest.raises(WorkspaceError, match="Permission denied; nothing has changed"):
+                commit(folder, identity, differences(overlay))
+        os.chmod(path, 0o755)
+        assert contents(folder) == before
+    run.transaction.drop()
+
+
+async def test_what_cannot_be_read_is_refused(folder):
+    run = Files(folder)
+    await run.names()
+    os.chmod(folder / "docs", 0)
+    os.chmod(folder / "a.txt", 0)
+    try:
+        with without_privileges():
+            reader = run.transaction._folder
+            for refusal in (
+                lambda: reader.read(("a.txt",), 100),
+                lambda: reader.entries(("docs",), 100),
+                lambda: reader.walk(("docs",), 100),
+                lambda: reader.look(("docs", "b.txt")),
+            ):
+                with refused("PermissionDenied"):
+                    refusal()
+            assert reader.digest(("a.txt",), 100) is None
+    finally:
+        os.chmod(folder / "docs", 0o755)
+        os.chmod(folder / "a.txt", 0o644)
+        run.transaction.drop()
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The lock, as another process would hold it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+async def test_a_commit_waits_for_the_lock_and_can_be_cancelled_while_it_waits(folder):
+    run, late = Files(folder), Files(folder)
+    await run.write("new", b"x")
+    changes = run.changes()
+    async with anyio.create_task_group() as tasks:
+        with held(folder):
+            with anyio.move_on_after(0.05) as scope:
+                await changes.commit()
+            assert scope.cancelled_caught
+            assert not (folder / "new").exists()
+            tasks.start_soon(changes.commit)
+            tasks.start_soon(late.read, "a.txt")
+            await anyio.wait_all_tasks_blocked()
+            assert not (folder / "new").exists()
+    assert (folder / "new").exists()
+    late.transaction.drop()
+
+
+async def test_a_lock_that_is_never_given_back_is_reported(folder, monkeypatch):
+    monkeypatch.setattr(transaction, "LOCK_WAIT_S", 0.05)
+    run, late = Files(folder), Files(folder)
+    await run.write("new", b"x")
+    changes = run.changes()
+    with held(folder):
+        with pytest.raises(WorkspaceBusy):
+            await changes.commit()
+        with refused("Busy"):
+            await late.read("a.txt")
+    assert await late.read("a.txt") == b"alpha"
+    late.transaction.drop()
+    await changes.commit()
+
+
+async def test_a_folder_that_cannot_be_locked_is_not_used(folder, monkeypatch):
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("sandbox.workspace.lock.fcntl.flock", no_locks)
+    with pytest.raises(WorkspaceError, match="Cannot lock"):
+        prepare(folder)
+
+
+async def test_what_a_commit_left_unfinished_is_finished_before_the_next_run_reads(folder):
+    staging = folder / ".motor-cortex-0011"
+    staging.mkdir(mode=0o700)
+    (staging / "new-0").write_bytes(b"committed")
+    step = Step(number=0, path=("a.txt",), old=True, new=True, inode=(staging / "new-0").stat().st_ino)
+    (staging / "journal").write_bytes(Journal(inode=staging.stat().st_ino, steps=(step,)).encode())
+    run = Files(folder)
+    assert await run.read("a.txt") == b"committed"
+    assert await run.names() == ["a.txt", "docs"]
+    assert not staging.exists()
+    run.transaction.drop()
+
+
+async def test_what_a_commit_had_not_begun_is_thrown_away(folder):
+    staging = folder / ".motor-cortex-0011"
+    (staging / "old-1" / "late").mkdir(parents=True)
+    (staging / "new-0").write_bytes(b"not committed")
+    (staging / "journal-draft").write_bytes(b'{"inode":')
+    run = Files(folder)
+    assert await run.read("a.txt") == b"alpha"
+    assert not staging.exists()
+    run.transaction.drop()
+
+
+@pytest.mark.parametrize("kind", ["copied", "escaping", "not json", "a pipe", "a link", "reserved"])
+async def test_a_journal_that_no_commit_has_written_here_is_not_obeyed(folder, outside, kind):
+    staging = folder / ".motor-cortex-0011"
+    staging.mkdir()
+    (staging / "new-0").write_bytes(b"PWNED")
+    steps = [{"number": 0, "path": ["a.txt"], "old": True, "new": True, "inode": 0}]
+    journal = {"inode": staging.stat().st_ino, "steps": steps}
+    match kind:
+        case "copied":
+            journal["inode"] += 1
+        case "escaping":
+            steps[0]["path"] = ["..", "outside", "secret.txt"]
+        case "reserved":
+            steps[0]["path"] = [".motor-cortex-other", "x"]
+    text = "[[[" if kind == "not json" else json.dumps(journal)
+    if kind == "a pipe":
+        os.mkfifo(staging / "journal")
+    elif kind == "a link":
+        (staging / "elsewhere").write_text(text)
+        (staging / "journal").symlink_to("elsewhere")
+    else:
+        (staging / "journal").write_text(text)
+    run = Files(folder)
+    if kind == "a link":
+        with refused("NotFound"):
+            await run.read("a.txt")
+    else:
+        assert await run.read("a.txt") == b"alpha"
+        assert await run.names() == ["a.txt", "docs"]
+    assert (staging / "new-0").exists()
+    assert (folder / "a.txt").read_bytes() == b"alpha"
+    run.transaction.drop()
+
+
+async def test_files_and_links_with_a_reserved_name_are_left_alone_and_hidden(folder, outside):
+    (folder / ".motor-cortex-file").write_bytes(b"x")
+    (folder / ".motor-cortex-link").symlink_to(outside)
+    run = Files(folder)
+    assert await run.names() == ["a.txt", "docs"]
+    with refused("PermissionDenied", match="reserved"):
+        await run.read(".motor-cortex-file")
+    await run.write("new")
+    await run.changes().commit()
+    assert (folder / ".motor-cortex-link").is_symlink()
+    assert (folder / ".motor-cortex-file").exists()
+
+
+async def test_a_commit_that_can_neither_end_nor_be_undone_says_so_and_is_settled_later(folder):
+    before = contents(folder)
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    await run.mkdir("made")
+    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+    for first, second in (("put in place", "went back"), ("flushed journal", "removed journal")):
+        wrong = []
+
+        def at(where: str, first=first, second=second, wrong=wrong) -> None:
+            if where == (second if wrong else first):
+                wrong.append(where)
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        with pytest.raises(WorkspaceError, match="settled"):
+            commit(folder, identity, differences(overlay), at)
+        os.close(prepare(folder))
+        assert contents(folder) == before
+    run.transaction.drop()
+
+
+async def test_undoing_leaves_what_another_has_put_in_the_way(folder):
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    await run.mkdir("made")
+    await run.remove("docs/b.txt")
+    await run.write("zz", b"mine")
+    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+
+    def at(where: str) -> None:
+        if where == "put in place" and (folder / "zz").exists():
+            (folder / "made" / "theirs").write_bytes(b"theirs")
+            (folder / "docs/b.txt").write_bytes(b"theirs")
+            os.replace(folder / "docs/deep/c.txt", folder / "a.txt")
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with pytest.raises(WorkspaceError, match="nothing has changed"):
+        commit(folder, identity, differences(overlay), at)
+    run.transaction.drop()
+    assert contents(folder) == {
+        "a.txt": b"gamma",
+        "docs": None,
+        "docs/b.txt": b"theirs",
+        "docs/deep": None,
+        "made": None,
+        "made/theirs": b"theirs",
+    }
