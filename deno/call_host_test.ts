@@ -1,3 +1,4 @@
+import { internals } from "./internals.ts";
 import { assertEquals, FakePipe, thrownBy } from "./testing.ts";
 
 const pipe = new FakePipe();
@@ -86,13 +87,21 @@ Deno.test("an abort is told to the host and rejects with its reason; an answer t
   clearInterval(keepsBusy);
 });
 
-Deno.test("a signal is no longer listened to once the answer is there", async () => {
-  const controller = new AbortController();
-  const [promise, id] = call(controller.signal);
+Deno.test("a signal is no longer listened to once the answer is there: its clock would keep the loop busy", async () => {
+  const { core } = internals;
+  const hasWork = () =>
+    new Promise<boolean>((resolve) => {
+      const callback = () => {
+        core.setHasTickScheduled(false);
+        resolve(core.eventLoopHasMoreWork());
+      };
+      core.queueNextTick({ callback, asyncId: 0, triggerAsyncId: 0 });
+    });
+  const [promise, id] = call(AbortSignal.timeout(60_000));
+  const before = await hasWork();
   pipe.send(answer(id, 1));
   await promise;
-  controller.abort();
-  assertEquals(pipe.take(), []);
+  assertEquals([before, await hasWork(), pipe.take()], [true, false, []]);
 });
 
 Deno.test("a signal's own clock runs while an answer is waited for", async () => {

@@ -63,7 +63,7 @@ export function lendFetch({ tier, max_frame_bytes }: RunFrame): Fetch {
 /** A URL without more is asked for at once, and not after the milliseconds in which Deno loads its Request. */
 function simply(input: unknown): Asked | undefined {
   const url = typeof input === "string" || input instanceof UrlClass ? parseUrl(String(input)) : null;
-  if (url === null || url.username !== "" || url.password !== "" || LOCAL.test(url.href)) return undefined;
+  if (url === null || LOCAL.test(url.href)) return undefined;
   return { url: url.href, method: "GET", headers: [], body: null, redirect: "follow" };
 }
 

@@ -238,6 +238,22 @@ Deno.test("a signal that is aborted already sends nothing", async () => {
   assertEquals(pipe.take(), []);
 });
 
+Deno.test("a signal that is aborted keeps a body from being read, or ends the request once it is read", async () => {
+  const endless = new ReadableStream();
+  const aborted = { method: "POST", body: endless, signal: AbortSignal.abort("no") };
+  assertEquals(await thrownBy(() => fetch("https://a/", aborted)) as unknown, "no");
+  const controller = new AbortController();
+  const body = new ReadableStream({
+    pull(stream) {
+      controller.abort("meanwhile");
+      stream.close();
+    },
+  });
+  const promise = fetch("https://a/", { method: "POST", body, signal: controller.signal });
+  assertEquals(await thrownBy(() => promise) as unknown, "meanwhile");
+  assertEquals(pipe.take(), []);
+});
+
 Deno.test("a signal aborted later takes the request back", async () => {
   const controller = new AbortController();
   const promise = fetch("https://a/", { signal: controller.signal });

@@ -416,7 +416,7 @@ function lendFetch({ tier, max_frame_bytes }) {
 }
 function simply(input) {
   const url = typeof input === "string" || input instanceof UrlClass ? parseUrl(String(input)) : null;
-  if (url === null || url.username !== "" || url.password !== "" || LOCAL.test(url.href)) return undefined;
+  if (url === null || LOCAL.test(url.href)) return undefined;
   return {
     url: url.href,
     method: "GET",
