@@ -22,6 +22,7 @@ LIST = os.O_RDONLY | os.O_DIRECTORY
 # A pipe must not make the opener wait, nor a terminal become the process's own.
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
+_TRIES = 100
 _OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
@@ -59,7 +60,8 @@ def open_at_once(root: int, parts: Parts, flags: int) -> int:
     how = _OpenHow(flags | os.O_CLOEXEC, 0, _AT_ONCE)
     path = "/".join(parts).encode() or b"."
     syscall = _syscall()
-    while True:
+    problem = errno.EAGAIN
+    for _ in range(_TRIES):
         descriptor = syscall(
             ctypes.c_long(_OPENAT2),
             ctypes.c_int(root),
@@ -72,7 +74,8 @@ def open_at_once(root: int, parts: Parts, flags: int) -> int:
         problem = ctypes.get_errno()
         # EAGAIN: something was renamed meanwhile, and the kernel could not be sure.
         if problem not in (errno.EINTR, errno.EAGAIN):
-            raise OSError(problem, os.strerror(problem))
+            break
+    raise OSError(problem, os.strerror(problem))
 
 
 @cache

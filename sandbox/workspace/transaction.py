@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import logging
 import os
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +23,8 @@ from .folder import Fact, Folder, Kind, has_ended, is_link, open_folder
 from .limits import WorkspaceLimits
 from .overlay import File, Node, Overlay
 from .paths import resolve, shown
+
+log = logging.getLogger("motor_cortex.sandbox")
 
 LOCK_WAIT_S = 10.0
 """How long a commit of another process is waited for."""
@@ -102,7 +105,8 @@ class Transaction:
         except WorkspaceBusy as error:
             raise ToolError(str(error), code="Busy", retryable=True) from error
         except WorkspaceError as error:
-            # The message names the folder of the host.
+            # The message names the folder of the host; the person who runs it finds it in the log.
+            log.warning("Cannot use the workspace", exc_info=error)
             raise ToolError("The workspace cannot be used any more", code="NotFound") from error
         if self._folder.closed:
             raise has_ended()

@@ -189,6 +189,24 @@ async def test_a_change_in_the_last_moment_is_noticed_and_undone(folder):
         (folder / "docs/b.txt").write_bytes(b"beta")
 
 
+async def test_the_staging_folder_is_private_and_no_run_sees_it(folder):
+    run, other = Files(folder), Files(folder)
+    await run.write("new", b"x")
+    await other.names()
+    seen = []
+
+    def at(where: str) -> None:
+        if where == "flushed journal":
+            (staging,) = folder.glob(".motor-cortex-*")
+            seen.append((staging.stat().st_mode & 0o777, other.transaction._folder.entries((), 100)))
+
+    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+    commit(folder, identity, differences(overlay), at)
+    assert seen == [(0o700, {"a.txt": "file", "docs": "folder"})]
+    for each in (run, other):
+        each.transaction.drop()
+
+
 async def test_without_hard_links_a_commit_works_too_and_is_undone_too(folder, monkeypatch):
     def no_links(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, "no hard links here")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import tempfile
@@ -13,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.errors import ToolError
+from sandbox.frames import FileCall
+from sandbox.workspace.transaction import _PARAMS
 
 from .support import MEMORY, Files, contents
 
@@ -151,3 +155,45 @@ async def check(top: Path, tree: object, calls: list[tuple]) -> None:
 def test_any_sequence_of_calls_does_what_it_does_in_a_real_folder(tree, calls):
     with tempfile.TemporaryDirectory(dir=MEMORY) as top:
         anyio.run(check, Path(top), tree, calls)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | PATHS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(["path", "to", "data", "append", "create", "create_new", "recursive"])
+
+
+async def ask(folder: str, calls: list[tuple[str, dict]]) -> None:
+    run = Files(folder)
+    for operation, params in calls:
+        # Whatever it is, the host has an answer to it, or a reason.
+        with contextlib.suppress(ToolError):
+            json.loads(await run.transaction.answer(FileCall("1", operation, params)))
+    run.transaction.drop()
+
+
+@settings(max_examples=60, deadline=None)
+@given(calls=st.lists(st.tuples(st.sampled_from([*_PARAMS, "chmod", ""]), st.dictionaries(KEYS, JSON)), max_size=10))
+def test_no_call_that_the_code_can_make_up_raises_anything_but_a_refusal(calls):
+    with tempfile.TemporaryDirectory(dir=MEMORY) as top:
+        anyio.run(ask, top, calls)
+
+
+@st.composite
+def shaped(draw: st.DrawFn) -> tuple[str, dict]:
+    """Calls of the right shape with any content."""
+    operation = draw(st.sampled_from(list(_PARAMS)))
+    wild = PATHS | st.text() | st.sampled_from([".", "..", "/", "/workspace", "/etc/passwd", "a/../../b", "YQ=="])
+    return operation, {name: draw(st.booleans() if kind is bool else wild) for name, kind in _PARAMS[operation].items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(calls=st.lists(shaped(), max_size=10))
+def test_no_call_of_the_right_shape_raises_anything_but_a_refusal(calls):
+    with tempfile.TemporaryDirectory(dir=MEMORY) as top:
+        granted = Path(top, "granted")
+        granted.mkdir()
+        anyio.run(ask, str(granted), calls)
+        assert contents(Path(top)) == {"granted": None}
