@@ -27,7 +27,7 @@ from .recording import Exchange, ReplayedRun, digest
 from .redaction import MARK, Redactor
 from .refusals import denied, failed, over_limit, too_slow
 from .requests import Answer, Request, checked, location_of, redirected
-from .secrets import NetworkError, Vault, references
+from .secrets import MIN_SECRET_LENGTH, NetworkError, Vault, references
 
 if TYPE_CHECKING:
     import httpcore2
@@ -76,7 +76,7 @@ class FetchBroker:
         if self._replay is None:
             vault = Vault(os.environ if environment is None else environment, policy.secrets_file)
             self._added = {id(rule): _filled(rule, vault) for rule in policy.allow}
-            self._redactor = Redactor(vault.used)
+            self._redactor = Redactor(vault.used, vault.values)
         self._connections: Connections | None = None
         self._connecting = anyio.Lock()
         self._closed = False
@@ -89,7 +89,7 @@ class FetchBroker:
 
     async def fetch(self, call: Fetch) -> bytes:
         """Answer one call, as JSON. Raises ToolError for everything that keeps it from an answer."""
-        if self._closed:
+        if self._is_closed():
             raise failed("Cannot fetch: the run has ended")
         scope = anyio.CancelScope(deadline=anyio.current_time() + self._policy.request_timeout_ms / 1000)
         self._under_way.add(scope)
@@ -101,9 +101,9 @@ class FetchBroker:
             raise ToolError(self._redactor.text(str(error)), code=error.code, retryable=error.retryable) from None
         finally:
             self._under_way.discard(scope)
-            if self._closed and not self._under_way:
+            if self._is_closed() and not self._under_way:
                 self._all_ended.set()
-        if self._closed:
+        if self._is_closed():
             raise failed("Cannot fetch: the run has ended")
         raise too_slow(f"The fetch took longer than {self._policy.request_timeout_ms} ms")
 
@@ -117,6 +117,9 @@ class FetchBroker:
                 await self._all_ended.wait()
             if self._connections is not None:
                 await self._connections.aclose()
+
+    def _is_closed(self) -> bool:
+        return self._closed
 
     async def _fetch(self, call: Fetch) -> bytes:
         request = checked(call, self._policy)
@@ -294,8 +297,8 @@ class FetchBroker:
             "headers": [[name.decode("latin-1"), value.decode("latin-1")] for name, value in answer.headers],
         }
         # The body may be megabytes, and base64 is JSON already: it is put in, not encoded a second time.
-        rest = b',"body":"%b","redirected":%b}' % (base64.b64encode(answer.body), b"true" if redirected else b"false")
-        return to_json(head)[:-1] + rest
+        rest = b'","redirected":true}' if redirected else b'","redirected":false}'
+        return b"".join((to_json(head)[:-1], b',"body":"', base64.b64encode(answer.body), rest))
 
     async def _connected(self) -> Connections:
         async with self._connecting:
@@ -336,7 +339,9 @@ def _filled(rule: HostRule, vault: Vault) -> Added:
     except NetworkError as error:
         raise NetworkError(f"Cannot use the entry for {rule.host}: {error}") from error
     # Also when the owner wrote them out: they are what an entry has headers for.
-    vault.used.update(value for name, value in added.headers.items() if name in CREDENTIALS)
+    written_out = {value for name, value in added.headers.items() if name in CREDENTIALS} - vault.values
+    vault.values |= written_out
+    vault.used |= {word for value in written_out if len(word := value.rpartition(" ")[2]) >= MIN_SECRET_LENGTH}
     return added
 
 

@@ -9,7 +9,7 @@ import base64
 import binascii
 import html
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 import anyio.lowlevel
@@ -23,10 +23,13 @@ _AT_ONCE_BYTES = 256 * 1024
 
 
 class Redactor:
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        marks: dict[bytes, bytes] = {}
-        for secret in secrets:
-            for form in _forms(secret):
+    """`values` are whole header values: what is secret in them is found by itself, whatever its spelling."""
+
+    def __init__(self, secrets: Iterable[str] = (), values: Collection[str] = ()) -> None:
+        marks: dict[bytes, bytes] = {value.encode(): MARK.encode() for value in values}
+        hidden = {*secrets, *(password for value in values for password in _basic_password(value))}
+        for secret in hidden:
+            for form in _spellings(secret):
                 marks.setdefault(form, MARK.encode())
             for encoding in ("utf-16-le", "utf-16-be"):
                 marks.setdefault(secret.encode(encoding), MARK.encode(encoding))
@@ -58,12 +61,6 @@ class Redactor:
                 data = data.replace(form, mark)
             await anyio.lowlevel.checkpoint()
         return data
-
-
-def _forms(secret: str) -> Iterator[bytes]:
-    yield from _spellings(secret)
-    for password in _basic_password(secret):
-        yield from _spellings(password)
 
 
 def _spellings(secret: str) -> Iterator[bytes]:

@@ -47,7 +47,9 @@ class Vault:
     environment: Mapping[str, str]
     secrets_file: Path | None = None
     used: set[str] = field(default_factory=set)
-    """Every secret, and every whole value that holds one."""
+    """Every secret that was handed out."""
+    values: set[str] = field(default_factory=set)
+    """Every whole value that holds one."""
     _lines: dict[str, str] | None = None
 
     def fill(self, template: str) -> str:
@@ -56,7 +58,7 @@ class Vault:
         if not names:
             return template
         filled = _REFERENCE.sub(lambda reference: self._value(reference[1], reference[2]), template)
-        self.used.add(filled)
+        self.values.add(filled)
         return filled
 
     def _value(self, source: str, name: str) -> str:

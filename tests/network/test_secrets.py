@@ -189,11 +189,11 @@ async def test_the_password_of_basic_credentials_is_redacted_when_a_server_takes
 
 
 async def test_credentials_that_an_owner_wrote_out_are_redacted_too(server):
-    server.routes["/"] = lambda talk: talk.reply(b"Basic dTpvcGVuLXNlc2FtZQ== Basic nothing application/json")
+    server.routes["/"] = lambda talk: talk.reply(b"dTpvcGVuLXNlc2FtZQ== open-sesame Basic nothing application/json")
     rule = entry(server, headers={"Authorization": "Basic dTpvcGVuLXNlc2FtZQ==", "Accept": "application/json"})
     async with brokered(rule, names=Names(**NAMES)) as broker:
         answer = await fetch(broker, server.at("a.test"))
-    assert answer["body"] == b"[redacted] Basic nothing application/json"
+    assert answer["body"] == b"[redacted] [redacted] Basic nothing application/json"
     assert server.heard[0].header("accept") == "application/json"
 
 
