@@ -21,6 +21,7 @@ import anyio
 
 from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, SandboxSettings, Tier, ToolDeclaration, ToolError
 from sandbox.command import Command, deno_command, find_deno
+from sandbox.jail.layers import Layer
 
 from .program import Program, failures, is_measured
 
@@ -42,29 +43,37 @@ class UnpermittedRuntime(DenoRuntime):
         return deno_command(find_deno(self.settings), self.settings, permissions=("-A",))
 
 
+class UnguardedRuntime(UnpermittedRuntime):
+    """Neither Deno's permissions nor the system's layers: what a program does here, the wall has to stop."""
+
+    def _layers(self) -> tuple[Layer, ...]:
+        return (Layer.SESSION, Layer.PARENT_DEATH, Layer.MEMORY)
+
+
 def settings(**changes: object) -> SandboxSettings:
     small = {"pool_size": 4, "max_memory_mb": MEMORY_MB, "max_heap_mb": MEMORY_MB, "tool_timeout_ms": 2000}
     return SandboxSettings.model_validate({**small, **changes})
 
 
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "strict": {
+        "type": "object",
+        "properties": {"amount": {"type": "integer", "maximum": 10}},
+        "required": ["amount"],
+        "additionalProperties": False,
+    },
+}
+
+
 class Tools:
     """Lends some tools. `call` runs whatever it is asked for: that nothing else is called is the sandbox's to see to."""
-
-    SCHEMAS: dict[str, dict[str, Any]] = {
-        "strict": {
-            "type": "object",
-            "properties": {"amount": {"type": "integer", "maximum": 10}},
-            "required": ["amount"],
-            "additionalProperties": False,
-        },
-    }
 
     def __init__(self, lent: Sequence[str]) -> None:
         self._lent = lent
         self.calls: list[tuple[str, Any]] = []
 
     def declarations(self) -> list[ToolDeclaration]:
-        return [ToolDeclaration(name, input_schema=self.SCHEMAS.get(name, {})) for name in self._lent]
+        return [ToolDeclaration(name, input_schema=SCHEMAS.get(name, {})) for name in self._lent]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         plain = all(isinstance(value, int | float | bool | None) for value in arguments.values())
@@ -289,11 +298,12 @@ class Arena:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(neighbour)
                     for _ in range(program.runs):
-                        outcomes.append(await self._execute(program, code, tools, places))
+                        outcome = await self._execute(program, code, tools, places)
+                        outcomes.append(outcome)
                 wall_s = time.monotonic() - started if program.runs > 1 else outcomes[0].metrics.execution_ms / 1000
                 if program.commit and outcomes[-1].ok:
                     commit_error = await committed(outcomes[-1])
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever leaves the runtime is a finding
                 raised, wall_s = f"{type(error).__name__}: {error}", time.monotonic() - started
             await anyio.sleep(2 * TICK_S)
         outcome = outcomes[-1] if outcomes else ExecutionOutcome(ok=False)
@@ -371,7 +381,10 @@ def policy(port: int) -> Any:
     from sandbox.network import NetworkPolicy
 
     rule = {"host": "127.0.0.1", "ports": [port], "http": True, "private": True}
-    return NetworkPolicy.model_validate({"allow": [rule]})
+    secret = {"headers": {"x-key": f"${{env:{ENV_NAME}}}"}}
+    return NetworkPolicy.model_validate(
+        {"allow": [{**rule, **secret}], "deny": [{"host": "127.0.0.1", "paths": ["/denied"]}]}
+    )
 
 
 def granted(folder: Path) -> Any:
@@ -384,7 +397,7 @@ async def committed(outcome: ExecutionOutcome) -> str:
     """Commit what the run would change; the name of the error if that is refused."""
     try:
         await outcome.changes.commit()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - any refusal is one
         return type(error).__name__
     return ""
 

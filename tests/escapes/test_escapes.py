@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import anyio
 import pytest
 
@@ -9,17 +11,58 @@ from sandbox import DenoRuntime
 from sandbox.jail.layers import Layer
 from tests.conftest import descendants, descriptors
 
-from .arena import Servers, UnpermittedRuntime, arena, settings
-from .program import load
+from .arena import Servers, UnguardedRuntime, UnpermittedRuntime, arena, settings
+from .program import ALWAYS, CLASSES, BadProgram, failures, load, parse
 
 pytestmark = pytest.mark.deno
 
 PROGRAMS = load()
 AUTHORITY = [program for program in PROGRAMS if program.authority]
 
+# Without the system's layers and with Deno's permissions off, each of these gets what it is after.
+SUCCEED_UNHINDERED = (
+    "files-through-data-modules",
+    "links",
+    "listening-with-node",
+    "memory-of-processes",
+    "native-files",
+    "native-programs",
+    "native-signals",
+    "native-sockets",
+    "programs-with-deno",
+    "programs-with-node",
+    "read-what-the-kernel-shows",
+    "read-with-deno",
+    "read-with-node",
+    "signals",
+    "sockets-of-the-web",
+    "sockets-with-deno",
+    "sockets-with-node",
+    "whether-files-exist",
+    "write-with-deno",
+    "write-with-node",
+)
+ON_TRIO = (
+    "a-fetch-without-the-tier",
+    "a-killed-guest-leaves-no-answer",
+    "a-line-without-end",
+    "answers-that-nobody-reads",
+    "array-buffers",
+    "links-that-lead-out",
+    "more-calls-than-allowed",
+    "read-with-deno",
+    "redirects",
+    "spin",
+    "writing-through-links",
+)
+
 
 def name_of(program):
     return program.name
+
+
+def called(*names):
+    return [program for program in PROGRAMS if program.name in names]
 
 
 def wanted(request, test):
@@ -32,9 +75,10 @@ async def judged(make_runtime, programs, root):
     servers = Servers()
     try:
         async with arena(make_runtime(settings()), servers, root) as place:
-            return await place.judge(programs)
+            found = await place.judge(programs)
     finally:
         servers.close()
+    return found
 
 
 def verdicts(make_runtime, programs, root, backend="asyncio"):
@@ -80,3 +124,84 @@ def test_the_property_holds(program, behind_both_walls):
 @pytest.mark.parametrize("program", AUTHORITY, ids=name_of)
 def test_the_property_holds_without_denos_permissions(program, behind_the_system_alone):
     judge(program, behind_the_system_alone, needs={Layer.LANDLOCK, Layer.SECCOMP})
+
+
+def test_properties_hold_on_the_other_event_loop(tmp_path):
+    programs = called(*ON_TRIO)
+    assert len(programs) == len(ON_TRIO)
+    found = verdicts(DenoRuntime, programs, tmp_path, backend="trio")
+    for program in programs:
+        judge(program, found)
+
+
+def test_programs_succeed_where_nothing_is_in_their_way(tmp_path):
+    """A check that cannot fail proves nothing: without the wall, these do."""
+    programs = called(*SUCCEED_UNHINDERED)
+    assert len(programs) == len(SUCCEED_UNHINDERED)
+    found = verdicts(UnguardedRuntime, programs, tmp_path)
+    assert [name for name, (failed, _) in found.items() if not failed] == []
+
+
+@pytest.mark.soak
+def test_most_programs_about_authority_succeed_where_nothing_is_in_their_way(tmp_path):
+    found = verdicts(UnguardedRuntime, AUTHORITY, tmp_path)
+    stopped = [name for name, (failed, _) in found.items() if not failed]
+    assert len(stopped) < len(AUTHORITY) / 3, stopped
+
+
+def test_there_are_programs_of_every_class_and_tier():
+    assert {program.kind for program in PROGRAMS} == set(CLASSES)
+    assert {program.tier for program in AUTHORITY} == {"isolated", "network", "workspace"}
+    assert len(PROGRAMS) > 200
+    assert len(AUTHORITY) > 60
+
+
+HEADER = {
+    "name": "x",
+    "class": "values",
+    "tier": "isolated",
+    "timeout": "1",
+    "expect": "nothing",
+    "check": "ok",
+}
+
+
+def header(code="return 1", **changes):
+    fields = {**HEADER, **{key.rstrip("_"): value for key, value in changes.items()}}
+    return "".join(f"// {key}: {value}\n" for key, value in fields.items() if value is not None) + code
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"checks": "ok"}, 'unknown key "checks"'),
+        ({"check": None}, "without a check"),
+        ({"expect": None}, "without expect"),
+        ({"name": "y"}, "does not exist"),
+        ({"class_": "other"}, "does not exist"),
+        ({"tier": "root"}, "does not exist"),
+        ({"check": "not okay"}, "names that do not exist"),
+        ({"check": "ok ="}, "cannot read check"),
+        ({"check": "True"}, "looks at nothing"),
+        ({"authority": "perhaps"}, 'neither "yes" nor "no"'),
+        ({"uses": "magic"}, "some do not exist"),
+        ({"needs": "magic"}, "are no layers"),
+        ({"code": ""}, "without a program"),
+        ({"code": "// name: x\nreturn 1"}, '"name" twice'),
+    ],
+    ids=str,
+)
+def test_a_header_is_read_strictly(changes, complaint):
+    with pytest.raises(BadProgram, match=re.escape(complaint)):
+        parse(header(**changes), "x", {})
+
+
+def test_a_place_that_does_not_exist_is_an_error():
+    program = parse(header(code="return '@@NOWHERE@@'"), "x", {})
+    with pytest.raises(BadProgram, match="no place is called @@NOWHERE@@"):
+        program.filled({"SECRET": "x"})
+
+
+def test_a_check_that_cannot_be_evaluated_does_not_hold():
+    program = parse(header(check="value['a'] == 1"), "x", {})
+    assert len(failures(program, {"value": None})) == len(ALWAYS) + 1
