@@ -28,6 +28,7 @@ from .frames import (
     ToolCall,
     decode,
     encode,
+    tool_error_frame,
 )
 
 if TYPE_CHECKING:
@@ -132,6 +133,11 @@ class Conversation:
             if self._ended is None:
                 with heard.scope or nullcontext():
                     await self._run.bridge.answer(heard.call, self._worker.write_made)
+                if heard.scope is not None and heard.scope.cancelled_caught:
+                    # The code no longer waits for it, but its process still reads for the answer.
+                    await self._worker.write(
+                        tool_error_frame(heard.call.call_id, "Aborted", "aborted", retryable=False)
+                    )
         finally:
             self._unanswered.discard(heard)
 

@@ -19,9 +19,9 @@ MAX_MESSAGE = 4096
 MAX_STACK = 16 * 1024
 
 GLOBALS = (
-    "context, tools, console, Deno, URL, URLSearchParams, TextEncoder, TextDecoder, Blob, Headers, Request, "
-    "Response, AbortController, crypto, performance, structuredClone, atob, btoa, setTimeout, setInterval, Intl, "
-    "Temporal, WebAssembly and standard JavaScript"
+    "context, tools, console, fetch (in the network tier), Deno, URL, URLSearchParams, TextEncoder, TextDecoder, "
+    "Blob, Headers, Request, Response, AbortController, crypto, performance, structuredClone, atob, btoa, setTimeout, "
+    "setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
 )
 
 _DATA_URL = r"data:application/typescript;base64,[A-Za-z0-9+/=.]*"
@@ -43,7 +43,7 @@ def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionErr
     if failure.phase == "compile":
         return _syntax(failure, code)
     message = clean(failure.message)
-    text = message if failure.name in {"Error", "ToolError"} else f"{failure.name}: {message}"
+    text = message if failure.name in {"Error", "ToolError", "LimitError"} else f"{failure.name}: {message}"
     stack = trim(failure.stack, text)
     return ExecutionError(_type(failure), _with_hint(failure, text, code, places), stack)
 
@@ -95,6 +95,8 @@ def _type(failure: Failure) -> ErrorType:
             return ErrorType.PERMISSION  # so a denied import calls itself
         case "ToolError":
             return ErrorType.TOOL
+        case "LimitError":
+            return ErrorType.LIMIT
         case "RangeError" if _ALLOCATION.search(failure.message):
             return ErrorType.MEMORY
         case _:
@@ -107,7 +109,7 @@ def _with_hint(failure: Failure, text: str, code: str, places: Sequence[str]) ->
         return f"{text}. Globals that exist: {GLOBALS}. There is no require and no import"
     if failure.name == "TypeError" and _MISSING_TOOL.search(message) and "tools." in code:
         return f"{text}. Tools lent to this run: {', '.join(places[:50]) or 'none'}"
-    if _type(failure) is ErrorType.PERMISSION:
+    if _type(failure) is ErrorType.PERMISSION and failure.name != "PermissionDenied":  # that one explains itself
         return f"{text}. The sandbox holds no permissions: ask for a tool, or take what you need from context"
     return text
 

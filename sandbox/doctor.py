@@ -77,9 +77,10 @@ def _launcher() -> Diagnosis:
 
 
 async def _try_runtime(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
-    cold = settings.model_copy(update={"pool_size": 0})
     # Whatever is required: what is missing is shown below, and at the end whether that would be refused.
-    async with DenoRuntime(cold.model_copy(update={"require": ()})) as runtime:
+    required, settings = settings.require, settings.model_copy(update={"require": ()})
+    cold = settings.model_copy(update={"pool_size": 0})
+    async with DenoRuntime(cold) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=SUM))
         if not outcome.ok or outcome.result[0] != 2:
             what = outcome.error.message if outcome.error else outcome.result
@@ -92,7 +93,7 @@ async def _try_runtime(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
     yield await _timeout(cold)
     async for finding in _layers(cold, runtime.wall):
         yield finding
-    unmet = runtime.wall.unmet(settings.require)
+    unmet = runtime.wall.unmet(required)
     if unmet:
         yield Diagnosis("require", "broken", f"no code runs here: {', '.join(unmet)} must hold and does not")
 

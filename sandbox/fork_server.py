@@ -45,9 +45,11 @@ class ForkServer:
         self._layers = frozenset(layers)
         self._failed: dict[Layer, str] = {}
         self._wall: Wall | None = None
+        self._promised: tuple[Layer, ...] | None = None
         self._news = anyio.Event()
         self._starting = anyio.Lock()
         self._launcher: subprocess.Popen[bytes] | None = None
+        self._lost: list[subprocess.Popen[bytes]] = []
         self._socket: socket.socket | None = None
         self._last_id = 0
         self._alive: dict[int, WorkerProcess] = {}
@@ -78,6 +80,7 @@ class ForkServer:
                 with anyio.move_on_after(LAUNCHER_TIMEOUT_S):
                     await self._news.wait()
                 if self._wall is not None and server is self._socket:
+                    self._check_promise(self._wall)
                     return server
                 failed = self._failed.keys() & self._layers
                 if not failed:
@@ -85,6 +88,15 @@ class ForkServer:
                 self._layers -= failed
         self._lose_launcher()
         raise SandboxUnavailable("Cannot start the launcher: it ended, or said nothing")
+
+    def _check_promise(self, wall: Wall) -> None:
+        """A launcher that comes after another must not build a lower wall than was told when the runtime opened."""
+        if self._promised is None:
+            self._promised = wall.held
+        missing = [layer for layer in self._promised if layer not in wall.held]
+        if missing:
+            self._lose_launcher()
+            raise SandboxUnavailable(f"Cannot start Deno: a layer of the wall is gone: {', '.join(missing)}")
 
     async def _start(self, server: socket.socket) -> WorkerProcess:
         self._last_id += 1
@@ -113,10 +125,12 @@ class ForkServer:
             await self._send(server, {"do": "kill", "id": process.id})
 
     async def limit_memory(self, process: WorkerProcess, max_bytes: int) -> bool:
-        if self._socket is None or process.exit is not None:
+        if self._socket is None or process.exit is not None or Layer.MEMORY not in self._layers:
             return False
         await self._send(self._socket, {"do": "limit", "id": process.id, "bytes": max_bytes})
         await process.limited.wait()
+        if not process.memory_limited and process.exit is None:
+            raise SandboxUnavailable("Cannot start Deno: the system did not limit its memory")
         return bool(process.memory_limited)
 
     def kill_launcher(self) -> None:
@@ -131,12 +145,16 @@ class ForkServer:
             for process in list(self._alive.values()):
                 await process.exited.wait()
         self._stop_launcher()
-        launcher, self._launcher = self._launcher, None
-        if launcher is not None:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(reap, launcher)
+        if self._launcher is not None:
+            self._lost.append(self._launcher)
+            self._launcher = None
+        with anyio.CancelScope(shield=True):
+            while self._lost:
+                await anyio.to_thread.run_sync(reap, self._lost.pop())
 
     def _start_launcher(self) -> socket.socket:
+        # Those that died before are only to be buried: a poll does it, and nobody waits for one that has not.
+        self._lost = [launcher for launcher in self._lost if launcher.poll() is None]
         try:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError as error:
@@ -228,9 +246,9 @@ class ForkServer:
         self._stop_launcher()
         self._wall = None
         self._news.set()
-        launcher, self._launcher = self._launcher, None
-        if launcher is not None:
-            self._tasks.start_soon(anyio.to_thread.run_sync, reap, launcher)
+        if self._launcher is not None:
+            self._lost.append(self._launcher)
+            self._launcher = None
         for process in list(self._alive.values()):
             process.note_exit(ProcessExit(-signal.SIGKILL))
         self._alive.clear()

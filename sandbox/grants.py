@@ -11,7 +11,7 @@ from .errors import SandboxError
 
 if TYPE_CHECKING:
     from .network import FetchBroker, NetworkPolicy
-    from .workspace import Transaction, Workspace
+    from .workspace import Transaction, Workspace, WorkspaceLimits
 
 
 class GrantRefused(SandboxError):
@@ -19,10 +19,11 @@ class GrantRefused(SandboxError):
 
 
 class Grants:
-    def __init__(self, tier: Tier, policy: NetworkPolicy, workspace: Workspace | None) -> None:
+    def __init__(self, tier: Tier, policy: NetworkPolicy, workspace: Workspace | None, limits: WorkspaceLimits) -> None:
         self._tier = tier
         self._policy = policy
         self._workspace = workspace
+        self._limits = limits
         self.network: FetchBroker | None = None
         self.files: Transaction | None = None
         self._is_taken = False
@@ -35,7 +36,7 @@ class Grants:
 
                 self.network = FetchBroker(self._policy)
             if self._workspace is not None:
-                self.files = self._workspace.begin()
+                self.files = self._workspace.begin(self._limits)
         except SandboxError as error:
             raise GrantRefused(str(error)) from error
         return self

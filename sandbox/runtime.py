@@ -108,7 +108,8 @@ class DenoRuntime:
         if not await self._take_turn():
             return refused(ErrorType.LIMIT, self._no_turn())
         try:
-            async with Grants(request.tier, network or self.settings.network, workspace) as grants:
+            policy, limits = network or self.settings.network, self.settings.workspace
+            async with Grants(request.tier, policy, workspace, limits) as grants:
                 return await self._run(self._prepare(request, context, tools, grants), grants, began)
         except GrantRefused as error:
             return refused(ErrorType.PERMISSION, str(error))

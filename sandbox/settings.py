@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from .jail import Layer
 from .memory import MIB
 from .network import NetworkPolicy
-from .workspace.limits import WorkspaceLimits
+from .workspace import WorkspaceLimits
 
 KIB = 1024
 

@@ -13,7 +13,6 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -24,6 +23,7 @@ from .contracts import ErrorType, ExecutionRequest
 from .errors import SandboxError
 from .fork_server import ForkServer
 from .jail import Layer, Wall
+from .process import Spawner
 from .runtime import DenoRuntime
 from .settings import SandboxSettings
 from .wall import make_spawner
@@ -102,7 +102,6 @@ def _trouble(attempts: Iterable[str], control: Collection[str], behind: Collecti
 
 
 async def _succeeded(settings: SandboxSettings, layers: Collection[Layer], bait: dict[str, Any]) -> list[str]:
-    Path(bait["file"]).write_text("bait", encoding="utf-8")
     async with BehindLayers(settings, layers, ALLOW_ALL) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=ATTEMPTS, timeout_ms=10_000, context=bait))
     if outcome.error is not None:
@@ -118,12 +117,13 @@ async def _try_session(settings: SandboxSettings) -> tuple[str | None, str]:
 
 async def _try_no_new_privs(settings: SandboxSettings) -> tuple[str | None, str]:
     async with _waiting_process(settings, Layer.NO_NEW_PRIVS) as (_, pid):
-        is_set = "NoNewPrivs:\t1" in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        is_set = "NoNewPrivs:\t1" in await anyio.Path(f"/proc/{pid}/status").read_text()
     return None if is_set else "the kernel does not show it", "the kernel shows it for the process"
 
 
 async def _try_parent_death(settings: SandboxSettings) -> tuple[str | None, str]:
     async with _waiting_process(settings, Layer.PARENT_DEATH) as (spawner, pid):
+        assert isinstance(spawner, ForkServer)  # nothing else promises it
         watch = os.pidfd_open(pid)
         try:
             spawner.kill_launcher()
@@ -158,12 +158,11 @@ _TIES = {
 
 
 @asynccontextmanager
-async def _waiting_process(settings: SandboxSettings, layer: Layer) -> AsyncIterator[tuple[ForkServer, int]]:
+async def _waiting_process(settings: SandboxSettings, layer: Layer) -> AsyncIterator[tuple[Spawner, int]]:
     """A process behind this layer alone that waits for its code."""
     async with anyio.create_task_group() as tasks:
         command = deno_command(find_deno(settings), settings, ALLOW_ALL)
         spawner = make_spawner(command, settings, tasks, (layer,))
-        assert isinstance(spawner, ForkServer)  # no layer but through it
         try:
             worker = await Worker.start(spawner, settings, anyio.current_time, rehearse=False)
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import anyio
@@ -60,16 +60,22 @@ def make_spawner(
 def _judge(wall: Wall, settings: SandboxSettings) -> None:
     unmet = wall.unmet(settings.require)
     if unmet:
-        reasons = "; ".join(f"{layer} ({reason})" for layer, reason in unmet.items())
         raise SandboxUnavailable(
-            f"Cannot start Deno behind the wall that is required: {reasons}. "
+            f"Cannot start Deno behind the wall that is required: {_explain(unmet)}. "
             'See "cortex doctor"; name the layers that you do require in sandbox.require'
         )
-    for layer, reason in {**wall.absent, **wall.broken}.items():
-        missing = f'The layer "{layer}" of the wall is missing: {reason}'
-        if missing not in _said:  # once is loud enough
-            _said.add(missing)
-            log.warning("%s", missing)
+    missing = {**wall.absent, **wall.broken}
+    if missing and _explain(missing) not in _said:  # once is loud enough
+        _said.add(_explain(missing))
+        log.warning("The wall around Deno is not whole here: %s", _explain(missing))
+
+
+def _explain(layers: Mapping[Layer, str]) -> str:
+    """Each reason once: `root, namespaces (not permitted); landlock (not in this kernel)`."""
+    by_reason: dict[str, list[str]] = {}
+    for layer, reason in layers.items():
+        by_reason.setdefault(reason, []).append(layer)
+    return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
 
 
 async def _without_broken(command: Command, settings: SandboxSettings, wall: Wall, trouble: str) -> Wall:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from pydantic import ValidationError
 
 from cortex.replies import blocked, reply
-from cortex.settings import Settings, load_settings
+from cortex.settings import load_settings
 from cortex.terminal import styled, visible
 from sandbox import (
+    Changes,
     DenoRuntime,
     ErrorType,
     ExecutionError,
@@ -23,8 +25,14 @@ from sandbox import (
     ExecutionRequest,
     Finding,
     Guard,
-    SandboxUnavailable,
+    HostRule,
+    NetworkPolicy,
+    Recorder,
+    Replay,
+    SandboxError,
+    SandboxSettings,
     Tier,
+    Workspace,
 )
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
@@ -32,9 +40,20 @@ from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the script, TypeScript or JavaScript; - reads standard input")
-    parser.add_argument("--tier", default="isolated", help="what the code may reach: " + ", ".join(Tier))
+    parser.add_argument("--tier", help="what the code may reach: " + ", ".join(Tier))
     parser.add_argument("--timeout", type=int, metavar="MS", help="wall clock in milliseconds")
     parser.add_argument("--context", metavar="JSON", help="what the code finds as context; @FILE reads a file")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a host that the network tier reaches: example.com, *.example.com, http://localhost:8000; may be repeated",
+    )
+    parser.add_argument("--record", metavar="FILE", help="write what was fetched to a file")
+    parser.add_argument("--replay", metavar="FILE", help="answer from such a file instead of the network")
+    parser.add_argument("--workspace", metavar="DIR", help="a folder that the code sees and may change")
+    parser.add_argument("--commit", action="store_true", help="make the changes; without it they are only shown")
     parser.add_argument("--no-guard", action="store_true", help="run even what the static guard would block")
     parser.add_argument("--json", action="store_true", help="print {ok, output, result, error, logs, metrics}")
 
@@ -42,21 +61,33 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     settings = load_settings(options.config)
     request = _request(options)
+    network = _network(options, settings.sandbox.network)
+    workspace = _workspace(options.workspace)
     # One process for one script: nothing is kept warm for a second one.
-    settings = settings.model_copy(update={"sandbox": settings.sandbox.model_copy(update={"pool_size": 0})})
-    outcome, output = anyio.run(partial(_execute, request, settings, guarded=not options.no_guard))
+    sandbox = settings.sandbox.model_copy(update={"pool_size": 0, "network": network})
+    execute = partial(_execute, request, sandbox, workspace, guarded=not options.no_guard, commits=options.commit)
+    outcome, output = anyio.run(execute)
+    if options.record:
+        _save(network.recorder, options.record)
     if options.json:
-        print(json.dumps(_as_json(outcome, output)))
+        answer = _as_json(outcome, output)
+        if workspace is not None:
+            answer["changes"] = [asdict(change) for change in outcome.changes]
+        print(json.dumps(answer))
     else:
         _show(outcome, output)
+        _show_changes(outcome.changes, is_made=options.commit)
     if outcome.ok:
         return SUCCESS
     return REFUSED if outcome.refused else CODE_FAILED
 
 
 def _request(options: Namespace) -> ExecutionRequest:
-    if options.tier not in list(Tier):
-        raise CommandError(f'no tier "{options.tier}": there are {", ".join(Tier)}')
+    tier = options.tier or (Tier.NETWORK if options.allow_host or options.replay else Tier.ISOLATED)
+    if tier not in list(Tier):
+        raise CommandError(f'no tier "{tier}": there are {", ".join(Tier)}')
+    if options.commit and options.workspace is None:
+        raise CommandError("--commit needs a --workspace to change")
     if options.timeout is not None and options.timeout <= 0:
         raise CommandError(f"--timeout must be a positive number of milliseconds, not {options.timeout}")
     code = _text(options.file)
@@ -64,7 +95,7 @@ def _request(options: Namespace) -> ExecutionRequest:
         raise CommandError(f'"{options.file}" holds no code')
     return ExecutionRequest(
         code=code,
-        tier=Tier(options.tier),
+        tier=Tier(tier),
         timeout_ms=options.timeout,
         context=_context(options.context),
     )
@@ -91,14 +122,51 @@ def _context(argument: str | None) -> Any:
         raise CommandError(f"--context is not JSON: {error}") from error
 
 
-async def _execute(request: ExecutionRequest, settings: Settings, *, guarded: bool) -> tuple[ExecutionOutcome, str]:
+def _network(options: Namespace, policy: NetworkPolicy) -> NetworkPolicy:
+    try:
+        hosts = tuple(HostRule.model_validate(host) for host in options.allow_host)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise CommandError(f"--allow-host: {reason}") from error
+    try:
+        replay = Replay.load(options.replay) if options.replay else None
+    except OSError as error:
+        raise CommandError(f'cannot read "{options.replay}": {error.strerror}') from error
+    except ValueError as error:
+        raise CommandError(f'"{options.replay}" is not a recording: {error}') from error
+    recorder = Recorder() if options.record else None
+    return policy.model_copy(update={"allow": policy.allow + hosts, "replay": replay, "recorder": recorder})
+
+
+def _workspace(folder: str | None) -> Workspace | None:
+    if folder is None:
+        return None
+    try:
+        return Workspace(folder)
+    except SandboxError as error:
+        raise CommandError(str(error)) from error
+
+
+def _save(recorder: Recorder | None, name: str) -> None:
+    assert recorder is not None
+    try:
+        recorder.save(name)
+    except OSError as error:
+        raise CommandError(f'cannot write "{name}": {error.strerror}') from error
+
+
+async def _execute(
+    request: ExecutionRequest, settings: SandboxSettings, workspace: Workspace | None, *, guarded: bool, commits: bool
+) -> tuple[ExecutionOutcome, str]:
     try:
         finding = await _first_finding(request.code) if guarded else None
         if finding is not None:
             return _blocked(finding), blocked(finding)
-        async with DenoRuntime(settings.sandbox) as runtime:
-            outcome = await runtime.execute(request)
-    except SandboxUnavailable as error:
+        async with DenoRuntime(settings) as runtime:
+            outcome = await runtime.execute(request, workspace=workspace)
+        if commits and outcome.ok:
+            await outcome.changes.commit()
+    except SandboxError as error:
         raise CommandError(str(error), REFUSED) from error
     return outcome, reply(outcome)
 
@@ -143,3 +211,12 @@ def _show(outcome: ExecutionOutcome, output: str) -> None:
     if error.stack:
         for line in error.stack.splitlines()[1:]:
             print(styled(visible(line), "dim", sys.stderr), file=sys.stderr)
+
+
+def _show_changes(changes: Changes, *, is_made: bool) -> None:
+    colours = {"added": "green", "changed": "yellow", "removed": "red"}
+    for change in changes:
+        kind, _, rest = str(change).partition(" ")
+        print(styled(f"{kind:7}", colours[kind], sys.stderr), visible(rest), file=sys.stderr)
+    if changes and not is_made:
+        print(styled("nothing was changed on disk: --commit makes these changes", "dim", sys.stderr), file=sys.stderr)

@@ -20,7 +20,7 @@ def needed_by(program: str) -> list[str]:
         if file.read(4) != b"\x7fELF":
             raise OSError(errno.ENOEXEC, "Deno is started by something else, a script perhaps: name the binary itself")
     found = [word for word in _trace(program).split() if word.startswith("/")]
-    return [path for path in dict.fromkeys((*found, *_ALSO)) if os.path.exists(path)]  # noqa: PTH110 - a small process
+    return [path for path in dict.fromkeys((*found, *_ALSO)) if os.path.exists(path)]
 
 
 def _trace(program: str) -> str:

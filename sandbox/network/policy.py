@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from . import addresses
 from .headers import is_brokers_own, is_token, is_value
@@ -196,6 +196,12 @@ class NetworkPolicy(BaseModel):
 
     recorder: Recorder | None = Field(default=None, exclude=True, repr=False)
     replay: Replay | None = Field(default=None, exclude=True, repr=False)
+
+    @field_validator("allow", "deny", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        """An environment variable has no lists: "example.com,example.org" is one."""
+        return [entry.strip() for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
 
     def rule_for(self, method: str, target: Target) -> HostRule:
         """The entry that allows the request. Raises the denial, which names the allowed hosts."""

@@ -101,13 +101,17 @@ class Staging:
 
     def forward(self, step: Step, before: Fact | None = None) -> None:
         """Take one step. Raises WorkspaceConflict when what is found is not `before`, where that is known."""
+        aside = step.old and self.fact(step.old_name) is None
+        ready = step.new and self.fact(step.new_name) is not None
+        if not (aside or ready):
+            return  # taken before, and the folder around it may be gone by now
         with contextlib.ExitStack() as stack:
             above = self._above(step, stack)
-            if step.old and self.fact(step.old_name) is None:
+            if aside:
                 self._set_aside(step, above)
                 self._at("set aside")
                 self._check_old(step, before)
-            if step.new and self.fact(step.new_name) is not None:
+            if ready:
                 if not step.old and _fact_in(above, step.path[-1]) is not None:
                     raise conflict(step.path, "was made by another at this moment")
                 os.rename(step.new_name, step.path[-1], src_dir_fd=self._here, dst_dir_fd=above)

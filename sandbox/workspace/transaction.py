@@ -51,13 +51,13 @@ class Workspace:
         if not os.fspath(folder):
             raise WorkspaceError("Cannot use a workspace without a folder")
         self.folder = Path(os.path.abspath(folder))
-        self.limits = limits or WorkspaceLimits()
+        self.limits = limits
         # Said now, and not when the first piece of code fails.
         os.close(open_folder(self.folder))
 
-    def begin(self) -> Transaction:
-        """The view of one run. It opens nothing before the run uses a file."""
-        return Transaction(self.folder, self.limits)
+    def begin(self, default: WorkspaceLimits | None = None) -> Transaction:
+        """The view of one run, with its own limits or else these. It opens nothing before the run uses a file."""
+        return Transaction(self.folder, self.limits or default or WorkspaceLimits())
 
 
 class Transaction:

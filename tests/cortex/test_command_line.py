@@ -12,7 +12,9 @@ import time
 
 import pytest
 
+from sandbox import Layer
 from tests.conftest import descendants
+from tests.network.servers import Server
 
 pytestmark = pytest.mark.deno
 
@@ -45,7 +47,11 @@ def test_json_is_for_programs():
     assert answer.keys() == {"ok", "output", "result", "error", "logs", "metrics"}
     assert (answer["ok"], answer["output"], answer["result"], answer["error"]) == (True, "[1]", [1], None)
     assert answer["logs"] == [{"level": "warn", "text": "w"}]
-    assert answer["metrics"].keys() == {"startup_ms", "execution_ms", "total_ms", "peak_memory_mb", "tool_calls"}
+    assert answer["metrics"].keys() == {
+        *("startup_ms", "execution_ms", "total_ms", "peak_memory_mb", "tool_calls"),
+        *("fetches", "fetched_bytes", "level", "layers"),
+    }
+    assert (answer["metrics"]["level"], "seccomp" in answer["metrics"]["layers"]) == ("full", True)
 
 
 def test_json_of_a_failure():
@@ -92,7 +98,12 @@ def test_a_timeout_is_a_failure_of_the_code():
             "EXECUTION_DENIED: The code is 51211 bytes long, more than 51200",
         ),
         (["run", "-"], "eval('1')", 3, "EXECUTION_BLOCKED: Code contains disallowed pattern: eval"),
-        (["run", "-", "--tier", "network"], "1", 3, "EXECUTION_DENIED: "),
+        (["run", "-", "--commit"], "1", 2, "--commit needs a --workspace"),
+        (["run", "-", "--workspace", "/nowhere/at/all"], "1", 2, "/nowhere/at/all"),
+        (["run", "-", "--allow-host", "ftp://x"], "1", 2, "--allow-host: "),
+        (["run", "-", "--replay", "/nowhere"], "1", 2, 'cannot read "/nowhere"'),
+        (["run", "-", "--replay", "/proc/self/status"], "1", 2, "is not a recording"),
+        (["run", "-", "--tier", "network"], "await fetch('https://example.com')", 1, "No host is allowed"),
         (["run", "-"], "throw 1", 1, "EXECUTION_ERROR: RuntimeError: a thrown value: 1"),
         (["run", "-"], "let : = 1", 1, "EXECUTION_ERROR: SyntaxError: "),
     ],
@@ -170,10 +181,41 @@ def test_doctor_tries_everything():
         "permissions",
         "warm pool",
         "time limit",
-        "memory limit",
+        *Layer,
     }
-    assert {entry["verdict"] for entry in found.values()} == {"ok"}
-    assert "stopped at" in found["memory limit"]["detail"]
+    assert {entry["verdict"] for entry in found.values()} == {"ok", "held"}
+    assert "stopped at" in found["memory"]["detail"]
+
+
+def test_a_required_layer_that_is_missing_is_refused_by_name():
+    done = cortex("run", "-", stdin="1", CORTEX_SANDBOX__REQUIRE="landlock,nonsense")
+    assert done.returncode == 2
+    assert "sandbox.require" in done.stderr
+
+
+def test_a_workspace_shows_its_changes_and_keeps_them_only_when_told(tmp_path):
+    code = "await Deno.writeTextFile('made.txt', 'x'); return (await Deno.stat('made.txt')).size"
+    done = cortex("run", "-", "--workspace", str(tmp_path), stdin=code)
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    assert "added   made.txt (1 bytes)" in done.stderr
+    assert "--commit makes these changes" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    done = cortex("run", "-", "--workspace", str(tmp_path), "--commit", "--json", stdin=code)
+    answer = json.loads(done.stdout)
+    assert answer["changes"] == [{"kind": "added", "path": "made.txt", "size": 1, "old_size": None}]
+    assert (tmp_path / "made.txt").read_text() == "x"
+
+
+def test_the_network_can_be_allowed_recorded_and_replayed(tmp_path):
+    code = "return await (await fetch(context)).text()"
+    with Server({"/": lambda talk: talk.reply(b"hello")}) as server:
+        url = server.url + "/"
+        arguments = ("run", "-", "--context", json.dumps(url), "--allow-host", server.url)
+        done = cortex(*arguments, "--record", str(tmp_path / "r.json"), stdin=code)
+        assert (done.returncode, done.stdout) == (0, '"hello"\n')
+        assert len(server.heard) == 1
+    done = cortex(*arguments, "--replay", str(tmp_path / "r.json"), stdin=code)
+    assert (done.returncode, done.stdout) == (0, '"hello"\n')
 
 
 def test_doctor_for_people_is_a_table():

@@ -7,13 +7,21 @@ import pytest
 from cortex import Settings, SettingsError, load_settings
 from sandbox import SandboxSettings, data_file
 
-NOT_IN_THE_FILE = {"deno_path", "max_starting"}  # their defaults depend on the machine
+# Their defaults depend on the machine, or are "none", which a file of settings cannot say.
+NOT_IN_THE_FILE = {"deno_path", "max_starting", "require", "secrets_file", "ca_file"}
+
+
+def in_file(model):
+    return {
+        name: in_file(value) if isinstance(value, dict) else value
+        for name, value in model.items()
+        if name not in NOT_IN_THE_FILE
+    }
 
 
 def test_the_file_of_defaults_says_what_the_code_does():
     file = tomllib.loads(data_file("config", "defaults.toml").read_text())
-    model = SandboxSettings().model_dump()
-    assert file["sandbox"] == {name: value for name, value in model.items() if name not in NOT_IN_THE_FILE}
+    assert file["sandbox"] == in_file(SandboxSettings().model_dump(mode="json"))
     assert file.keys() == Settings.model_fields.keys()
 
 
@@ -27,6 +35,18 @@ def test_the_environment_names_the_file_and_changes_it(tmp_path):
     environment = {"CORTEX_CONFIG": str(tmp_path / "c.toml"), "CORTEX_SANDBOX__POOL_SIZE": "2", "CORTEX_HOME": "x"}
     settings = load_settings(None, environment)
     assert (settings.sandbox.pool_size, settings.sandbox.max_tool_calls) == (2, 7)
+
+
+def test_lists_in_the_environment_are_separated_by_commas():
+    environment = {
+        "CORTEX_SANDBOX__REQUIRE": "landlock, seccomp",
+        "CORTEX_SANDBOX__NETWORK__ALLOW": "api.example.com, http://localhost:8000",
+        "CORTEX_SANDBOX__NETWORK__DENY": "*.example.org",
+    }
+    sandbox = load_settings(None, environment).sandbox
+    assert sandbox.require == ("landlock", "seccomp")
+    assert [rule.host for rule in sandbox.network.allow] == ["api.example.com", "localhost"]
+    assert [rule.host for rule in sandbox.network.deny] == ["*.example.org"]
 
 
 def test_the_caller_has_the_last_word():

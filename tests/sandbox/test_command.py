@@ -46,6 +46,7 @@ def test_the_environment_is_exactly_this():
         "DENO_EMIT_CACHE_MODE": "disable",
         "DENO_NO_UPDATE_CHECK": "1",
         "NO_COLOR": "1",
+        "TZ": "UTC",
     }
 
 

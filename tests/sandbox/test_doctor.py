@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox import examine
-from sandbox.fork_server import ForkServer
+from sandbox.jail import Layer
 from tests.conftest import small
 
 pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
@@ -17,7 +17,8 @@ async def verdicts(settings):
 
 async def test_all_is_well_here():
     found = await verdicts(small())
-    assert {diagnosis.verdict for diagnosis in found.values()} == {"ok"}
+    assert {diagnosis.verdict for diagnosis in found.values()} == {"ok", "held"}
+    assert {name for name, diagnosis in found.items() if diagnosis.verdict == "held"} == set(Layer)
     assert "Deno 2." in found["run"].detail
 
 
@@ -34,15 +35,22 @@ async def test_a_missing_launcher_is_absent_and_not_hidden(monkeypatch):
 
 async def test_a_deno_that_does_not_start_is_broken_and_ends_the_examination(tmp_path):
     found = await verdicts(small(deno_path="/bin/false"))
-    assert found["run"].verdict == "broken"
-    assert "Cannot start Deno" in found["run"].detail
+    assert found["start"].verdict == "broken"
+    assert "Cannot start Deno" in found["start"].detail
     assert "time limit" not in found
 
 
-async def test_a_memory_limit_that_does_not_hold_is_broken(monkeypatch):
-    async def pretend(self, process, max_bytes):
-        return True
+async def test_layers_that_are_missing_are_shown_with_the_reason(monkeypatch):
+    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    found = await verdicts(small(require=["session", "landlock"]))
+    assert found["landlock"].verdict == "absent"
+    assert "launcher" in found["landlock"].detail
+    assert found["require"].verdict == "broken"
+    assert "landlock" in found["require"].detail
 
-    monkeypatch.setattr(ForkServer, "limit_memory", pretend)
-    monkeypatch.setattr("sandbox.worker.private_bytes", lambda pid: 0)
-    assert (await verdicts(small()))["memory limit"].verdict == "broken"
+
+async def test_permissions_are_tried_without_any_layer_behind_them(monkeypatch):
+    monkeypatch.setattr("sandbox.doctor.PERMISSIONS", ("--allow-all",))
+    found = await verdicts(small())
+    assert found["permissions"].verdict == "broken"
+    assert "reading a file" in found["permissions"].detail

@@ -7,7 +7,7 @@ import time
 import anyio
 import pytest
 
-from sandbox import DenoRuntime, ErrorType, ExecutionRequest, Tier
+from sandbox import DenoRuntime, ErrorType, ExecutionRequest
 from sandbox.fork_server import ForkServer
 from sandbox.runtime import refusal_of
 from tests.conftest import descendants, execute, small
@@ -137,13 +137,6 @@ async def test_code_that_is_not_unicode_is_refused():
     outcome = await execute("return '\ud800'")
     assert outcome.refused
     assert "not valid Unicode" in error_of(outcome).message
-
-
-async def test_the_network_tier_is_refused_while_there_is_no_network():
-    async with DenoRuntime(small(pool_size=0)) as runtime:
-        outcome = await runtime.execute(ExecutionRequest(code="return 1", tier=Tier.NETWORK))
-    assert outcome.refused
-    assert error_of(outcome).type == ErrorType.PERMISSION
 
 
 @pytest.mark.parametrize("context", [object(), {"a": object()}, "x" * 2000])

@@ -1,0 +1,309 @@
+"""The wall of the operating system: each layer on its own, missing, broken, required."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import struct
+
+import pytest
+
+from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
+from sandbox.jail import Layer, Wall
+from sandbox.jail.seccomp import Fill, make_filter
+from sandbox.jail.system_calls import allowed, conditional, denied
+from sandbox.trials import try_layers
+from tests.conftest import small
+
+ONE = ExecutionRequest(code="return 1")
+deno = pytest.mark.deno
+
+# What is done to the launcher before it begins: a control taken out, or a kernel that lacks something.
+UNWIRED = {
+    Layer.SESSION: "import os; os.setsid = lambda: None",
+    Layer.PARENT_DEATH: "from jail import kernel; kernel.prctl = lambda what, *_: None",
+    Layer.NO_NEW_PRIVS: "from jail import kernel; kernel.prctl = lambda what, *_: None",
+    Layer.LIMITS: "import resource; resource.setrlimit = lambda *_: None",
+    Layer.MEMORY: "import resource; resource.prlimit = lambda *_: None",
+    Layer.LANDLOCK: "from jail import landlock; landlock.restrict = lambda _: None",
+    Layer.SECCOMP: "from jail import seccomp; seccomp.Filter.apply = lambda *_: None",
+    Layer.NAMESPACES: "from jail import namespaces; namespaces.enter = lambda **_: None",
+    Layer.ROOT: "from jail import namespaces as n; n.DENO = '/proc/self/exe'; n.change_root = lambda *_: None",
+}
+NO = "def no(*_, **__): raise OSError(1, 'not on this machine')\n"
+LACKING = {
+    "landlock": (NO + "from jail import landlock; landlock.version = no", {Layer.LANDLOCK}),
+    "seccomp": (NO + "from jail import seccomp; seccomp.check = no", {Layer.SECCOMP}),
+    "namespaces": (NO + "from jail import namespaces; namespaces.enter = no", {Layer.NAMESPACES, Layer.ROOT}),
+    "mounts": (NO + "from jail import namespaces; namespaces.change_root = no", {Layer.ROOT}),
+}
+# A ruleset that names no file: the kernel takes it, and Deno cannot even start.
+TOO_STRICT = "from jail import landlock; make = landlock.make_ruleset; landlock.make_ruleset = lambda files: make([])"
+
+
+@pytest.fixture
+def launcher(monkeypatch, tmp_path):
+    """Does something to the launcher first. What was remembered of launchers that were well does not count."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sandbox.wall._said", set())
+
+    def prepare(code: str) -> None:
+        lines = ("import sys", "sys.path.append(sys.argv[1])", code, "from jail.launcher import main", "main()")
+        monkeypatch.setattr("sandbox.fork_server.LAUNCHER", "\n".join(lines))
+
+    return prepare
+
+
+@deno
+@pytest.mark.usefixtures("nothing_left")
+async def test_every_layer_stops_alone_what_it_is_there_for():
+    tried = {layer: trouble async for layer, trouble, _ in try_layers(small(), Wall(tuple(Layer)))}
+    assert tried == dict.fromkeys(Layer)
+
+
+@deno
+@pytest.mark.parametrize("layer", Layer)
+async def test_a_layer_that_is_unwired_is_found_out(layer, launcher, monkeypatch):
+    launcher(UNWIRED[layer])
+    monkeypatch.setattr("sandbox.trials.PATIENCE_S", 0.5)
+    monkeypatch.setattr("sandbox.worker.private_bytes", lambda pid: 0)  # the watch would stop it too, only later
+    [(tried, trouble, _)] = [result async for result in try_layers(small(), Wall((layer,)))]
+    assert tried is layer
+    assert trouble
+
+
+@deno
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("lacking", LACKING)
+async def test_what_a_machine_lacks_is_said_loudly_and_gone_without(lacking, launcher, caplog):
+    code, missing = LACKING[lacking]
+    launcher(code)
+    async with DenoRuntime(small()) as runtime:
+        outcome = await runtime.execute(ONE)
+        assert runtime.wall.absent.keys() == missing
+        assert "not on this machine" in "".join(runtime.wall.absent.values())
+    assert outcome.result == 1
+    assert outcome.metrics.level == "partial"
+    assert set(outcome.metrics.layers) == set(Layer) - missing
+    [warning] = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert "The wall around Deno is not whole here" in warning
+    assert all(layer in warning for layer in missing)
+
+
+@deno
+@pytest.mark.parametrize("lacking", LACKING)
+async def test_what_is_required_and_lacking_is_a_refusal_to_start(lacking, launcher):
+    code, missing = LACKING[lacking]
+    launcher(code)
+    with pytest.raises(SandboxUnavailable, match=rf"required: {min(missing)} \(.+\)"):
+        async with DenoRuntime(small(require=[min(missing)])):
+            pass
+
+
+@deno
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_layer_that_deno_does_not_run_behind_is_a_refusal_that_names_it(launcher):
+    launcher(TOO_STRICT)
+    with pytest.raises(SandboxUnavailable, match=r"landlock \(Deno does not run behind it: Cannot start Deno"):
+        async with DenoRuntime(small()):
+            pass
+
+
+@deno
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_broken_layer_that_is_not_required_is_left_out_and_said(launcher, caplog):
+    launcher(TOO_STRICT)
+    async with DenoRuntime(small(require=["seccomp"])) as runtime:
+        outcome = await runtime.execute(ONE)
+        assert runtime.wall.broken.keys() == {Layer.LANDLOCK}
+    assert outcome.result == 1
+    assert Layer.LANDLOCK not in outcome.metrics.layers
+    assert Layer.SECCOMP in outcome.metrics.layers
+    assert "not whole here: landlock (Deno does not run behind it" in caplog.text
+
+
+@deno
+async def test_without_the_launcher_only_the_session_holds(monkeypatch):
+    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    async with DenoRuntime(small()) as runtime:
+        outcome = await runtime.execute(ONE)
+    assert outcome.result == 1
+    assert (outcome.metrics.level, outcome.metrics.layers) == ("partial", ("session",))
+    with pytest.raises(SandboxUnavailable, match="required: memory"):
+        async with DenoRuntime(small(require=["memory"])):
+            pass
+
+
+@deno
+async def test_here_the_wall_is_whole():
+    async with DenoRuntime(small(require=list(Layer))) as runtime:
+        outcome = await runtime.execute(ONE)
+    assert (outcome.metrics.level, outcome.metrics.layers) == ("full", tuple(Layer))
+
+
+@deno
+async def test_a_memory_limit_that_the_system_refuses_is_no_start(launcher):
+    launcher(NO + "import resource; resource.prlimit = no")
+    with pytest.raises(SandboxUnavailable, match="did not limit its memory"):
+        async with DenoRuntime(small()):
+            pass
+
+
+@deno
+async def test_a_second_launcher_must_not_build_a_lower_wall(launcher):
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        assert (await runtime.execute(ONE)).result == 1
+        launcher(LACKING["landlock"][0])
+        runtime._spawner.kill_launcher()
+        outcome = await runtime.execute(ONE)
+    assert outcome.refused
+    assert "a layer of the wall is gone: landlock" in outcome.error.message
+
+
+@deno
+async def test_the_self_test_runs_once_for_each_binary(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    from sandbox.wall import try_known_script
+
+    tries = []
+
+    async def count(spawner, settings):
+        tries.append(1)
+        return await try_known_script(spawner, settings)
+
+    monkeypatch.setattr("sandbox.wall.try_known_script", count)
+    for expected in (1, 1):
+        async with DenoRuntime(small(pool_size=0)):
+            assert len(tries) == expected
+    async with DenoRuntime(small(pool_size=0, max_heap_mb=300)):
+        assert len(tries) == 2  # another command line
+
+
+@deno
+async def test_a_cache_that_cannot_be_written_is_no_trouble(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        assert (await runtime.execute(ONE)).result == 1
+
+
+@deno
+@pytest.mark.usefixtures("nothing_left")
+async def test_an_answer_that_is_wrong_is_a_broken_deno(launcher, monkeypatch):
+    launcher("")
+    monkeypatch.setattr("sandbox.self_test.KNOWN_ANSWER", ["something else"])
+    with pytest.raises(SandboxUnavailable, match="Cannot use this Deno: a known script gave"):
+        async with DenoRuntime(small()):
+            pass
+
+
+# The filter, run by a small machine of its own: 32-bit loads, equality, bit tests, returns.
+
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+PID, PATH = 4321, 0x1234_5678_9000
+
+
+def judge(machine: str, number: int, *arguments: int, architecture: int | None = None) -> int:
+    made = make_filter(machine)
+    program = bytearray(made.program)
+    values = {Fill.PID: PID, Fill.PATH_LOW: PATH & 0xFFFFFFFF, Fill.PATH_HIGH: PATH >> 32}
+    for offset, fill in made.gaps:
+        struct.pack_into("=I", program, offset, values[fill])
+    padded = [argument & 0xFFFFFFFFFFFFFFFF for argument in (*arguments, 0, 0, 0, 0, 0, 0)[:6]]
+    data = struct.pack("=IIQ6Q", number, architecture or ARCHITECTURES[machine], 0, *padded)
+    at = accumulator = 0
+    while True:
+        operation, yes, no, k = struct.unpack_from("=HBBI", program, at * 8)
+        at += 1
+        match operation:
+            case 0x20:
+                accumulator = struct.unpack_from("=I", data, k)[0]
+            case 0x15:
+                at += yes if accumulator == k else no
+            case 0x45:
+                at += yes if accumulator & k else no
+            case 0x06:
+                return k
+
+
+def fails(number: int) -> int:
+    return 0x00050000 | number
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_what_is_not_named_does_not_exist(machine):
+    named = {**allowed(machine), **conditional(machine), **denied(machine)}
+    assert len(named) == len(set(named.values()))
+    for number in range(600):
+        if number not in named.values():
+            assert judge(machine, number) == fails(errno.ENOSYS)
+    assert all(judge(machine, number) == ALLOW for number in allowed(machine).values())
+    assert all(judge(machine, number) == fails(errno.EPERM) for number in denied(machine).values())
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_another_architecture_is_the_end(machine):
+    assert judge(machine, 0, architecture=0x40000003) == KILL
+    assert judge(machine, 0x40000000 + 39) == fails(errno.ENOSYS)  # the x32 calls of x86_64
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("name", "arguments", "is_allowed"),
+    [
+        ("openat", (-100, 0, 0), True),
+        ("openat", (-100, 0, 0o2000000), True),  # to read, closed on exec
+        ("openat", (-100, 0, 0o1), False),
+        ("openat", (-100, 0, 0o2), False),
+        ("openat", (-100, 0, 0o100), False),
+        ("openat", (-100, 0, 0o1000), False),
+        ("openat", (-100, 0, 0o20200000), False),
+        ("clone", (0x3D0F00,), True),  # a thread
+        ("clone", (17,), False),  # a process
+        ("clone", (0x4111,), False),  # vfork
+        ("execve", (PATH,), True),
+        ("execve", (PATH + 1,), False),
+        ("execve", (PATH & 0xFFFFFFFF,), False),
+        ("execve", (0,), False),
+        ("kill", (PID, 9), True),
+        ("kill", (PID + 1, 9), False),
+        ("kill", (0, 9), False),
+        ("kill", (-1, 9), False),
+        ("kill", (-PID, 9), False),
+        ("tgkill", (PID, 5, 6), True),
+        ("tgkill", (1, 1, 6), False),
+        ("prctl", (15,), True),
+        ("prctl", (1,), False),  # the signal at its parent's death
+        ("prctl", (4,), False),
+        ("prlimit64", (0, 7, 0), True),
+        ("prlimit64", (0, 7, 0x7000), False),
+        ("prlimit64", (0, 7, 0x7000_0000_0000), False),
+        ("ioctl", (1, 0x5421), True),
+        ("ioctl", (1, 0x5412), False),  # typing into a terminal
+        ("fcntl", (1, 3), True),
+        ("fcntl", (1, 8), False),  # whom to signal
+        ("socketpair", (1,), True),
+        ("socketpair", (2,), False),
+        ("sendto", (5, 0, 0, 0, 0), True),
+        ("sendto", (5, 0, 0, 0, 0x7000), False),
+    ],
+)
+def test_some_calls_depend_on_their_arguments(machine, name, arguments, is_allowed):
+    number = conditional(machine)[name]
+    assert judge(machine, number, *arguments) == (ALLOW if is_allowed else fails(errno.EPERM))
+
+
+@pytest.mark.parametrize(
+    ("required", "wall", "unmet"),
+    [
+        (None, Wall((Layer.SECCOMP,), {Layer.ROOT: "no"}), set()),
+        (None, Wall((Layer.SECCOMP,), {}, {Layer.ROOT: "no"}), {Layer.ROOT}),
+        ((), Wall((), {Layer.SECCOMP: "no"}, {Layer.ROOT: "no"}), set()),
+        ((Layer.ROOT,), Wall((Layer.ROOT,)), set()),
+        ((Layer.ROOT,), Wall((), {Layer.ROOT: "no"}), {Layer.ROOT}),
+        ((Layer.ROOT,), Wall(()), {Layer.ROOT}),
+    ],
+)
+def test_what_stands_against_a_start(required, wall, unmet):
+    assert wall.unmet(required).keys() == unmet
