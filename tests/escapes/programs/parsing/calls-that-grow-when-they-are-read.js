@@ -1,0 +1,13 @@
+// name: calls-that-grow-when-they-are-read
+// class: parsing
+// tier: isolated
+// tools: never
+// uses: send
+// timeout: 3
+// alone: yes
+// expect: arguments that take ten times as much memory in the host as on the pipe are limited by what they take
+// check: not ok and host_mb < 64
+let filler = "";
+for (let n = 0; n < 300_000; n++) filler += `${n % 90}.5,`;
+for (let n = 0; n < 60; n++) send(`{"type":"__tool_call__","call_id":"${n}","name":"never","params":{"a":[${filler}0]}}\n`);
+await pause(2000);
