@@ -119,9 +119,16 @@ class Staging:
 
     def undo(self, step: Step) -> None:
         """Take one step back, if it was taken. What others have put there meanwhile stays."""
+        kept = step.old and self.fact(step.old_name) is not None
+        arrived = step.new and self.fact(step.new_name) is None
         with contextlib.ExitStack() as stack:
-            if self._taken(step):
-                self._back(step, self._above(step, stack))
+            try:
+                if kept or arrived:
+                    self._back(step, self._above(step, stack))
+            except FileNotFoundError:
+                # A new folder that is gone again took what was new in it along. But what waits here has to get back.
+                if kept:
+                    raise
         self._at("went back")
 
     def turn_back(self) -> None:
@@ -229,10 +236,6 @@ class Staging:
             return bool(os.listdir(descriptor))
         finally:
             os.close(descriptor)
-
-    def _taken(self, step: Step) -> bool:
-        was_set_aside = step.old and self.fact(step.old_name) is not None
-        return was_set_aside or (step.new and self.fact(step.new_name) is None)
 
     def _back(self, step: Step, above: int) -> None:
         name = step.path[-1]

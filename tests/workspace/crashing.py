@@ -58,11 +58,13 @@ NEW = {
 class Moments:
     def __init__(self, kill_at: int, fail_at: int) -> None:
         self.count = 0
+        self.names: list[str] = []
         self.kill_at = kill_at
         self.fail_at = fail_at
 
     def __call__(self, where: str) -> None:
         self.count += 1
+        self.names.append(where)
         if self.count - 1 == self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.count - 1 == self.fail_at:

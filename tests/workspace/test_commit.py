@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,6 +105,30 @@ async def test_what_another_has_changed_meanwhile_is_a_conflict_and_nothing_chan
     assert isinstance(caught.value, SandboxError)
     assert contents(folder) == before
     changes.rollback()
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "reason"),
+    [
+        (lambda docs: (docs / "deep/late").touch(), "was added to a folder that the run removed"),
+        (lambda docs: docs.rename(docs.parent / "dox"), "is not"),
+        (lambda docs: (docs.rename(docs.parent / "dox"), docs.symlink_to("dox")), "is not"),
+        (lambda docs: shutil.rmtree(docs / "other"), "is not a folder any more"),
+        (lambda docs: ((docs / "other").rmdir(), (docs / "other").symlink_to("deep")), "is not a folder any more"),
+    ],
+)
+async def test_a_conflict_is_noticed_before_anything_is_begun(folder, meanwhile, reason):
+    (folder / "docs" / "other").mkdir()
+    run = Files(folder)
+    await run.write("docs/other/new", b"x")
+    await run.remove("docs/deep", recursive=True)
+    found, identity = differences(run.transaction._overlay), run.transaction._folder.identity
+    run.transaction.drop()
+    meanwhile(folder / "docs")
+    begun = []
+    with pytest.raises(WorkspaceConflict, match=reason):
+        commit(folder, identity, found, begun.append)
+    assert begun == []
 
 
 async def test_a_change_between_reading_and_writing_is_a_conflict(folder):

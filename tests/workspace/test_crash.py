@@ -77,17 +77,19 @@ def test_a_commit_that_is_left_alone_makes_all_changes(crashes):
 
 
 def test_killed_at_any_moment_it_is_the_old_or_the_new_folder(crashes):
-    ends = set()
+    ends = []
     for moment in itertools.count():
         folder = crashes.folder()
         _, end = crashes.run(folder, "commit", kill_at=moment)
         after = recovered(folder)
         assert after in (OLD, NEW), (moment, after)
-        ends.add(after == NEW)
+        ends.append(after == NEW)
         if end == "committed":
             break
     assert moment > 50
-    assert ends == {True, False}
+    # There is one moment before which it is the old one and after which it is the new one.
+    assert ends == sorted(ends)
+    assert set(ends) == {False, True}
 
 
 def test_killed_while_it_is_recovered_and_again_it_is_still_whole(crashes):
@@ -119,7 +121,21 @@ def test_a_fault_of_the_disk_at_any_moment_changes_nothing_or_everything(crashes
     assert moment > 50
 
 
-def test_killed_while_it_is_undone_it_is_the_old_folder(crashes):
+def test_killed_at_any_moment_of_being_undone_it_is_the_old_folder(crashes):
+    whole = Moments(kill_at=NEVER, fail_at=NEVER)
+    commit_or_recover(crashes.folder(), "commit", whole)
+    # The last fault that can be: everything is in place by then, and everything has to go back.
+    fault = whole.names.index("flushed folders")
+    for moment in itertools.count(fault + 1):
+        folder = crashes.folder()
+        _, end = crashes.run(folder, "commit", kill_at=moment, fail_at=fault)
+        assert recovered(folder) == OLD, moment
+        if end != "killed":
+            break
+    assert moment > fault + 20
+
+
+def test_killed_at_random_while_it_is_undone_it_is_whole(crashes):
     rng = random.Random(7)
     moments, _ = crashes.run(crashes.folder(), "commit")
     killed = 0

@@ -181,6 +181,24 @@ async def test_only_regular_files_are_read(folder):
     assert not (folder / "pipe").exists()
 
 
+def test_what_is_no_file_is_not_even_opened(folder, monkeypatch):
+    """To open a device can do something."""
+    os.mkfifo(folder / "pipe")
+    reader = Folder(lambda: open_folder(folder))
+    reader.open()
+    opened = []
+
+    def watched(root: int, parts: tuple[str, ...], flags: int) -> int:
+        opened.append(parts)
+        return beneath.open_beneath(root, parts, flags)
+
+    monkeypatch.setattr("sandbox.workspace.folder.open_beneath", watched)
+    with refused("PermissionDenied"):
+        reader.read(("pipe",), 100)
+    assert ("pipe",) not in opened
+    reader.close()
+
+
 def test_a_file_that_becomes_a_pipe_after_the_look_is_still_not_read(folder, monkeypatch):
     reader = Folder(lambda: open_folder(folder))
     reader.open()

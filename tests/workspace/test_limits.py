@@ -27,14 +27,14 @@ async def test_a_file_may_not_grow_beyond_its_limit(folder):
 
 
 async def test_a_file_of_the_folder_that_is_too_large_is_not_read(folder):
-    (folder / "big").write_bytes(b"x" * 11)
+    (folder / "big").write_bytes(b"x" * 50)
     run = Files(folder, max_file_bytes=10)
     for refusal in (run.read("big"), run.copy("big", "y"), run.rename("big", "y"), run.write("big", b"y", append=True)):
-        with refused("LimitError", match="11 bytes of at most 10"):
+        with refused("LimitError", match="50 bytes of at most 10"):
             await refusal
-    assert (await run.call("stat", path="big"))["size"] == 11
+    assert (await run.call("stat", path="big"))["size"] == 50
     await run.write("big", b"small")
-    assert [str(change) for change in run.changes()] == ["changed big (11 to 5 bytes)"]
+    assert [str(change) for change in run.changes()] == ["changed big (50 to 5 bytes)"]
 
 
 async def test_all_that_a_run_writes_has_a_limit_and_what_it_gives_back_is_free_again(folder):
@@ -118,6 +118,9 @@ async def test_a_listing_has_a_limit(folder):
     (folder / "2").touch()
     with refused("LimitError"):
         await run.names()
+    # The disk is not read to its end before.
+    with refused("LimitError"):
+        run.transaction._folder.entries((), 3)
     run.transaction.drop()
 
 

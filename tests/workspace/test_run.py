@@ -323,6 +323,23 @@ async def test_nothing_is_answered_after_the_end(folder):
         run.transaction.drop()
 
 
+async def test_a_call_whose_look_at_the_disk_ends_after_the_run_changes_nothing(folder, monkeypatch):
+    run = Files(folder)
+    await run.read("a.txt")
+    overlay, reader = run.transaction._overlay, run.transaction._folder
+    look = reader.look
+
+    def slow(parts: tuple[str, ...]) -> object:
+        found = look(parts)
+        run.transaction.drop()
+        return found
+
+    monkeypatch.setattr(reader, "look", slow)
+    with refused("BadResource", match="ended"):
+        await run.write("docs/new", b"late")
+    assert overlay.root.children == {}
+
+
 async def test_a_call_that_is_still_under_way_at_the_end_changes_nothing(folder):
     run = Files(folder)
     await run.read("a.txt")
