@@ -11,18 +11,19 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings, ToolDeclaration
+from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings
 from sandbox.command import find_deno
 
 from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, table
 from .naive import NaiveExecutor
+from .tools import Echo, echo
+from .wall import files, network, wall
 
 SIMPLE = "return 1 + 1"
 TYPED = "interface Sum { value: number }\nconst sum: Sum = { value: 1 + 1 };\nreturn sum.value as number"
@@ -47,18 +48,6 @@ def commits() -> dict[str, Any]:
     }
 
 
-class Echo:
-    def declarations(self) -> Sequence[ToolDeclaration]:
-        return (ToolDeclaration("echo", input_schema={"type": "object"}),)
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> Any:  # noqa: ARG002 - there is one tool
-        return arguments
-
-
-async def echo(params: dict[str, Any]) -> Any:
-    return params
-
-
 class Bench:
     def __init__(self, quick: bool, only: str | None = None) -> None:
         self.only = only
@@ -76,11 +65,13 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
+        for other in (wall, network, files):
+            await self.take(other, self.rounds, self.rows.append)
 
-    async def take(self, part: Any) -> None:
+    async def take(self, part: Any, *arguments: Any) -> None:
         if self.only in (None, part.__name__):
             progress(part.__name__)
-            await part()
+            await part(*arguments)
 
     async def pool_ready(self) -> None:
         while self.runtime._pool.ready < self.settings.pool_size:
@@ -262,7 +253,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, rougher figures")
     parser.add_argument("--json", action="store_true")
     parser.add_argument(
-        "--only", metavar="PART", help="warm, aggregate, tools, timeout, idle_memory, cold, burst or growth"
+        "--only",
+        metavar="PART",
+        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network or files",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)
