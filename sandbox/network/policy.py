@@ -17,6 +17,7 @@ from .urls import DEFAULT_PORTS, BadUrl, Target, normal_host, readings, segments
 from .urls import parse as parse_url
 
 MIB = 1024 * 1024
+# No entry can allow others: CONNECT and TRACE would turn a server against those behind it.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 # A denial names this many of the allowed hosts: the message is read by a model, and counted.

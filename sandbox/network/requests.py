@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .headers import Headers
     from .policy import NetworkPolicy
 
-# What a server could be made to do to others (TRACE gives back the headers), or what is no request at all.
-_FORBIDDEN_METHODS = frozenset({"CONNECT", "TRACE", "TRACK"})
 _BODYLESS_METHODS = frozenset({"GET", "HEAD"})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -50,8 +48,6 @@ def checked(call: Fetch, policy: NetworkPolicy) -> Request:
     method = call.method.upper()
     if len(method) > 32 or not headers.is_token(method):
         raise invalid("The method of a request is one word, like GET")
-    if method in _FORBIDDEN_METHODS:
-        raise denied(f"The method {method} is never allowed")
     try:
         target = parse(call.url, policy.max_url_bytes)
     except ForeignScheme as error:

@@ -65,6 +65,17 @@ async def test_members_of_nothing_come_to_an_end(server):
     assert (error.code, str(error)) == ("network", "The answer's compressed body has more than 100 parts")
 
 
+def test_what_unpacks_to_nothing_is_counted_as_it_came():
+    packer = zlib.compressobj(wbits=31)
+    body = Body(["gzip"], MIB)
+    list(body.take(packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)))
+    nothing = b"\0\0\0\xff\xff" * 20_000
+    for _ in range(10):
+        assert sum(body.take(nothing)) == 0
+    with pytest.raises(ToolError, match="more than 1048576 bytes"):
+        list(body.take(nothing))
+
+
 async def test_what_unpacks_to_nothing_comes_to_an_end(server):
     packer = zlib.compressobj(wbits=31)
     empty = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
@@ -234,6 +245,14 @@ async def test_a_bomb_of_headers_stops_at_the_limit(server, head):
         error = await refused(broker, server.url)
     assert error.code == "limit"
     assert "the head of the answer is larger than 32768 bytes" in str(error)
+
+
+async def test_the_head_of_a_later_answer_on_the_same_connection_is_bounded_too(server):
+    server.routes["/bomb"] = lambda talk: talk.send(HEAD + b"X: " + b"y" * 200_000 + b"\r\n\r\n")
+    async with brokered(server.url) as broker:
+        await fetch(broker, server.url)
+        error = await refused(broker, f"{server.url}/bomb")
+    assert (error.code, server.connections) == ("limit", 1)
 
 
 async def test_a_body_of_nothing_but_chunk_heads_stops(server):

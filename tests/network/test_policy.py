@@ -215,6 +215,7 @@ def test_an_entry_can_be_a_plain_text(text, entry):
         7,
         {},
         {"host": "*.1.2.3.4"},
+        {"host": "exa mple.com"},
         {"host": "example.com", "unknown": 1},
         {"host": "example.com", "ports": []},
         {"host": "example.com", "ports": [0]},
