@@ -153,6 +153,12 @@ def test_a_redirect_that_two_parsers_might_read_in_two_ways_is_none(location):
         join(parse("https://example.com/a/b"), location)
 
 
+@pytest.mark.parametrize("text", ["https://user@example.com/", "https://user:pw@example.com/", "https://:@[::1]/"])
+def test_credentials_in_a_url_are_refused_with_the_way_to_send_them(text):
+    with pytest.raises(BadUrl, match="send them in a header"):
+        parse(text)
+
+
 def test_values_are_put_into_a_query_in_place_of_those_of_the_same_name():
     target = parse("https://example.com/?key=mine&k%65y=again&other=1")
     assert str(target.with_query({"key": "a b&c"})) == "https://example.com/?other=1&key=a%20b%26c"
