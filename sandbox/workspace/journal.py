@@ -10,7 +10,6 @@ from .difference import Difference
 from .overlay import File
 from .paths import MAX_DEPTH, Parts, usable
 
-NAME = "journal"
 MAX_BYTES = 64 * 1024 * 1024
 
 Number = Annotated[int, Field(ge=0)]

@@ -7,7 +7,7 @@ therefore change nothing. Calls must not overlap: whoever uses this lets one fin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import anyio.to_thread
 
@@ -60,14 +60,14 @@ class Overlay:
         self._total = 0
 
     async def read(self, parts: Parts) -> bytes | bytearray:
-        found = await self._find(parts)
-        match found:
-            case None:
-                raise _missing(parts)
-            case File():
-                return found.data
-            case _:
-                return (await self._load(parts, found)).data
+        found = self._shown(parts)
+        if found is None:
+            raise _missing(parts)
+        if found == "disk":
+            return (await self._load(parts)).data
+        if isinstance(found, Dir):
+            raise _folder(parts)
+        return found.data
 
     async def write(self, parts: Parts, data: bytes, *, append: bool, create: bool, create_new: bool) -> None:
         found = await self._find(parts)
@@ -85,7 +85,7 @@ class Overlay:
         if found is not None:
             _require_file(parts, found)
             if append:
-                before = (await self._load(parts, found)).data
+                before = (await self._load(parts)).data
         mode = found.mode if isinstance(found, File) else None
         await self._put_file(parts, File(before + data, mode))
 
@@ -150,7 +150,7 @@ class Overlay:
             _require_file(parts, found)
             if target is not None:
                 _require_file(to, target)
-            content = found if isinstance(found, File) else await self._load(parts, found)
+            content = found if isinstance(found, File) else await self._load(parts)
             self._require_few([parts, to])
             if not isinstance(content, File):
                 self._require_room(to, len(content.data), len(content.data) - _bytes(self._own(to)))
@@ -178,13 +178,18 @@ class Overlay:
         if isinstance(found, File):
             copied = File(found.data, found.mode and found.mode & 0o666)
         else:
-            content = await self._load(parts, found)
+            content = await self._load(parts)
             # A private file stays private, and nothing new becomes a program.
             copied = File(content.data, content.fact.mode & 0o666)
         await self._put_file(to, copied)
 
     async def _find(self, parts: Parts) -> Found:
         """What the run sees there. None when the folder around it exists and it does not."""
+        found = self._shown(parts)
+        return await self._look(parts) if found == "disk" else found
+
+    def _shown(self, parts: Parts) -> Node | Literal["disk"] | None:
+        """What the run has put there, unless the disk shows through."""
         node: Node = self.root
         for depth, name in enumerate(parts):
             if isinstance(node, File):
@@ -194,7 +199,7 @@ class Overlay:
                 node = child
                 continue
             if name not in node.children and node.through:
-                return await self._look(parts)
+                return "disk"
             if depth + 1 < len(parts):
                 raise _missing(parts)
             return None
@@ -205,9 +210,8 @@ class Overlay:
         self.seen.setdefault(parts, fact)
         return fact
 
-    async def _load(self, parts: Parts, found: Found) -> Content:
+    async def _load(self, parts: Parts) -> Content:
         """A file of the disk."""
-        _require_file(parts, found)
         content = await self._hop(lambda: self._folder.read(parts, self._limits.max_file_bytes))
         self.seen.setdefault(parts, content.fact)
         return content
@@ -276,8 +280,8 @@ class Overlay:
             _require_file(path, fact)
         self._require_room(parts, 0, sum(fact.size for _, fact, _ in wanted))
         loaded = 0
-        for path, fact, into in wanted:
-            content = await self._load(path, fact)
+        for path, _, into in wanted:
+            content = await self._load(path)
             loaded += len(content.data)
             self._require_room(path, len(content.data), loaded)
             into.children[path[-1]] = File(content.data, content.fact.mode & 0o777)
@@ -390,7 +394,7 @@ def _require_file(parts: Parts, found: Found) -> None:
         case Fact(kind="other"):
             raise not_regular(parts)
         case _:
-            raise ToolError(f"{quoted(shown(parts))} is a folder", code="IsADirectory")
+            raise _folder(parts)
 
 
 def _require_inside(parts: Parts, verb: str) -> None:
@@ -408,6 +412,10 @@ def _exists(parts: Parts) -> ToolError:
 
 def _around(parts: Parts, file: Parts) -> ToolError:
     return ToolError(f"{quoted(shown(parts))}: {quoted(shown(file))} is not a folder", code="NotADirectory")
+
+
+def _folder(parts: Parts) -> ToolError:
+    return ToolError(f"{quoted(shown(parts))} is a folder", code="IsADirectory")
 
 
 def _not_empty(parts: Parts) -> ToolError:
