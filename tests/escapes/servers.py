@@ -57,6 +57,10 @@ class Allowed(BaseHTTPRequestHandler):
                     self.wfile.write(b"x" * 65536)
             case "/bomb":
                 self.reply(200, BOMB, Content_Encoding="gzip")
+            case "/bytes":
+                query = parse_qs(where.query)
+                pattern = query["of"][0].encode()
+                self.reply(200, (pattern * (int(query["size"][0]) // len(pattern) + 1))[: int(query["size"][0])])
             case "/bombs":
                 self.reply(200, gzip.compress(BOMB), Content_Encoding="gzip, gzip")
             case "/slow":
