@@ -299,7 +299,7 @@ async def test_closing_ends_what_is_under_way(server):
         while not server.heard:
             await anyio.sleep(0.001)
         await broker.aclose()
-    assert [(error.code, str(error)) for error in errors] == [("network", "Cannot fetch: the run has ended")]
+        assert [(error.code, str(error)) for error in errors] == [("network", "Cannot fetch: the run has ended")]
     assert await anyio.to_thread.run_sync(server.gone.wait, 5)
     assert (await refused(broker, server.url)).code == "network"
     await broker.aclose()
