@@ -25,6 +25,14 @@ POOL = "tests/sandbox/test_pool.py::"
 GUARD = "tests/sandbox/test_guard.py::"
 FRAMES = "tests/sandbox/test_frames.py::"
 CLI = "tests/cortex/test_command_line.py::"
+JAIL = "tests/sandbox/test_jail.py::"
+DOCTOR = "tests/sandbox/test_doctor.py::"
+TIER = "tests/sandbox/test_network_tier.py::"
+FOLDER = "tests/sandbox/test_workspace_tier.py::"
+FAULTS = "tests/sandbox/test_faults.py::"
+NET = "tests/network/"
+FILES = "tests/workspace/"
+ESCAPES = "tests/escapes/test_escapes.py::"
 
 REQUIREMENTS = (
     # The code execution runtime (source 000)
@@ -37,14 +45,17 @@ REQUIREMENTS = (
     Requirement(
         "000-AC3.2",
         "000",
-        "Requests to hosts on the allowlist (not yet: the network tier is refused)",
-        (LIMITS + "test_the_network_tier_is_refused_while_there_is_no_network",),
+        "Requests to hosts on the allowlist are made",
+        (TIER + "test_fetch_is_the_standard_one",),
     ),
     Requirement(
         "000-AC3.3",
         "000",
-        "Files in a scoped folder (not yet: no file can be read or written)",
-        (CODE + "test_what_deno_denies_is_a_permission_error",),
+        "Files in a scoped folder, and in no other",
+        (
+            FOLDER + "test_a_run_sees_its_changes_and_the_folder_does_not_until_they_are_committed",
+            FOLDER + "test_no_path_leads_out_of_the_folder",
+        ),
     ),
     Requirement(
         "000-AC3.4",
@@ -74,7 +85,7 @@ REQUIREMENTS = (
         "000-AC3.9",
         "000",
         "Requests to hosts that are not allowed are denied",
-        (CODE + "test_what_deno_denies_is_a_permission_error",),
+        (TIER + "test_the_denial_names_the_allowed_hosts", CODE + "test_what_deno_denies_is_a_permission_error"),
     ),
     Requirement(
         "000-output", "000", "Output of more than 1 MB kills the run", (LIMITS + "test_too_much_output_ends_the_run",)
@@ -382,7 +393,7 @@ REQUIREMENTS = (
         "doctor-honest",
         "design",
         "The doctor notices what does not hold",
-        ("tests/sandbox/test_doctor.py::test_a_memory_limit_that_does_not_hold_is_broken",),
+        ("tests/sandbox/test_doctor.py::test_permissions_are_tried_without_any_layer_behind_them",),
     ),
     Requirement(
         "cli-quick",
@@ -415,6 +426,226 @@ REQUIREMENTS = (
         ("tests/test_wheel.py::test_the_wheel_runs_a_script_without_the_checkout",),
     ),
     Requirement("docs-run", "design", "README, examples and docs are executed", ("tests/test_docs.py::",)),
+    # The wall
+    Requirement(
+        "wall-A",
+        "design 2",
+        "Every attack on authority fails a second time with Deno's permissions off",
+        (
+            ESCAPES + "test_the_property_holds_without_denos_permissions",
+            ESCAPES + "test_most_programs_about_authority_succeed_where_nothing_is_in_their_way",
+        ),
+    ),
+    Requirement(
+        "wall-layers",
+        "design 2",
+        "Each layer is detected, applied and tried alone; one that does not hold is found out",
+        (
+            JAIL + "test_every_layer_stops_alone_what_it_is_there_for",
+            JAIL + "test_a_layer_that_is_unwired_is_found_out",
+            DOCTOR + "test_all_is_well_here",
+            CLI + "test_doctor_tries_everything",
+        ),
+    ),
+    Requirement(
+        "wall-ties",
+        "design 2",
+        "Own session, parent death, no new privileges, nothing inherited, limits on CPU, files, cores and memory",
+        (
+            "tests/sandbox/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",
+            "tests/sandbox/test_launcher.py::test_a_process_has_nothing_of_its_surroundings",
+            JAIL + "test_a_memory_limit_that_the_system_refuses_is_no_start",
+        ),
+    ),
+    Requirement(
+        "wall-seccomp",
+        "design 2",
+        "No sockets, no processes, no second program, no ptrace, no io_uring, signals to itself only",
+        (JAIL + "test_what_is_not_named_does_not_exist", JAIL + "test_some_calls_depend_on_their_arguments"),
+    ),
+    Requirement(
+        "wall-level",
+        "design 2",
+        "The achieved level is in the metrics of every outcome",
+        (JAIL + "test_here_the_wall_is_whole", JAIL + "test_what_a_machine_lacks_is_said_loudly_and_gone_without"),
+    ),
+    Requirement(
+        "wall-require",
+        "design 2",
+        "Required layers that do not hold are a refusal to start; what is missing is said loudly",
+        (
+            JAIL + "test_what_is_required_and_lacking_is_a_refusal_to_start",
+            JAIL + "test_what_stands_against_a_start",
+            JAIL + "test_a_second_launcher_must_not_build_a_lower_wall",
+            DOCTOR + "test_layers_that_are_missing_are_shown_with_the_reason",
+        ),
+    ),
+    Requirement(
+        "wall-elsewhere",
+        "design 2",
+        "Without the layers, Deno's wall, the host's limits and a watched memory limit remain",
+        (
+            JAIL + "test_without_the_launcher_only_the_session_holds",
+            "tests/sandbox/test_memory.py::test_the_watch_works_without_proc_and_without_a_launcher",
+            ENDS + "test_without_the_launcher_everything_but_the_exact_limit_works",
+        ),
+    ),
+    Requirement(
+        "wall-self-test",
+        "design 2",
+        "A known script is run through the whole stack once for each binary; a layer that breaks Deno is reported",
+        (
+            JAIL + "test_the_self_test_runs_once_for_each_binary",
+            JAIL + "test_a_layer_that_deno_does_not_run_behind_is_a_refusal_that_names_it",
+            JAIL + "test_a_broken_layer_that_is_not_required_is_left_out_and_said",
+        ),
+    ),
+    # The network tier
+    Requirement(
+        "net-fetch",
+        "design 2",
+        "A standard fetch, by the host; in the isolated tier one sentence that names the tier",
+        (
+            TIER + "test_fetch_is_the_standard_one",
+            TIER + "test_an_abort_ends_the_request_in_the_host_too",
+            TIER + "test_in_the_isolated_tier_fetch_names_the_tier",
+            NET + "test_fetch.py::test_an_answer_has_its_url_status_headers_and_body",
+        ),
+    ),
+    Requirement(
+        "net-policy",
+        "design 2",
+        "Allowlist of hosts, ports, methods, paths; https only unless said otherwise; deny beats allow; empty is nothing",
+        (
+            NET + "test_policy.py::test_an_empty_allowlist_means_nothing",
+            NET + "test_policy.py::test_deny_beats_allow",
+            NET + "test_policy.py::test_only_https_unless_the_entry_says_otherwise",
+            NET + "test_policy.py::test_no_spelling_of_a_path_escapes_its_prefix",
+            NET + "test_urls.py::test_what_two_parsers_might_read_in_two_ways_is_no_url",
+        ),
+    ),
+    Requirement(
+        "net-addresses",
+        "design 2",
+        "All resolved addresses are checked, the connection goes to the checked one, with the certificate of the name",
+        (
+            NET + "test_addresses.py::test_an_ipv4_address_is_refused_in_all_its_ipv6_clothes",
+            NET + "test_connections.py::test_one_bad_address_among_good_ones_is_enough",
+            NET + "test_connections.py::test_dns_that_changes_its_answer_after_the_check_changes_nothing",
+            NET + "test_connections.py::test_a_certificate_for_another_name_is_refused",
+        ),
+    ),
+    Requirement(
+        "net-redirects",
+        "design 2",
+        "Every redirect is checked anew",
+        (
+            NET + "test_redirects.py::test_a_redirect_to_a_host_that_is_not_allowed_is_denied",
+            NET + "test_redirects.py::test_the_body_of_a_307_never_goes_to_a_host_that_is_not_allowed",
+        ),
+    ),
+    Requirement(
+        "net-limits",
+        "design 2",
+        "Requests, bytes after decompression, total bytes and time are limited; each is an error that can be caught",
+        (
+            TIER + "test_limits_are_errors_that_can_be_caught",
+            TIER + "test_an_endless_answer_is_a_limit_and_not_the_end_of_the_host",
+            NET + "test_bounds.py::test_a_request_beyond_a_bound_is_told_and_never_sent",
+            NET + "test_hostile.py::",
+        ),
+    ),
+    Requirement(
+        "net-secrets",
+        "design 2",
+        "Secrets are added for their host only, never seen by the code, and redacted when a server echoes them",
+        (
+            TIER + "test_a_secret_is_sent_and_never_seen",
+            NET + "test_secrets.py::test_a_secret_goes_to_its_own_host_only",
+            NET + "test_secrets.py::test_an_echo_is_redacted_in_whatever_spelling",
+        ),
+    ),
+    Requirement(
+        "net-replay",
+        "design 2",
+        "Exchanges can be recorded, without secrets, and replayed instead of the network",
+        (
+            TIER + "test_what_was_recorded_is_replayed_without_a_network",
+            NET + "test_recording.py::",
+            CLI + "test_the_network_can_be_allowed_recorded_and_replayed",
+        ),
+    ),
+    # Workspaces
+    Requirement(
+        "files-overlay",
+        "design 2",
+        "Reads see the folder and the run's own writes; nothing changes before a commit, nor by a run that fails",
+        (
+            FOLDER + "test_a_run_sees_its_changes_and_the_folder_does_not_until_they_are_committed",
+            FOLDER + "test_a_run_that_fails_changes_nothing",
+            FOLDER + "test_a_run_that_is_cancelled_changes_nothing",
+            FILES + "test_run.py::test_the_code_sees_its_own_writes_and_the_folder_does_not",
+            FILES + "test_model.py::test_any_sequence_of_calls_does_what_it_does_in_a_real_folder",
+        ),
+    ),
+    Requirement(
+        "files-commit",
+        "design 2",
+        "A commit is atomic, whatever happens in the middle of it",
+        (
+            FILES + "test_crash.py::test_killed_at_any_moment_it_is_the_old_or_the_new_folder",
+            FILES + "test_commit.py::test_a_commit_makes_the_changes_and_leaves_nothing_else",
+            FILES + "test_commit.py::test_what_another_has_changed_meanwhile_is_a_conflict_and_nothing_changes",
+        ),
+    ),
+    Requirement(
+        "files-paths",
+        "design 2",
+        "Paths stay beneath the folder, without following links, safe against races",
+        (
+            FOLDER + "test_no_path_leads_out_of_the_folder",
+            FILES + "test_paths.py::test_no_input_leaves_the_workspace_and_none_raises_anything_else",
+            FILES + "test_races.py::test_reading_never_leaves_through_a_link_that_just_appeared",
+            FILES + "test_folder.py::test_a_link_is_listed_and_can_be_removed_and_nothing_else",
+        ),
+    ),
+    Requirement(
+        "files-limits",
+        "design 2",
+        "File size, count and total size are limited",
+        (FILES + "test_limits.py::", FOLDER + "test_what_fills_the_disk_is_stopped"),
+    ),
+    Requirement(
+        "files-changes",
+        "design 2",
+        "outcome.changes lists what a run would change, with sizes, to review before the commit",
+        (
+            FILES + "test_changes.py::test_changes_are_listed_with_their_sizes",
+            CLI + "test_a_workspace_shows_its_changes_and_keeps_them_only_when_told",
+        ),
+    ),
+    # Proof
+    Requirement(
+        "proof-escapes",
+        "design 2",
+        "Attack programs of every class against the real runtime, while the host stays small, quick and usable",
+        (
+            ESCAPES + "test_the_property_holds",
+            ESCAPES + "test_there_are_programs_of_every_class_and_tier",
+            ESCAPES + "test_programs_succeed_where_nothing_is_in_their_way",
+        ),
+    ),
+    Requirement(
+        "proof-faults",
+        "design 2",
+        "Killed guests and hosts, closed and full pipes, a Deno that goes away, 200 runs with a third hostile",
+        (
+            FAULTS + "test_a_process_killed_at_any_moment_is_a_crash_at_once_and_the_next_run_works",
+            FAULTS + "test_no_process_survives_its_killed_host_by_a_second",
+            FAULTS + "test_of_two_hundred_at_once_with_a_third_hostile_every_caller_gets_its_own_answer",
+            FAULTS + "test_a_fuzzed_stream_is_frames_or_refused_however_it_is_cut",
+        ),
+    ),
     Requirement(
         "requirements",
         "design",
@@ -425,6 +656,9 @@ REQUIREMENTS = (
 
 # Each setting of the sandbox, and the test that fails when nothing reads it.
 SETTINGS = {
+    "require": JAIL + "test_what_is_required_and_lacking_is_a_refusal_to_start",
+    "network": TIER + "test_without_a_policy_the_settings_decide_and_they_allow_nothing",
+    "workspace": FOLDER + "test_the_settings_limit_a_workspace",
     "deno_path": POOL + "test_a_deno_that_is_missing_is_one_clear_error",
     "pool_size": POOL + "test_a_pool_of_none_starts_a_process_for_each",
     "max_worker_age_s": POOL + "test_a_process_that_is_too_old_is_recycled",
@@ -445,4 +679,34 @@ SETTINGS = {
     "tool_timeout_ms": TOOLS + "test_a_tool_that_never_answers_times_out",
     "max_tool_result_bytes": TOOLS + "test_a_result_that_is_too_large_is_an_error_of_the_tool",
     "max_starting": POOL + "test_no_more_processes_are_started_at_once_than_the_setting_says",
+}
+
+# The same for what has a section of its own.
+NESTED_SETTINGS = {
+    "network": {
+        "allow": NET + "test_policy.py::test_an_empty_allowlist_means_nothing",
+        "deny": NET + "test_policy.py::test_deny_beats_allow",
+        "max_requests": NET + "test_hostile.py::test_a_run_sends_no_more_than_its_requests",
+        "max_request_bytes": NET + "test_bounds.py::test_a_request_beyond_a_bound_is_told_and_never_sent",
+        "max_response_bytes": NET + "test_hostile.py::test_an_endless_body_stops_at_the_limit",
+        "max_total_bytes": NET + "test_hostile.py::test_a_run_receives_no_more_than_its_total",
+        "request_timeout_ms": NET + "test_hostile.py::test_a_server_that_drips_runs_into_one_clock",
+        "max_redirects": NET + "test_redirects.py::test_a_redirect_loop_ends",
+        "max_connections": NET + "test_bounds.py::test_no_more_connections_than_the_setting_are_open_at_once",
+        "max_url_bytes": NET + "test_bounds.py::test_a_request_beyond_a_bound_is_told_and_never_sent",
+        "max_headers": NET + "test_bounds.py::test_a_request_beyond_a_bound_is_told_and_never_sent",
+        "max_header_bytes": NET + "test_bounds.py::test_a_request_beyond_a_bound_is_told_and_never_sent",
+        "secrets_file": NET + "test_secrets.py::test_secrets_come_from_the_file_and_from_the_environment",
+        "ca_file": NET + "test_connections.py::test_tls_goes_to_the_checked_address_and_asks_for_the_name",
+        "recorder": NET + "test_recording.py::test_what_was_recorded_is_replayed_without_a_network",
+        "replay": NET + "test_recording.py::test_what_was_recorded_is_replayed_without_a_network",
+    },
+    "workspace": {
+        "max_file_bytes": FILES + "test_limits.py::test_a_file_may_not_grow_beyond_its_limit",
+        "max_files": FILES + "test_limits.py::test_the_paths_that_a_run_changes_have_a_limit",
+        "max_total_bytes": FILES
+        + "test_limits.py::test_all_that_a_run_writes_has_a_limit_and_what_it_gives_back_is_free_again",
+        "max_calls": FILES + "test_limits.py::test_the_calls_of_a_run_have_a_limit",
+        "max_entries": FILES + "test_limits.py::test_a_listing_has_a_limit",
+    },
 }

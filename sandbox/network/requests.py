@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import headers
-from .refusals import denied, failed, invalid
+from .refusals import denied, failed, invalid, over_limit
 from .urls import BadUrl, ForeignScheme, Target, join, parse
 
 if TYPE_CHECKING:
@@ -100,9 +100,13 @@ def _body(call: Fetch, method: str, max_bytes: int) -> bytes | None:
         return None
     if method in _BODYLESS_METHODS:
         raise invalid(f"A request with the method {method} has no body")
+    too_long = f"The body of a request takes at most {max_bytes} bytes"
     if len(call.body) > (max_bytes + 2) // 3 * 4:
-        raise invalid(f"The body of a request takes at most {max_bytes} bytes")
+        raise over_limit(too_long)
     try:
-        return base64.b64decode(call.body, validate=True)
+        body = base64.b64decode(call.body, validate=True)
     except (binascii.Error, ValueError) as error:
         raise invalid("The body of a request is not base64") from error
+    if len(body) > max_bytes:  # base64 comes in threes
+        raise over_limit(too_long)
+    return body
