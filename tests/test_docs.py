@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
+import importlib
 import os
 import re
 import subprocess
@@ -10,15 +13,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
-from cortex import reply
-from sandbox import DenoRuntime, ErrorType, ExecutionRequest, SandboxSettings, ToolDeclaration, ToolError
+from cortex import load_settings, reply
+from sandbox import (
+    DenoRuntime,
+    ErrorType,
+    ExecutionRequest,
+    HostRule,
+    Layer,
+    Metrics,
+    NetworkPolicy,
+    SandboxSettings,
+    ToolDeclaration,
+    ToolError,
+    WorkspaceLimits,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
+FOLDERS = ("sandbox", "cortex", "deno", "config", "tests", "benchmarks", "examples")
 FORBIDDEN = (
     # STYLE: words that say nothing here, and words that sell.
     *("synapse", "axon", "dopamine", "lobe", "manager", "handler", "helper", "utils"),
@@ -158,16 +175,74 @@ async def test_each_row_of_the_error_table_gives_its_error():
             assert error.type == type_.strip("`"), (code, error)
 
 
-def test_the_limits_table_has_every_setting_with_its_default():
-    described = {row[0].strip("`"): row[1] for row in rows("Limits")}
-    defaults = SandboxSettings()
-    assert described.keys() == SandboxSettings.model_fields.keys() - {"deno_path"}
-    assert described.pop("max_starting") == "twice the cores"
-    assert defaults.max_starting == 2 * (os.cpu_count() or 1)
+def numbers(model: type[BaseModel]) -> dict[str, int]:
+    """The limits of a model: its fields whose default is a number."""
+    defaults = {name: value for name, value in dict(model()).items() if isinstance(value, int)}
+    assert defaults
+    return defaults
+
+
+@pytest.mark.parametrize(
+    ("title", "model"),
+    [
+        ("Limits", SandboxSettings),
+        ("Limits of the network", NetworkPolicy),
+        ("Limits of a workspace", WorkspaceLimits),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_a_table_of_limits_has_each_of_them_with_its_default(title: str, model: type[BaseModel]):
+    described = {row[0].strip("`"): row[1] for row in rows(title)}
+    defaults = numbers(model)
+    assert described.keys() == defaults.keys()
+    if "max_starting" in described:
+        assert described.pop("max_starting") == "twice the cores"
+        assert defaults["max_starting"] == 2 * (os.cpu_count() or 1)
     for name, cell in described.items():
         assert re.fullmatch(r"`[0-9_]+`", cell), (name, cell)
-        assert int(cell.strip("`")) == getattr(defaults, name), name
-    assert "deno_path" in section("Settings")
+        assert int(cell.strip("`")) == defaults[name], name
+
+
+def test_what_is_no_number_is_described_too():
+    others = {*SandboxSettings.model_fields, *NetworkPolicy.model_fields} - {
+        *numbers(SandboxSettings),
+        *numbers(NetworkPolicy),
+    }
+    assert others >= {"deno_path", "require", "allow", "secrets_file", "recorder"}
+    text = section("Settings") + section("The network") + section("Record and replay")
+    assert [name for name in others if name not in text] == []
+
+
+def named(title: str) -> list[str]:
+    """The names in the first column of a table, which may hold several in a row."""
+    return [name for row in rows(title) for name in re.findall(r"`([^`]+)`", row[0])]
+
+
+def test_the_table_of_layers_names_each():
+    assert named("The wall") == list(Layer)
+
+
+def test_the_table_of_metrics_names_each():
+    assert named("Metrics") == [field.name for field in dataclasses.fields(Metrics)]
+
+
+def test_the_table_of_an_entry_names_each_part():
+    assert named("The network") == list(HostRule.model_fields)
+
+
+def test_the_options_of_run_are_those_of_the_command_line():
+    parser = argparse.ArgumentParser(add_help=False)
+    importlib.import_module("cortex.commands.run").add_arguments(parser)
+    options = {option for action in parser._actions for option in action.option_strings}
+    assert {name.split()[0] for name in named("Options of run")} == options | {"--config"}
+
+
+def test_the_settings_of_the_readme_are_settings(tmp_path: Path):
+    [text] = re.findall(r"^```toml\n(.*?)^```$", section("Settings"), re.M | re.S)
+    (tmp_path / "settings.toml").write_text(text, encoding="utf-8")
+    settings = load_settings(tmp_path / "settings.toml", {}).sandbox
+    assert settings.require == (Layer.LANDLOCK, Layer.SECCOMP)
+    assert settings.network.allow[0].headers == {"authorization": "Bearer ${env:EXAMPLE_TOKEN}"}
 
 
 def test_the_exit_codes_are_those_of_the_command_line():
@@ -212,8 +287,9 @@ def test_every_file_that_a_document_names_exists():
     """`sandbox/pool.py` in a text is a promise too."""
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
-        for name in re.findall(r"`((?:sandbox|cortex|deno|config|tests|benchmarks|examples)/[\w/]+\.\w+)`", text):
-            assert (ROOT / name).is_file(), f"{document.name} names {name}"
+        for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w/]+(?:\.\w+)?/?)`", text):
+            there = ROOT / name
+            assert there.is_dir() if name.endswith("/") else there.is_file(), f"{document.name} names {name}"
 
 
 def test_every_public_name_is_in_the_readme():
