@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
+# What a run may ask for in vain before it is ended.
+DEAF_CALLS = 100
+
 Send = Callable[[Callable[[], bytes]], Awaitable[None]]
 
 
@@ -35,6 +38,8 @@ class Network(Protocol):
 
     requests: int
     received_bytes: int
+    max_calls: int
+    """So many calls, allowed or not, and the run is ended."""
 
     async def fetch(self, call: Fetch) -> bytes:
         """The response as JSON. Raises ToolError for what the code should know."""
@@ -43,6 +48,8 @@ class Network(Protocol):
 
 class Files(Protocol):
     """The files of one run."""
+
+    max_calls: int
 
     async def answer(self, call: FileCall) -> bytes:
         """The answer as JSON. Raises ToolError for what the code should know."""
@@ -64,6 +71,8 @@ class Bridge:
         # One file at a time: calls keep the order in which the code made them, and one answer lies in memory.
         self._file_turn = anyio.Lock(fast_acquire=True)
         self.calls = 0
+        self._fetches = 0
+        self._file_calls = 0
         lent, unlent = place(tools.declarations()) if tools is not None else ((), ())
         self._lent: dict[str, Lent] = {tool.name: tool for tool in lent}
         for tool in unlent:
@@ -77,14 +86,23 @@ class Bridge:
         return [tool.expression for tool in self._lent.values()]
 
     def count(self, call: Call) -> None:
-        """Count one call of a tool; raises LimitError when there was one too many. Others are counted by whoever
-        answers them, who tells the code that it has had enough."""
-        if not isinstance(call, ToolCall):
-            return
-        if self.calls >= self._settings.max_tool_calls:
-            message = f"More than {self._settings.max_tool_calls} tool calls"
-            raise RunFault(ExecutionError(ErrorType.LIMIT, message))
-        self.calls += 1
+        """Count one call; raises LimitError when there was one too many.
+
+        The network and the workspace tell the code before that it has had enough, which it may catch; this ends code
+        that does not listen.
+        """
+        match call:
+            case ToolCall():
+                self.calls += 1
+                made, most, what = self.calls, self._settings.max_tool_calls, "tool calls"
+            case Fetch():
+                self._fetches += 1
+                made, most, what = self._fetches, self.network.max_calls if self.network else DEAF_CALLS, "requests"
+            case FileCall():
+                self._file_calls += 1
+                made, most, what = self._file_calls, self._files.max_calls if self._files else DEAF_CALLS, "file calls"
+        if made > most:
+            raise RunFault(ExecutionError(ErrorType.LIMIT, f"More than {most} {what}"))
 
     async def answer(self, call: Call, send: Send) -> None:
         """Do what the call asks for and send its answer. Whatever the tool does, the host goes on."""

@@ -6,6 +6,7 @@ before parsing, and a line that is not exactly a frame ends the run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -17,9 +18,12 @@ from .errors import MalformedFrame
 
 PROTOCOL = 1
 
-# Two megabytes of `{},` become fifty of dictionaries, and take as long: objects are counted before they are made.
+# Two megabytes of `{},` become fifty of dictionaries, and take as long: values are counted before they are made.
 # Brackets in texts count too: telling them apart would cost more than it protects.
 MAX_OBJECTS_IN_FRAME = 50_000
+MAX_VALUES_IN_FRAME = 100_000
+# Reading a number takes time that grows with the square of its length.
+MAX_DIGITS = 1_000
 # A call's id is echoed in its answer, and the others in messages.
 _SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 
@@ -185,10 +189,21 @@ def tool_error_frame(call_id: str, error: str, code: str, *, retryable: bool) ->
     return encode(frame) + b"\n"
 
 
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_DIGITS_AS_ZERO = bytes(48 if chr(byte).isdecimal() else 32 for byte in range(128)) + b" " * 128
+
+
+def _is_suspicious(line: bytes) -> bool:
+    """Whether it might hold more values or longer numbers than a frame should. Texts may look like that too."""
+    return line.count(b",") > MAX_VALUES_IN_FRAME or b"0" * MAX_DIGITS in line.translate(_DIGITS_AS_ZERO)
+
+
 def decode(line: bytes) -> GuestFrame:
     """One line as a frame. Raises MalformedFrame for everything that is not exactly one."""
     if line.count(b"{") + line.count(b"[") > MAX_OBJECTS_IN_FRAME:
         raise MalformedFrame("a frame of too many objects")
+    if _is_suspicious(line) and (line.count(b'"') > MAX_OBJECTS_IN_FRAME or _is_suspicious(_TEXTS.sub(b"", line))):
+        raise MalformedFrame("a frame of too many values, or of too long numbers")
     try:
         frame = from_json(line, allow_inf_nan=False)
         # JSON has no infinity, but it can spell a number that is one for Python.

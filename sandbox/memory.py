@@ -13,8 +13,8 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 MIB = 1024 * 1024
 
 
-class PeakMemory:
-    """The most that a process ever had in memory. The file is opened ahead: opening costs as much as reading."""
+class ProcessStatus:
+    """What the kernel says of a process. The file is opened ahead: opening costs as much as reading."""
 
     def __init__(self, pid: int | None) -> None:
         try:
@@ -22,21 +22,30 @@ class PeakMemory:
         except OSError:
             self._status = -1
 
-    def read_mb(self) -> float:
-        """In megabytes; 0 where it is not known, as after the end of the process."""
-        if self._status < 0:
-            return 0.0
-        try:
-            status = os.pread(self._status, 4096, 0)
-        except OSError:
-            return 0.0
-        _, found, rest = status.partition(b"VmHWM:")
-        return int(rest.split(None, 1)[0]) / 1024 if found else 0.0
+    def peak_mb(self) -> float:
+        """The most that it ever had in memory; 0 where that is not known, as after its end."""
+        return _field(self._read(), b"VmHWM:") / 1024
+
+    def page_tables_and_threads(self) -> tuple[int, int]:
+        """Bytes that the kernel keeps for it, which no limit of the process counts, and how many threads it has."""
+        status = self._read()
+        return _field(status, b"VmPTE:") * 1024, _field(status, b"Threads:")
 
     def close(self) -> None:
         if self._status >= 0:
             os.close(self._status)
             self._status = -1
+
+    def _read(self) -> bytes:
+        try:
+            return os.pread(self._status, 4096, 0) if self._status >= 0 else b""
+        except OSError:
+            return b""
+
+
+def _field(status: bytes, name: bytes) -> int:
+    _, found, rest = status.partition(name)
+    return int(rest.split(None, 1)[0]) if found else 0
 
 
 def private_bytes(pid: int | None) -> int:

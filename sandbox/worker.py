@@ -26,7 +26,7 @@ from .frames import (
     rehearse_frame,
     tool_result_frame,
 )
-from .memory import MIB, PeakMemory, private_bytes
+from .memory import MIB, ProcessStatus, private_bytes
 from .readiness import readable_before, write_all
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ MAX_STDERR_BYTES = 16 * 1024
 MAX_STDERR_READS = 32
 # How often a run is looked at: its memory, and what it wrote to stderr.
 WATCH_INTERVAL_S = 0.05
+# Deno itself has about ten, and each Worker of the code a few more.
+MAX_THREADS = 500
 # How long the exit status of a process may take to arrive after its output has closed.
 EXIT_NEWS_S = 1.0
 
@@ -61,7 +63,7 @@ class Worker:
         self._private_bytes_at_start = 0
         self._watch_at = math.inf
         self.on_long_run: Callable[[], None] = lambda: None
-        self._peak = PeakMemory(None)
+        self._status = ProcessStatus(None)
         self._writing = anyio.Lock(fast_acquire=True)
 
     @classmethod
@@ -75,7 +77,7 @@ class Worker:
             with anyio.fail_after(settings.start_timeout_ms / 1000):
                 await worker._greet(spawner.harness + (FULL_REHEARSAL if rehearse else NO_REHEARSAL))
                 worker._private_bytes_at_start = private_bytes(process.pid)
-                worker._peak = PeakMemory(process.pid)
+                worker._status = ProcessStatus(process.pid)
                 if not await spawner.limit_memory(process, settings.max_memory_mb * MIB):
                     log.info("The system does not limit the memory of process %s: it is only watched", process.pid)
         except TimeoutError as error:
@@ -103,7 +105,7 @@ class Worker:
         """Kill the process and let go of its pipes. Returns at once."""
         spawner.kill(self.process)
         self.process.close_pipes()
-        self._peak.close()
+        self._status.close()
 
     def begin_watch(self) -> None:
         """Look after the process from now on, every now and then."""
@@ -112,7 +114,7 @@ class Worker:
     def peak_memory_mb(self) -> float:
         if self.process.exit is not None and self.process.exit.peak_memory_mb:
             return self.process.exit.peak_memory_mb
-        return self._peak.read_mb()
+        return self._status.peak_mb()
 
     async def _greet(self, first_words: bytes) -> None:
         """Send the harness and its rehearsal, and wait until the process says that it is ready."""
@@ -183,7 +185,10 @@ class Worker:
     def _watch(self) -> None:
         self.on_long_run()
         self._drain_stderr()
-        taken = private_bytes(self.process.pid) - self._private_bytes_at_start
+        page_tables, threads = self._status.page_tables_and_threads()
+        if threads > MAX_THREADS:
+            raise RunFault(ExecutionError(ErrorType.LIMIT, f"The code has more than {MAX_THREADS} threads"))
+        taken = private_bytes(self.process.pid) - self._private_bytes_at_start + page_tables
         if taken > self._settings.max_memory_mb * MIB:
             message = f"The code used more than {self._settings.max_memory_mb} MB of memory"
             raise RunFault(ExecutionError(ErrorType.MEMORY, message))

@@ -40,6 +40,8 @@ _FILTER_MODE = 2
 _CLONE_THREAD = 0x00010000
 # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_TMPFILE: the same on both machines.
 _OPEN_TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20000000
+# MAP_SHARED, MAP_GROWSDOWN: memory of these kinds is not counted by the limit on data.
+_UNCOUNTED_MEMORY = 0x1 | 0x100
 _AF_UNIX = 1
 # PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA
 _PRCTL = (3, 15, 16, 23, 0x53564D41)
@@ -132,12 +134,12 @@ def _high(argument: int) -> Instruction:
     return (_LOAD, 0, 0, _ARGUMENTS_AT + _BYTES * argument + 4)
 
 
-def _one_of(argument: int, *values: int | Fill) -> list[Instruction]:
+def _one_of(argument: int, *values: int | Fill, error: int = errno.EPERM) -> list[Instruction]:
     """The kernel, too, takes these arguments as 32 bits."""
     block = [_low(argument)]
     for value in values:
         block += [(_JUMP_IF_EQUAL, 0, 1, value), _allow()]
-    return [*block, _fail(errno.EPERM)]
+    return [*block, _fail(error)]
 
 
 def _pointer(argument: int, low: int | Fill, high: int | Fill) -> list[Instruction]:
@@ -149,6 +151,11 @@ def _pointer(argument: int, low: int | Fill, high: int | Fill) -> list[Instructi
         _allow(),
         _fail(errno.EPERM),
     ]
+
+
+def _only_if(value: int, block: list[Instruction]) -> list[Instruction]:
+    """Run the block if what was loaded is the value."""
+    return [(_JUMP_IF_EQUAL, 0, len(block), value), *block, _fail(errno.EPERM)]
 
 
 def _without(argument: int, bits: int) -> list[Instruction]:
@@ -167,8 +174,15 @@ _CONDITIONS: dict[str, Callable[[], list[Instruction]]] = {
     "kill": lambda: _one_of(0, Fill.PID),
     "tgkill": lambda: _one_of(0, Fill.PID),
     "prctl": lambda: _one_of(0, *_PRCTL),
+    "mmap": lambda: _without(3, _UNCOUNTED_MEMORY),
+    # Of itself: the others would tell which processes there are.
+    "getpgid": lambda: _one_of(0, 0, Fill.PID),
+    "getsid": lambda: _one_of(0, 0, Fill.PID),
+    "getpriority": lambda: _one_of(1, 0, Fill.PID),
+    # A thread asks of itself by a number of its own, and takes this answer for a kernel that does not know.
+    "sched_getaffinity": lambda: _one_of(0, 0, Fill.PID, error=errno.ENOSYS),
     # To read a limit, not to set one.
-    "prlimit64": lambda: _pointer(2, 0, 0),
+    "prlimit64": lambda: [_low(0), *_only_if(0, _pointer(2, 0, 0))],
     "ioctl": lambda: _one_of(1, *_IOCTL),
     "fcntl": lambda: _one_of(1, *_FCNTL),
     # A pair that is connected to itself, which Deno's runtime uses to wake up; nothing can be sent elsewhere.

@@ -82,6 +82,8 @@ class FetchBroker:
         self._closed = False
         self._under_way: set[anyio.CancelScope] = set()
         self._all_ended = anyio.Event()
+        self.max_calls = 2 * policy.max_requests + 100
+        """A run that asks this often is not listening, and is ended."""
         self.requests = 0
         """Requests that were sent, or answered by a replay."""
         self.received_bytes = 0

@@ -16,11 +16,11 @@ class WorkspaceLimits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_file_bytes: NotNegative = 16 * MIB
+    max_file_bytes: NotNegative = 8 * MIB
     """One file, read or written."""
     max_files: NotNegative = 1_000
     """Files and folders that a run may add, change or remove."""
-    max_total_bytes: NotNegative = 32 * MIB
+    max_total_bytes: NotNegative = 16 * MIB
     """All that the run has written. The host keeps it in memory until the commit."""
     max_calls: NotNegative = 10_000
     max_entries: NotNegative = 10_000

@@ -70,6 +70,8 @@ class Transaction:
         self._overlay: Overlay | None = Overlay(self._folder, limits)
         self._turn = anyio.Lock()
         self.calls = 0
+        self.max_calls = limits.max_calls + 100
+        """A run that asks this often is not listening, and is ended."""
 
     async def answer(self, call: FileCall) -> bytes:
         """Do one thing with a file, and answer in JSON. Raises ToolError for what the code should know."""

@@ -89,7 +89,7 @@ async def test_a_post_without_a_body_has_a_length_of_nothing(server):
         ({"method": "POST", "body": "!"}, "invalid"),
         ({"method": "POST", "body": "é"}, "invalid"),
         ({"method": "GET", "body": b"x"}, "invalid"),
-        ({"method": "POST", "body": b"x" * (1024 * 1024 + 3)}, "invalid"),
+        ({"method": "POST", "body": b"x" * (1024 * 1024 + 3)}, "limit"),
     ],
 )
 async def test_a_request_that_makes_no_sense_is_never_sent(server, wrong, code):

@@ -276,7 +276,17 @@ def test_another_architecture_is_the_end(machine):
         ("prctl", (15,), True),
         ("prctl", (1,), False),  # the signal at its parent's death
         ("prctl", (4,), False),
+        ("mmap", (0, 4096, 3, 0x22), True),
+        ("mmap", (0, 4096, 3, 0x21), False),  # shared
+        ("mmap", (0, 4096, 3, 0x122), False),  # growing like a stack
+        ("getpgid", (0,), True),
+        ("getpgid", (PID,), True),
+        ("getpgid", (1,), False),
+        ("getsid", (1,), False),
+        ("getpriority", (0, 0), True),
+        ("getpriority", (0, 1), False),
         ("prlimit64", (0, 7, 0), True),
+        ("prlimit64", (1, 7, 0), False),
         ("prlimit64", (0, 7, 0x7000), False),
         ("prlimit64", (0, 7, 0x7000_0000_0000), False),
         ("ioctl", (1, 0x5421), True),

@@ -148,7 +148,7 @@ async def test_reaching_a_limit_changes_nothing(folder):
 
 
 def test_limits_are_checked():
-    assert WorkspaceLimits().max_total_bytes == 32 * 1024 * 1024
+    assert WorkspaceLimits().max_total_bytes == 16 * 1024 * 1024
     for wrong in ({"max_files": -1}, {"max_depth": 1}):
         with pytest.raises(ValidationError):
             WorkspaceLimits.model_validate(wrong)
