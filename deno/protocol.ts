@@ -92,7 +92,7 @@ export interface FileFrame {
   params: Record<string, string | boolean>;
 }
 
-/** The code no longer waits for the answer to a call, and none will be sent. */
+/** The code no longer waits for the answer to a call. One comes all the same, for a process that reads for it. */
 export interface AbortFrame {
   type: "__abort__";
   call_id: string;

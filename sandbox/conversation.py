@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +56,7 @@ class Run:
     waits_for_nothing: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Heard:
     """A call that has no answer yet."""
 
@@ -92,6 +91,7 @@ class Conversation:
         self._listening = anyio.Lock(fast_acquire=True)
         self._waiting_to_listen = 0
         self._unanswered: set[Heard] = set()
+        self._unanswered_bytes = 0
 
     async def hold(self) -> Answer:
         """Run the code. Raises RunFault for every end but a result; its tool calls end with it in any case."""
@@ -130,16 +130,22 @@ class Conversation:
 
     async def _answer(self, heard: Heard) -> None:
         try:
-            if self._ended is None:
-                with heard.scope or nullcontext():
-                    await self._run.bridge.answer(heard.call, self._worker.write_made)
-                if heard.scope is not None and heard.scope.cancelled_caught:
-                    # The code no longer waits for it, but its process still reads for the answer.
-                    await self._worker.write(
-                        tool_error_frame(heard.call.call_id, "Aborted", "aborted", retryable=False)
-                    )
+            if self._ended is not None:
+                return
+            if heard.scope is None:
+                await self._run.bridge.answer(heard.call, self._worker.write_made)
+            else:
+                await self._answer_or_give_up(heard.call, heard.scope)
         finally:
             self._unanswered.discard(heard)
+            self._unanswered_bytes -= heard.size
+
+    async def _answer_or_give_up(self, call: Call, scope: anyio.CancelScope) -> None:
+        with scope:
+            await self._run.bridge.answer(call, self._worker.write_made)
+        if scope.cancelled_caught:
+            # The code no longer waits for it, but its process still reads for the answer.
+            await self._worker.write(tool_error_frame(call.call_id, "Aborted", "aborted", retryable=False))
 
     async def _listen_in_turn(self) -> list[Heard]:
         self._waiting_to_listen += 1
@@ -199,9 +205,10 @@ class Conversation:
     def _note(self, call: Call, size: int) -> Heard:
         heard = Heard(call, size, anyio.CancelScope() if isinstance(call, Fetch) else None)
         self._unanswered.add(heard)
+        self._unanswered_bytes += size
         if len(self._unanswered) > MAX_UNANSWERED_CALLS:
             raise _fault(ErrorType.LIMIT, f"More than {MAX_UNANSWERED_CALLS} calls wait for an answer")
-        if sum(heard.size for heard in self._unanswered) > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
+        if self._unanswered_bytes > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
             raise _fault(ErrorType.LIMIT, "The calls that wait for an answer are too large together")
         return heard
 

@@ -198,12 +198,17 @@ def _is_suspicious(line: bytes) -> bool:
     return line.count(b",") > MAX_VALUES_IN_FRAME or b"0" * MAX_DIGITS in line.translate(_DIGITS_AS_ZERO)
 
 
-def decode(line: bytes) -> GuestFrame:
-    """One line as a frame. Raises MalformedFrame for everything that is not exactly one."""
+def _check_complexity(line: bytes) -> None:
     if line.count(b"{") + line.count(b"[") > MAX_OBJECTS_IN_FRAME:
         raise MalformedFrame("a frame of too many objects")
     if _is_suspicious(line) and (line.count(b'"') > MAX_OBJECTS_IN_FRAME or _is_suspicious(_TEXTS.sub(b"", line))):
         raise MalformedFrame("a frame of too many values, or of too long numbers")
+
+
+def decode(line: bytes) -> GuestFrame:
+    """One line as a frame. Raises MalformedFrame for everything that is not exactly one."""
+    if len(line) > MAX_OBJECTS_IN_FRAME:
+        _check_complexity(line)
     try:
         frame = from_json(line, allow_inf_nan=False)
         # JSON has no infinity, but it can spell a number that is one for Python.

@@ -39,6 +39,7 @@ return [numbers.reduce((sum, one) => sum + one), deep(1000), "aXb".replace(/\\p{
 """
 KNOWN_ANSWER = [499500, 1000, "a-b", 9]
 TIMEOUT_MS = 10_000
+MAX_REMEMBERED = 50
 
 
 async def try_known_script(spawner: Spawner, settings: SandboxSettings) -> str | None:
@@ -69,6 +70,9 @@ def remember(command: Command, wall: Wall) -> None:
         mark = _mark(command, wall)
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
+        marks = sorted(mark.parent.iterdir(), key=lambda path: path.stat().st_mtime)
+        for old in marks[:-MAX_REMEMBERED]:
+            old.unlink(missing_ok=True)
     except OSError as error:
         log.debug("The self-test will be run again next time: %s", error)
 

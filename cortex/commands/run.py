@@ -65,10 +65,8 @@ def run(options: Namespace) -> int:
     workspace = _workspace(options.workspace)
     # One process for one script: nothing is kept warm for a second one.
     sandbox = settings.sandbox.model_copy(update={"pool_size": 0, "network": network})
-    execute = partial(_execute, request, sandbox, workspace, guarded=not options.no_guard, commits=options.commit)
-    outcome, output = anyio.run(execute)
-    if options.record:
-        _save(network.recorder, options.record)
+    outcome, output = anyio.run(partial(_execute, request, sandbox, workspace, guarded=not options.no_guard))
+    trouble = _commit(outcome) if options.commit and outcome.ok else None
     if options.json:
         answer = _as_json(outcome, output)
         if workspace is not None:
@@ -76,7 +74,11 @@ def run(options: Namespace) -> int:
         print(json.dumps(answer))
     else:
         _show(outcome, output)
-        _show_changes(outcome.changes, is_made=options.commit)
+        _show_changes(outcome.changes, is_made=options.commit and trouble is None)
+    if network.recorder is not None:
+        _save(network.recorder, options.record)
+    if trouble is not None:
+        raise CommandError(trouble, REFUSED)
     if outcome.ok:
         return SUCCESS
     return REFUSED if outcome.refused else CODE_FAILED
@@ -124,16 +126,17 @@ def _context(argument: str | None) -> Any:
 
 def _network(options: Namespace, policy: NetworkPolicy) -> NetworkPolicy:
     try:
-        hosts = tuple(HostRule.model_validate(host) for host in options.allow_host)
-    except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise CommandError(f"--allow-host: {reason}") from error
-    try:
         replay = Replay.load(options.replay) if options.replay else None
     except OSError as error:
         raise CommandError(f'cannot read "{options.replay}": {error.strerror}') from error
     except ValueError as error:
         raise CommandError(f'"{options.replay}" is not a recording: {error}') from error
+    recorded = replay.origins if replay is not None else ()
+    try:
+        hosts = tuple(HostRule.model_validate(host) for host in (*options.allow_host, *recorded))
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise CommandError(f"--allow-host: {reason}") from error
     recorder = Recorder() if options.record else None
     return policy.model_copy(update={"allow": policy.allow + hosts, "replay": replay, "recorder": recorder})
 
@@ -147,8 +150,16 @@ def _workspace(folder: str | None) -> Workspace | None:
         raise CommandError(str(error)) from error
 
 
-def _save(recorder: Recorder | None, name: str) -> None:
-    assert recorder is not None
+def _commit(outcome: ExecutionOutcome) -> str | None:
+    """Make the changes; why not, if that failed. The code has run all the same, and its result is shown."""
+    try:
+        anyio.run(outcome.changes.commit)
+    except SandboxError as error:
+        return str(error)
+    return None
+
+
+def _save(recorder: Recorder, name: str) -> None:
     try:
         recorder.save(name)
     except OSError as error:
@@ -156,7 +167,7 @@ def _save(recorder: Recorder | None, name: str) -> None:
 
 
 async def _execute(
-    request: ExecutionRequest, settings: SandboxSettings, workspace: Workspace | None, *, guarded: bool, commits: bool
+    request: ExecutionRequest, settings: SandboxSettings, workspace: Workspace | None, *, guarded: bool
 ) -> tuple[ExecutionOutcome, str]:
     try:
         finding = await _first_finding(request.code) if guarded else None
@@ -164,8 +175,6 @@ async def _execute(
             return _blocked(finding), blocked(finding)
         async with DenoRuntime(settings) as runtime:
             outcome = await runtime.execute(request, workspace=workspace)
-        if commits and outcome.ok:
-            await outcome.changes.commit()
     except SandboxError as error:
         raise CommandError(str(error), REFUSED) from error
     return outcome, reply(outcome)

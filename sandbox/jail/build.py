@@ -69,8 +69,9 @@ class Jail:
             for target, source in enumerate(descriptors):
                 os.dup2(source, target)
             os.chdir("/")
-            address = seccomp.draw_address()
-            kernel.place(self._path.encode() + b"\0", address)
+            path = self._path.encode() + b"\0"
+            address = seccomp.draw_address(len(path))
+            kernel.place(path, address)
             if self._ruleset is not None:
                 landlock.restrict(self._ruleset)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))

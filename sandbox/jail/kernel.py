@@ -10,6 +10,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.syscall.restype = ctypes.c_long
 
+PAGE = os.sysconf("SC_PAGE_SIZE")
 PR_SET_PDEATHSIG = 1
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
@@ -54,13 +55,11 @@ def set_host_name(name: str) -> None:
 
 
 def place(data: bytes, address: int) -> None:
-    """Put the data at exactly this address, or raise."""
-    flags = _MAP_PRIVATE_ANONYMOUS_FIXED_NOREPLACE
-    got = _libc.mmap(
-        ctypes.c_void_p(address), ctypes.c_size_t(len(data)), _PROT_READ_WRITE, flags, -1, ctypes.c_long(0)
-    )
-    if got != address:
-        raise OSError(f"mmap: no memory at {address:#x}")
+    """Put the data at exactly this address, within one page, or raise."""
+    page, flags = address - address % PAGE, _MAP_PRIVATE_ANONYMOUS_FIXED_NOREPLACE
+    got = _libc.mmap(ctypes.c_void_p(page), ctypes.c_size_t(PAGE), _PROT_READ_WRITE, flags, -1, ctypes.c_long(0))
+    if got != page:
+        raise OSError(f"mmap: no memory at {page:#x}")
     ctypes.memmove(address, data, len(data))
 
 

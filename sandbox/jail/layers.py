@@ -31,6 +31,7 @@ class Layer(StrEnum):
     """A file system in which there is nothing but Deno."""
 
 
+_CONFINING = {Layer.LANDLOCK, Layer.SECCOMP, Layer.NAMESPACES, Layer.ROOT}
 _NOTHING: Mapping[Layer, str] = MappingProxyType({})
 
 
@@ -45,8 +46,8 @@ class Wall(NamedTuple):
 
     @property
     def level(self) -> str:
-        """In one word: all of it, a part of it, or nothing but Deno's own permissions."""
-        if not self.held:
+        """In one word: all of it, a part of it, or nothing that would stop code which is past Deno's permissions."""
+        if not _CONFINING & set(self.held):
             return "none"
         return "full" if set(self.held) == set(Layer) else "partial"
 

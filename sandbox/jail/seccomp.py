@@ -28,7 +28,7 @@ class Fill(Enum):
 
 Instruction = tuple[int, int, int, int | Fill]
 
-_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_GREATER, _JUMP_IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 _FAIL = 0x00050000
@@ -47,8 +47,9 @@ _AF_UNIX = 1
 _PRCTL = (3, 15, 16, 23, 0x53564D41)
 # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC: not who gets signals
-_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: neither locks nor who gets signals
+_FCNTL = (0, 1, 2, 3, 4, 1030)
+_CLOCK_TAI = 11
 
 
 class Filter(NamedTuple):
@@ -101,10 +102,12 @@ def make_filter(machine: str) -> Filter:
     return _assembled(program)
 
 
-def draw_address() -> int:
-    """A page where nothing is, that nobody can guess."""
-    page = int.from_bytes(os.urandom(5), "little") % 0x5_0000_0000
-    return 0x1000_0000_0000 + page * 0x1000
+def draw_address(length: int) -> int:
+    """Where nothing is, for so many bytes within one page: one of 2^46 places, at a fifth of a microsecond a guess."""
+    lowest, span = 0x1000_0000_0000, 0x5000_0000_0000
+    page = int.from_bytes(os.urandom(8), "little") % (span // kernel.PAGE)
+    offset = int.from_bytes(os.urandom(4), "little") % (kernel.PAGE - length)
+    return lowest + page * kernel.PAGE + offset
 
 
 def _assembled(program: list[Instruction]) -> Filter:
@@ -140,6 +143,10 @@ def _one_of(argument: int, *values: int | Fill, error: int = errno.EPERM) -> lis
     for value in values:
         block += [(_JUMP_IF_EQUAL, 0, 1, value), _allow()]
     return [*block, _fail(error)]
+
+
+def _at_most(argument: int, value: int) -> list[Instruction]:
+    return [_low(argument), (_JUMP_IF_GREATER, 1, 0, value), _allow(), _fail(errno.EPERM)]
 
 
 def _pointer(argument: int, low: int | Fill, high: int | Fill) -> list[Instruction]:
@@ -181,6 +188,10 @@ _CONDITIONS: dict[str, Callable[[], list[Instruction]]] = {
     "getpriority": lambda: _one_of(1, 0, Fill.PID),
     # A thread asks of itself by a number of its own, and takes this answer for a kernel that does not know.
     "sched_getaffinity": lambda: _one_of(0, 0, Fill.PID, error=errno.ENOSYS),
+    # The clocks of the system and its own: one of another process tells that it is there, and how busy.
+    "clock_gettime": lambda: _at_most(0, _CLOCK_TAI),
+    "clock_getres": lambda: _at_most(0, _CLOCK_TAI),
+    "clock_nanosleep": lambda: _at_most(0, _CLOCK_TAI),
     # To read a limit, not to set one.
     "prlimit64": lambda: [_low(0), *_only_if(0, _pointer(2, 0, 0))],
     "ioctl": lambda: _one_of(1, *_IOCTL),

@@ -26,7 +26,7 @@ exit_group 231 94, restart_syscall 219 128,
 rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, rt_sigsuspend 130 133, rt_sigpending 127 136,
 rt_sigtimedwait 128 137, sigaltstack 131 132,
 sched_yield 24 124, sched_get_priority_max 146 125, sched_get_priority_min 147 126, getcpu 309 168,
-clock_gettime 228 113, clock_getres 229 114, clock_nanosleep 230 115, nanosleep 35 101, gettimeofday 96 169,
+nanosleep 35 101, gettimeofday 96 169,
 time 201 -, times 100 153, getrusage 98 165, sysinfo 99 179, uname 63 160, getrandom 318 278,
 getpid 39 172, getppid 110 173, getuid 102 174, geteuid 107 175, getgid 104 176, getegid 108 177, getresuid 118 148,
 getresgid 120 150, getgroups 115 158, getpgrp 111 -, getrlimit 97 163,
@@ -37,6 +37,7 @@ _CONDITIONAL = """
 open 2 -, openat 257 56, mmap 9 222, clone 56 220, execve 59 221, kill 62 129, tgkill 234 131, prctl 157 167,
 prlimit64 302 261, getpriority 140 141, getsid 124 156, getpgid 121 155, sched_getaffinity 204 123, ioctl 16 29,
 fcntl 72 25, socketpair 53 199, sendto 44 206,
+clock_gettime 228 113, clock_getres 229 114, clock_nanosleep 230 115,
 """
 
 # These fail as "not permitted" and not as "no such call": the code that tries them gets a clearer error.

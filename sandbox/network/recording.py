@@ -95,6 +95,11 @@ class Replay:
     def load(cls, path: Path | str) -> Replay:
         return cls.from_json(Path(path).read_bytes())
 
+    @property
+    def origins(self) -> list[str]:
+        """The scheme, host and port of each recorded request, for a policy that allows what was recorded."""
+        return list(dict.fromkeys("/".join(exchange.url.split("/", 3)[:3]) for exchange in self._exchanges))
+
     def begin(self) -> ReplayedRun:
         return ReplayedRun(self._exchanges)
 

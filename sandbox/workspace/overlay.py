@@ -76,6 +76,9 @@ class Overlay:
         if found is None and not (create or create_new):
             raise _missing(parts)
         before: bytes | bytearray = b""
+        if isinstance(found, File) and found.mode is not None:
+            # A program that was moved here and written to is another program: it must not run because the old one did.
+            found.mode &= 0o666
         if isinstance(found, File) and append:
             self._require_room(parts, len(found.data) + len(data), len(data))
             # In place: a file that is written in a thousand pieces must not be copied a thousand times.

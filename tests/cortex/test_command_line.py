@@ -214,8 +214,28 @@ def test_the_network_can_be_allowed_recorded_and_replayed(tmp_path):
         done = cortex(*arguments, "--record", str(tmp_path / "r.json"), stdin=code)
         assert (done.returncode, done.stdout) == (0, '"hello"\n')
         assert len(server.heard) == 1
-    done = cortex(*arguments, "--replay", str(tmp_path / "r.json"), stdin=code)
+    done = cortex("run", "-", "--context", json.dumps(url), "--replay", str(tmp_path / "r.json"), stdin=code)
     assert (done.returncode, done.stdout) == (0, '"hello"\n')
+
+
+def test_a_commit_that_fails_still_shows_the_result(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "a.txt").write_text("old")
+    code = (
+        "await Deno.writeTextFile('kept/a.txt', 'mine'); await new Promise((r) => setTimeout(r, 1500)); return 'done'"
+    )
+    command = [*CORTEX, "run", "-", "--workspace", str(tmp_path), "--commit", "--json"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdin.write(code.encode())
+        process.stdin.close()
+        time.sleep(1)
+        (tmp_path / "kept" / "a.txt").write_text("somebody else's")
+        answer = json.loads(process.stdout.read())
+        error = process.stderr.read().decode()
+        assert process.wait(20) == 3
+    assert answer["result"] == "done"
+    assert "a.txt" in error
+    assert (tmp_path / "kept" / "a.txt").read_text() == "somebody else's"
 
 
 def test_doctor_for_people_is_a_table():

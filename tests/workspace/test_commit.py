@@ -64,6 +64,22 @@ async def test_modes_are_kept_and_nothing_new_is_a_program(folder):
         assert (status.st_uid, status.st_gid) == (1234, 4321)
 
 
+async def test_a_program_that_is_moved_and_written_to_is_a_program_no_more(folder):
+    for name in ("moved", "rewritten", "continued"):
+        (folder / f"{name}.sample").write_bytes(b"old")
+        (folder / f"{name}.sample").chmod(0o755)
+    run = Files(folder)
+    await run.call("rename", path="moved.sample", to="moved")
+    await run.call("rename", path="rewritten.sample", to="rewritten")
+    await run.call("rename", path="continued.sample", to="continued")
+    await run.write("rewritten", b"new")
+    await run.write("continued", b"new", append=True)
+    await run.changes().commit()
+    assert (folder / "moved").stat().st_mode & 0o111
+    assert not (folder / "rewritten").stat().st_mode & 0o111
+    assert not (folder / "continued").stat().st_mode & 0o111
+
+
 async def test_a_hard_link_to_a_file_outside_is_not_written_through(folder, outside):
     os.link(outside / "secret.txt", folder / "hard")
     run = Files(folder)
