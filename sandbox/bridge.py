@@ -104,15 +104,19 @@ class Bridge:
         if made > most:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"More than {most} {what}"))
 
-    async def answer(self, call: Call, send: Send) -> None:
-        """Do what the call asks for and send its answer. Whatever the tool does, the host goes on."""
+    async def answer(self, call: Call, send: Send, given_up: anyio.CancelScope | None = None) -> None:
+        """Do what the call asks for and send its answer. Whatever the tool does, the host goes on.
+
+        The scope is cancelled when the code no longer waits. That ends the work, never the sending: half a frame on
+        the pipe would be the end of the run.
+        """
         try:
             match call:
                 case ToolCall():
                     value = await self._call_tool(call)
                     await send(lambda: self._result(call, value))
                 case Fetch():
-                    response = await self._fetch(call)
+                    response = await self._fetch(call, given_up or anyio.CancelScope())
                     await send(lambda: tool_result_frame(call.call_id, response))
                 case FileCall():
                     async with self._file_turn:
@@ -122,16 +126,19 @@ class Bridge:
             refusal = _refusal(call, error)
             await send(lambda: refusal)
 
-    async def _fetch(self, call: Fetch) -> bytes:
+    async def _fetch(self, call: Fetch, given_up: anyio.CancelScope) -> bytes:
         if self.network is None:
             raise ToolError("fetch needs the network tier; this run is in the isolated tier", code="denied")
         try:
-            return await self.network.fetch(call)
+            with given_up:
+                return await self.network.fetch(call)
         except ToolError:
             raise
         except Exception as error:
             log.exception("A request failed in the host")
             raise ToolError(f"The request failed with {type(error).__name__}", code="network") from error
+        # Nobody waits for this, but the process still reads for an answer.
+        raise ToolError("The request was aborted", code="aborted")
 
     async def _file(self, call: FileCall) -> bytes:
         if self._files is None:

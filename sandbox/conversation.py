@@ -27,7 +27,6 @@ from .frames import (
     ToolCall,
     decode,
     encode,
-    tool_error_frame,
 )
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ class Conversation:
         self._waiting_to_listen = 0
         self._unanswered: set[Heard] = set()
         self._unanswered_bytes = 0
+        self._fetches: dict[str, anyio.CancelScope] = {}
 
     async def hold(self) -> Answer:
         """Run the code. Raises RunFault for every end but a result; its tool calls end with it in any case."""
@@ -130,22 +130,12 @@ class Conversation:
 
     async def _answer(self, heard: Heard) -> None:
         try:
-            if self._ended is not None:
-                return
-            if heard.scope is None:
-                await self._run.bridge.answer(heard.call, self._worker.write_made)
-            else:
-                await self._answer_or_give_up(heard.call, heard.scope)
+            if self._ended is None:
+                await self._run.bridge.answer(heard.call, self._worker.write_made, heard.scope)
         finally:
             self._unanswered.discard(heard)
             self._unanswered_bytes -= heard.size
-
-    async def _answer_or_give_up(self, call: Call, scope: anyio.CancelScope) -> None:
-        with scope:
-            await self._run.bridge.answer(call, self._worker.write_made)
-        if scope.cancelled_caught:
-            # The code no longer waits for it, but its process still reads for the answer.
-            await self._worker.write(tool_error_frame(call.call_id, "Aborted", "aborted", retryable=False))
+            self._fetches.pop(heard.call.call_id, None)
 
     async def _listen_in_turn(self) -> list[Heard]:
         self._waiting_to_listen += 1
@@ -210,12 +200,13 @@ class Conversation:
             raise _fault(ErrorType.LIMIT, f"More than {MAX_UNANSWERED_CALLS} calls wait for an answer")
         if self._unanswered_bytes > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
             raise _fault(ErrorType.LIMIT, "The calls that wait for an answer are too large together")
+        if heard.scope is not None:
+            self._fetches[call.call_id] = heard.scope
         return heard
 
     def _give_up(self, call_id: str) -> None:
-        for heard in self._unanswered:
-            if heard.scope is not None and heard.call.call_id == call_id:
-                heard.scope.cancel()
+        if call_id in self._fetches:
+            self._fetches[call_id].cancel()
 
     def _count_output(self, more: int) -> None:
         self._run.output_bytes += more

@@ -176,18 +176,35 @@ async def test_in_the_isolated_tier_fetch_names_the_tier():
     assert outcome.error.message == "PermissionDenied: fetch needs the network tier; this run is in the isolated tier"
 
 
-async def test_a_forged_request_in_the_isolated_tier_goes_nowhere(server):
-    code = f"""
-    const frame = {{ type: "__fetch__", call_id: "9", url: "{server.url}/text", method: "GET", headers: [], body: null, redirect: "follow" }};
-    const core = Deno[Deno.internal].core;
-    core.writeSync ? core.writeSync(1, new TextEncoder().encode(JSON.stringify(frame) + "\\n")) : 0;
-    await new Promise((r) => setTimeout(r, 200));
+@pytest.mark.parametrize(("tier", "paths"), [(Tier.ISOLATED, []), (Tier.NETWORK, ["/text"])])
+async def test_a_forged_request_is_no_more_than_a_request_of_its_tier(server, tier, paths):
+    code = """
+    const frame = { type: "__fetch__", call_id: "9", url: context.at + "/text", method: "GET", headers: [], body: null, redirect: "follow" };
+    Deno[Deno.internal].core.print(JSON.stringify(frame) + "\\n");
+    await new Promise((r) => setTimeout(r, 300));
     return 1
     """
     policy = NetworkPolicy.model_validate({"allow": [server.url]})
+    request = ExecutionRequest(code=code, tier=tier, context={"at": server.url})
     async with DenoRuntime(small(pool_size=0)) as runtime:
-        await runtime.execute(ExecutionRequest(code=code), network=policy)
-    assert server.heard == []
+        outcome = await runtime.execute(request, network=policy)
+    assert outcome.result == 1
+    assert server.paths() == paths
+
+
+async def test_an_abort_while_the_answer_is_on_its_way_does_not_break_the_pipe(server):
+    server.routes["/large"] = lambda talk: talk.reply(b"x" * (3 << 20))
+    code = """
+    const controller = new AbortController();
+    const asked = fetch(context.at + "/large", { signal: controller.signal });
+    asked.catch(() => {});
+    await new Promise((r) => setTimeout(r, 20));
+    const end = performance.now() + 500;
+    while (performance.now() < end);  // the answer comes, and nobody reads
+    controller.abort();
+    return await (await fetch(context.at + "/text")).text();
+    """
+    assert (await fetched(code, server)).result == "grüß dich"
 
 
 async def test_without_a_policy_the_settings_decide_and_they_allow_nothing(server):
