@@ -29,7 +29,13 @@ LAUNCHER_TIMEOUT_S = 10.0
 def can_fork_serve() -> bool:
     """Whether this system has what the launcher needs."""
     has_calls = hasattr(os, "pidfd_open") and hasattr(socket, "SOCK_SEQPACKET")
-    return has_calls and bool(sys.executable) and Path("/proc/self/status").exists()
+    # In a frozen program, `sys.executable` is that program and no Python.
+    has_python = bool(sys.executable) and not getattr(sys, "frozen", False)
+    return has_calls and has_python and Path("/proc/self/status").exists()
+
+
+class LauncherGone(SandboxUnavailable):
+    """The launcher does not take a message any more."""
 
 
 class ForkServer:
@@ -66,7 +72,7 @@ class ForkServer:
         server = server or await self._server()
         try:
             return await self._start(server)
-        except SandboxUnavailable:
+        except LauncherGone:
             # It died, and nobody had noticed yet. Once: a launcher that cannot live is not started for ever.
             if server is self._socket:
                 self._lose_launcher()
@@ -83,8 +89,8 @@ class ForkServer:
                     self._check_promise(self._wall)
                     return server
                 failed = self._failed.keys() & self._layers
-                if not failed:
-                    break
+                if not failed or self._promised is not None:
+                    break  # what once held may hold again: it is tried with the next start
                 self._layers -= failed
         self._lose_launcher()
         raise SandboxUnavailable("Cannot start the launcher: it ended, or said nothing")
@@ -172,7 +178,11 @@ class ForkServer:
             "layers": sorted(self._layers),
             "cpu_seconds": self._cpu_seconds,
         }
-        ours.send(json.dumps(order).encode())
+        try:
+            ours.send(json.dumps(order).encode())
+        except OSError as error:
+            ours.close()
+            raise SandboxUnavailable(f"Cannot start the launcher: it ended at once ({error.strerror})") from error
         ours.setblocking(False)
         self._socket = ours
         self._news = anyio.Event()
@@ -187,7 +197,7 @@ class ForkServer:
             except BlockingIOError:
                 await self._wait_writable(server)
             except OSError as error:
-                raise SandboxUnavailable(f"Cannot reach the launcher: {error}") from error
+                raise LauncherGone(f"Cannot reach the launcher: {error}") from error
             else:
                 return
 
@@ -195,7 +205,7 @@ class ForkServer:
         try:
             await anyio.wait_writable(server)
         except (OSError, ValueError, anyio.ClosedResourceError) as error:
-            raise SandboxUnavailable(f"Cannot reach the launcher: {error}") from error
+            raise LauncherGone(f"Cannot reach the launcher: {error}") from error
 
     async def _listen(self, server: socket.socket) -> None:
         """Take the launcher's messages until it, or this runtime, is gone."""

@@ -7,10 +7,21 @@ import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 MIB = 1024 * 1024
+_STATUS_BYTES = 4096
+
+
+class Look(NamedTuple):
+    """One look at a process that runs."""
+
+    kernel_bytes: int = 0
+    """What the kernel keeps for it elsewhere, and no limit of the process counts: page tables, what is swapped out."""
+    threads: int = 0
+    is_headless: bool = False
+    """Its main thread has ended and others go on: the kernel no longer tells what it takes."""
 
 
 class ProcessStatus:
@@ -24,12 +35,13 @@ class ProcessStatus:
 
     def peak_mb(self) -> float:
         """The most that it ever had in memory; 0 where that is not known, as after its end."""
-        return _field(self._read(), b"VmHWM:") / 1024
+        return _field(self._read(), b"VmHWM") / 1024
 
-    def page_tables_and_threads(self) -> tuple[int, int]:
-        """Bytes that the kernel keeps for it, which no limit of the process counts, and how many threads it has."""
+    def look(self) -> Look:
         status = self._read()
-        return _field(status, b"VmPTE:") * 1024, _field(status, b"Threads:")
+        kernel_bytes = (_field(status, b"VmPTE") + _field(status, b"VmSwap")) * 1024
+        threads = _field(status, b"Threads")
+        return Look(kernel_bytes, threads, threads > 1 and b"\nState:\tZ" in status)
 
     def close(self) -> None:
         if self._status >= 0:
@@ -37,15 +49,23 @@ class ProcessStatus:
             self._status = -1
 
     def _read(self) -> bytes:
+        """All of it: a user may be in so many groups that the rest comes late."""
+        status = b""
         try:
-            return os.pread(self._status, 4096, 0) if self._status >= 0 else b""
+            while self._status >= 0 and (more := os.pread(self._status, _STATUS_BYTES, len(status))):
+                status += more
+                if len(more) < _STATUS_BYTES:
+                    break
         except OSError:
             return b""
+        return status
 
 
 def _field(status: bytes, name: bytes) -> int:
-    _, found, rest = status.partition(name)
-    return int(rest.split(None, 1)[0]) if found else 0
+    # At the start of a line: the first line holds a name that the process chooses itself.
+    _, found, rest = status.partition(b"\n%b:" % name)
+    number = rest.split(None, 1)[0] if found else b""
+    return int(number) if number.isdigit() else 0
 
 
 def private_bytes(pid: int | None) -> int:

@@ -124,7 +124,7 @@ async def _try_no_new_privs(settings: SandboxSettings) -> tuple[str | None, str]
 async def _try_parent_death(settings: SandboxSettings) -> tuple[str | None, str]:
     async with _waiting_process(settings, Layer.PARENT_DEATH) as (spawner, pid):
         assert isinstance(spawner, ForkServer)  # nothing else promises it
-        watch = os.pidfd_open(pid)
+        watch, is_dead = os.pidfd_open(pid), False
         try:
             spawner.kill_launcher()
             is_dead = await anyio.to_thread.run_sync(_ends_soon, watch)
@@ -136,7 +136,9 @@ async def _try_parent_death(settings: SandboxSettings) -> tuple[str | None, str]
 
 
 def _ends_soon(watch: int) -> bool:
-    return bool(select.select([watch], [], [], PATIENCE_S)[0])
+    poll = select.poll()
+    poll.register(watch, select.POLLIN)
+    return bool(poll.poll(PATIENCE_S * 1000))
 
 
 async def _try_memory(settings: SandboxSettings) -> tuple[str | None, str]:

@@ -38,8 +38,10 @@ async def open_spawner(
         trouble = None if passed_before(command, wall) else await try_known_script(spawner, settings)
         if trouble is not None:
             await spawner.aclose()
-            wall = await _without_broken(command, settings, wall, trouble)
-            spawner = make_spawner(command, settings, tasks, wall.held)
+            rest = await _without_broken(command, settings, wall, trouble)
+            spawner = make_spawner(command, settings, tasks, rest.held)
+            wall = await spawner.wall()
+            wall = Wall(wall.held, {**rest.absent, **wall.absent}, rest.broken)
         _judge(wall, settings)
     except BaseException:
         await spawner.aclose()

@@ -49,6 +49,8 @@ MAX_STDERR_READS = 32
 WATCH_INTERVAL_S = 0.05
 # Deno itself has about ten, and each Worker of the code a few more.
 MAX_THREADS = 500
+# So often in a row is a process seen without its main thread before it counts.
+HEADLESS_LOOKS = 6
 # How long the exit status of a process may take to arrive after its output has closed.
 EXIT_NEWS_S = 1.0
 
@@ -62,6 +64,7 @@ class Worker:
         self._stderr = b""
         self._private_bytes_at_start = 0
         self._watch_at = math.inf
+        self._headless_looks = 0
         self.on_long_run: Callable[[], None] = lambda: None
         self._status = ProcessStatus(None)
         self._writing = anyio.Lock(fast_acquire=True)
@@ -185,10 +188,14 @@ class Worker:
     def _watch(self) -> None:
         self.on_long_run()
         self._drain_stderr()
-        page_tables, threads = self._status.page_tables_and_threads()
-        if threads > MAX_THREADS:
+        look = self._status.look()
+        if look.threads > MAX_THREADS:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"The code has more than {MAX_THREADS} threads"))
-        taken = private_bytes(self.process.pid) - self._private_bytes_at_start + page_tables
+        # A process that is being killed looks like that too, for a moment.
+        self._headless_looks = self._headless_looks + 1 if look.is_headless else 0
+        if self._headless_looks >= HEADLESS_LOOKS:
+            raise RunFault(ExecutionError(ErrorType.CRASH, "The process ended its main thread and went on without it"))
+        taken = private_bytes(self.process.pid) - self._private_bytes_at_start + look.kernel_bytes
         if taken > self._settings.max_memory_mb * MIB:
             message = f"The code used more than {self._settings.max_memory_mb} MB of memory"
             raise RunFault(ExecutionError(ErrorType.MEMORY, message))

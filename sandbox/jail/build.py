@@ -50,6 +50,9 @@ class Jail:
             self._enter_namespaces(deno, files)
         elif Layer.ROOT in order.layers:
             self._absent[Layer.ROOT] = "it needs namespaces"
+        if self._holds(Layer.NO_NEW_PRIVS):
+            # What root, or whoever started the host with rights, hands down to programs: nothing.
+            kernel.empty_bounding_set()
         self._path = namespaces.DENO if self._holds(Layer.ROOT) else deno
         self._ruleset = self._make_ruleset([self._path, *files]) if self._holds(Layer.LANDLOCK) else None
         self._filter = self._make_filter() if self._holds(Layer.SECCOMP) else None
@@ -69,14 +72,13 @@ class Jail:
             for target, source in enumerate(descriptors):
                 os.dup2(source, target)
             os.chdir("/")
-            path = self._path.encode() + b"\0"
-            address = seccomp.draw_address(len(path))
-            kernel.place(path, address)
             if self._ruleset is not None:
                 landlock.restrict(self._ruleset)
-            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            if self._filter is not None:
-                self._filter.apply(address)
+            os.closerange(3, 2**31 - 1)
+            if self._filter is None:
+                os.execve(self._path, self._order.argv, self._order.environment)  # noqa: S606 - this is the one place
+            address = seccomp.place_path(self._path)
+            self._filter.apply(address)
             kernel.execve_at(address, self._argv, self._environment)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the copy of the launcher must not go on
             with contextlib.suppress(OSError):
@@ -96,7 +98,8 @@ class Jail:
     def _give_up_resources(self) -> None:
         if not self._holds(Layer.LIMITS):
             return
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # One byte is too little for a core file, and the one value at which the kernel starts no helper with the core.
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
         # Deno's own SQLite would spill to disk whatever the permissions say. A write fails; it does not kill, because
         # Python ignores SIGXFSZ and Deno inherits that.
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

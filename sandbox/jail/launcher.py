@@ -30,6 +30,8 @@ from typing import Any
 from .build import Jail, LayerFailed, Order
 
 MAX_MESSAGE = 256 * 1024
+# As a process ends that could not be started.
+NO_PROCESS = 126
 
 
 class Launcher:
@@ -68,8 +70,12 @@ class Launcher:
         worker = request["id"]
         match request["do"]:
             case "start":
-                self.pids[worker] = self.start(descriptors)
-                tell(self.host, event="started", id=worker, pid=self.pids[worker])
+                try:
+                    self.pids[worker] = self.start(descriptors)
+                except OSError:  # no process to be had just now: only this one is told so
+                    tell(self.host, event="exited", id=worker, status=NO_PROCESS, peak_memory_mb=0)
+                else:
+                    tell(self.host, event="started", id=worker, pid=self.pids[worker])
             case "limit":
                 tell(self.host, event="limited", id=worker, held=self.limit(worker, request["bytes"]))
             case "kill":
@@ -78,13 +84,17 @@ class Launcher:
                     kill(self.pids[worker])
 
     def start(self, descriptors: list[int]) -> int:
-        pid = os.fork()
-        if pid == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            self.jail.become_deno(descriptors, self.pid)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        try:
+            if len(descriptors) != 3:  # with fewer, the process would keep the socket that speaks to the host
+                raise OSError("three descriptors are needed")
+            pid = os.fork()
+            if pid == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                self.jail.become_deno(descriptors, self.pid)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
         return pid
 
     def limit(self, worker: int, more: int) -> bool:
@@ -99,12 +109,12 @@ class Launcher:
 
     def data_bytes(self, pid: int) -> int:
         # By the descriptor: in a root of its own, this process has no /proc any more.
-        status = os.open(f"{pid}/status", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.proc)
-        try:
-            _, _, rest = os.read(status, 4096).partition(b"VmData:")
-        finally:
-            os.close(status)
-        return int(rest.split(None, 1)[0]) * 1024 if rest else 0
+        with open(os.open(f"{pid}/status", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.proc), "rb") as status:
+            # At the start of a line: the first holds a name that the process chooses itself.
+            _, found, rest = status.read().partition(b"\nVmData:")
+        if not found:
+            raise ValueError("the kernel does not tell how much it has")
+        return int(rest.split(None, 1)[0]) * 1024
 
     def reap(self) -> None:
         while self.pids:
@@ -140,6 +150,7 @@ def kill(pid: int) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's to answer
+    os.umask(0o022)
     host = socket.socket(fileno=0)
     proc = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
     order = Order.of(json.loads(host.recv(MAX_MESSAGE)))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import signal
+
+# As in `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, and the loader itself, which has no arrow.
+_PATH = re.compile(r"^\t(?:\S+ => )?(/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 
 _LOADER_TIMEOUT_MS = 5_000
 _MAX_BYTES = 64 * 1024
@@ -19,7 +23,7 @@ def needed_by(program: str) -> list[str]:
     with open(program, "rb") as file:
         if file.read(4) != b"\x7fELF":
             raise OSError(errno.ENOEXEC, "Deno is started by something else, a script perhaps: name the binary itself")
-    found = [word for word in _trace(program).split() if word.startswith("/")]
+    found = _PATH.findall(_trace(program))
     return [path for path in dict.fromkeys((*found, *_ALSO)) if os.path.exists(path)]
 
 

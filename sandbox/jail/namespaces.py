@@ -5,6 +5,7 @@ The launcher enters them once, and whatever it starts is born there: nothing of 
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Iterable
@@ -23,7 +24,8 @@ _MOUNT_ATTR_RDONLY_NOSUID = 0x1 | 0x2
 
 DENO = "/deno"
 """Where the binary is in the new root, whatever its path on this machine."""
-STAGE = "/tmp"  # noqa: S108 - not a file there: the new root is mounted over it, where nobody but this process sees it
+# The new root is mounted over one of these, where nobody but this process sees it.
+_STAGES = ("/tmp", "/mnt", "/opt", "/usr")  # noqa: S108 - no file is made there
 
 
 def enter(*, with_mounts: bool) -> None:
@@ -38,18 +40,24 @@ def enter(*, with_mounts: bool) -> None:
 
 def change_root(deno: str, libraries: Iterable[str]) -> None:
     """Make a root of the binary and its libraries, read-only, and let go of the old one."""
+    # Opened first: the stage may hide them, and what was looked at is what is bound.
+    sources = [(os.open(path, os.O_PATH | os.O_CLOEXEC), os.path.normpath(path)) for path in (deno, *libraries)]
+    stage = next((path for path in _STAGES if os.path.isdir(path)), None)
+    if stage is None:
+        raise FileNotFoundError(errno.ENOENT, f"there is none of {', '.join(_STAGES)} to mount a root over")
     kernel.mount("none", "/", None, _RECURSIVE | _PRIVATE)
-    kernel.mount("tmpfs", STAGE, "tmpfs", _NOSUID | _NOEXEC, "size=64k,mode=755")
-    for source, target in ((deno, DENO), *((path, path) for path in libraries)):
-        place = STAGE + target
+    kernel.mount("tmpfs", stage, "tmpfs", _NOSUID | _NOEXEC, "size=64k,mode=755")
+    for number, (descriptor, path) in enumerate(sources):
+        place = stage + (DENO if number == 0 else path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         _write(place, "")
-        kernel.mount(source, place, None, _BIND)
+        kernel.mount(f"/proc/self/fd/{descriptor}", place, None, _BIND)
+        os.close(descriptor)
     # Deno asks where it is. It reads nothing else of /proc that it cannot do without.
-    os.makedirs(STAGE + "/proc/self")
-    os.symlink(DENO, STAGE + "/proc/self/exe")
-    os.mkdir(STAGE + "/old")
-    kernel.syscall("pivot_root", _PIVOT_ROOT[os.uname().machine], STAGE.encode(), f"{STAGE}/old".encode())
+    os.makedirs(stage + "/proc/self")
+    os.symlink(DENO, stage + "/proc/self/exe")
+    os.mkdir(stage + "/old")
+    kernel.syscall("pivot_root", _PIVOT_ROOT[os.uname().machine], stage.encode(), f"{stage}/old".encode())
     os.chdir("/")
     kernel.detach_mount("/old")
     os.rmdir("/old")

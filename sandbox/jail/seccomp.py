@@ -36,8 +36,18 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 _BYTES = 8
 _FILTER_MODE = 2
+# Where processes have room: usually, and where addresses have only 39 bits.
+_RANGES = ((0x1000_0000_0000, 0x5000_0000_0000), (0x10_0000_0000, 0x20_0000_0000))
 
-_CLONE_THREAD = 0x00010000
+# Exactly what a thread is made with. Other flags beside it would give it descriptors, or namespaces, of its own.
+_CLONE_A_THREAD = 0x3D0F00
+_CLOSE_RANGE_UNSHARE = 2
+# Within the process; or to wait for what others may wake (the end of a thread), never to wake others: two processes
+# that have mapped the same file could signal each other.
+_FUTEX_PRIVATE = 128
+_FUTEX_WAITS = (0, 9, 0x100, 0x109)
+# The advice beyond it is for administrators.
+_MADV_COLLAPSE = 25
 # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_TMPFILE: the same on both machines.
 _OPEN_TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20000000
 # MAP_SHARED, MAP_GROWSDOWN: memory of these kinds is not counted by the limit on data.
@@ -102,12 +112,19 @@ def make_filter(machine: str) -> Filter:
     return _assembled(program)
 
 
-def draw_address(length: int) -> int:
-    """Where nothing is, for so many bytes within one page: one of 2^46 places, at a fifth of a microsecond a guess."""
-    lowest, span = 0x1000_0000_0000, 0x5000_0000_0000
-    page = int.from_bytes(os.urandom(8), "little") % (span // kernel.PAGE)
-    offset = int.from_bytes(os.urandom(4), "little") % (kernel.PAGE - length)
-    return lowest + page * kernel.PAGE + offset
+def place_path(path: str) -> int:
+    """Put the path where nothing is and nobody looks: one of 2^46 places, at a fifth of a microsecond a guess."""
+    data = path.encode() + b"\0"
+    for lowest, span in _RANGES:
+        page = int.from_bytes(os.urandom(8), "little") % (span // kernel.PAGE)
+        offset = int.from_bytes(os.urandom(4), "little") % (kernel.PAGE - len(data))
+        address = lowest + page * kernel.PAGE + offset
+        try:
+            kernel.place(data, address)
+        except OSError:
+            continue
+        return address
+    raise OSError("mmap: no place for the path of Deno")
 
 
 def _assembled(program: list[Instruction]) -> Filter:
@@ -169,14 +186,21 @@ def _without(argument: int, bits: int) -> list[Instruction]:
     return [_low(argument), (_JUMP_IF_ANY_BIT, 1, 0, bits), _allow(), _fail(errno.EPERM)]
 
 
-def _with(argument: int, bit: int) -> list[Instruction]:
-    return [_low(argument), (_JUMP_IF_ANY_BIT, 0, 1, bit), _allow(), _fail(errno.EPERM)]
+def _if_any(bits: int, block: list[Instruction]) -> list[Instruction]:
+    """Run the block if what was loaded has one of the bits."""
+    return [(_JUMP_IF_ANY_BIT, 0, len(block), bits), *block]
 
 
 _CONDITIONS: dict[str, Callable[[], list[Instruction]]] = {
     "open": lambda: _without(1, _OPEN_TO_WRITE),
     "openat": lambda: _without(2, _OPEN_TO_WRITE),
-    "clone": lambda: _with(0, _CLONE_THREAD),
+    "clone": lambda: _one_of(0, _CLONE_A_THREAD),
+    "futex": lambda: [_low(1), *_if_any(_FUTEX_PRIVATE, [_allow()]), *_one_of(1, *_FUTEX_WAITS)],
+    "close_range": lambda: _without(2, _CLOSE_RANGE_UNSHARE),
+    "madvise": lambda: _at_most(2, _MADV_COLLAPSE),
+    # Asked for by locks that are waited for. "The usual", whoever is meant.
+    "sched_getparam": lambda: [_fail(0)],
+    "sched_getscheduler": lambda: [_fail(0)],
     "execve": lambda: _pointer(0, Fill.PATH_LOW, Fill.PATH_HIGH),
     "kill": lambda: _one_of(0, Fill.PID),
     "tgkill": lambda: _one_of(0, Fill.PID),

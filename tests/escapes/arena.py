@@ -238,7 +238,7 @@ class Places:
         for path in sorted(self.workspace.rglob("*")):
             mode = path.lstat().st_mode
             name = str(path.relative_to(self.workspace))
-            if stat.S_ISREG(mode):
+            if stat.S_ISREG(mode) and os.access(path, os.R_OK):
                 found[name] = path.read_text(errors="replace")[:1000]
             else:
                 found[name] = "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "other"

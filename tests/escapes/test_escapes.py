@@ -7,12 +7,12 @@ import re
 import anyio
 import pytest
 
-from sandbox import DenoRuntime
+from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings
 from sandbox.jail.layers import Layer
 from tests.conftest import descendants, descriptors
 
 from .arena import Servers, UnguardedRuntime, UnpermittedRuntime, arena, settings
-from .program import ALWAYS, CLASSES, BadProgram, failures, load, parse
+from .program import ALWAYS, CLASSES, FOLDER, BadProgram, failures, load, parse
 
 pytestmark = pytest.mark.deno
 
@@ -134,6 +134,16 @@ def test_properties_hold_on_the_other_event_loop(tmp_path):
         judge(program, found)
 
 
+async def test_native_code_does_run_behind_the_system_alone():
+    """Otherwise the programs that call the kernel would prove nothing."""
+    code = (FOLDER / "preludes/native.js").read_text() + "return [sys(39), Deno.pid]"
+    async with UnpermittedRuntime(SandboxSettings(pool_size=0)) as runtime:
+        outcome = await runtime.execute(ExecutionRequest(code=code))
+    assert outcome.error is None
+    assert outcome.result[0] == outcome.result[1] > 0
+
+
+@pytest.mark.soak
 def test_programs_succeed_where_nothing_is_in_their_way(tmp_path):
     """A check that cannot fail proves nothing: without the wall, these do."""
     programs = called(*SUCCEED_UNHINDERED)

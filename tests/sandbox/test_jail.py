@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
+import shutil
 import struct
 
+import anyio
 import pytest
 
-from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
+from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable, wall
+from sandbox.command import find_deno
 from sandbox.jail import Layer, Wall
 from sandbox.jail.seccomp import Fill, make_filter
 from sandbox.jail.system_calls import allowed, conditional, denied
-from sandbox.trials import try_layers
-from tests.conftest import small
+from sandbox.trials import ALLOW_ALL, BehindLayers, try_layers
+from tests.conftest import small, without_descriptors
 
 ONE = ExecutionRequest(code="return 1")
 deno = pytest.mark.deno
@@ -262,6 +266,15 @@ def test_another_architecture_is_the_end(machine):
         ("openat", (-100, 0, 0o1000), False),
         ("openat", (-100, 0, 0o20200000), False),
         ("clone", (0x3D0F00,), True),  # a thread
+        ("clone", (0x3D0F00 & ~0x400,), False),  # with descriptors of its own
+        ("clone", (0x3D0F00 | 0x20000,), False),  # with mounts of its own
+        ("close_range", (3, 9, 0), True),
+        ("close_range", (3, 9, 2), False),
+        ("madvise", (0, 4096, 4), True),
+        ("madvise", (0, 4096, 100), False),
+        ("futex", (0, 129), True),  # waking its own threads
+        ("futex", (0, 0), True),
+        ("futex", (0, 1), False),  # waking whoever has mapped the same
         ("clone", (17,), False),  # a process
         ("clone", (0x4111,), False),  # vfork
         ("execve", (PATH,), True),
@@ -311,7 +324,7 @@ def test_some_calls_depend_on_their_arguments(machine, name, arguments, is_allow
 
 
 @pytest.mark.parametrize(
-    ("required", "wall", "unmet"),
+    ("required", "known", "unmet"),
     [
         (None, Wall((Layer.SECCOMP,), {Layer.ROOT: "no"}), set()),
         (None, Wall((Layer.SECCOMP,), {}, {Layer.ROOT: "no"}), {Layer.ROOT}),
@@ -321,5 +334,140 @@ def test_some_calls_depend_on_their_arguments(machine, name, arguments, is_allow
         ((Layer.ROOT,), Wall(()), {Layer.ROOT}),
     ],
 )
-def test_what_stands_against_a_start(required, wall, unmet):
-    assert wall.unmet(required).keys() == unmet
+def test_what_stands_against_a_start(required, known, unmet):
+    assert known.unmet(required).keys() == unmet
+
+
+LIST_EVERYTHING = """
+const found = [], written = [];
+const walk = (folder) => {
+  for (const entry of Deno.readDirSync(folder)) {
+    const path = folder + (folder.endsWith("/") ? "" : "/") + entry.name;
+    if (entry.isDirectory) walk(path);
+    else found.push(path);
+    for (const attempt of [
+      () => Deno.openSync(path, { append: true }),
+      () => Deno.writeTextFileSync(path + ".new", ""),
+      () => Deno.chmodSync(path, 0o777),
+      () => Deno.removeSync(path),
+    ]) {
+      try { attempt(); written.push(path); } catch { /* as it should be */ }
+    }
+  }
+};
+walk("/");
+return { found, written };
+"""
+
+
+@deno
+async def test_the_root_holds_nothing_but_deno_and_nothing_of_it_can_be_written():
+    from sandbox.jail.libraries import needed_by
+
+    async with BehindLayers(small(), {Layer.NAMESPACES, Layer.ROOT}, ALLOW_ALL) as runtime:
+        outcome = await runtime.execute(ExecutionRequest(code=LIST_EVERYTHING))
+    libraries = needed_by(str(find_deno(small())))
+    assert sorted(outcome.result["found"]) == sorted(["/deno", "/proc/self/exe", *libraries])
+    assert set(outcome.result["written"]) <= {"/dev/null", "/dev/urandom"}  # devices that keep nothing
+
+
+@deno
+async def test_a_binary_below_the_stage_is_no_trouble(tmp_path):
+    if not str(tmp_path).startswith("/tmp/"):
+        pytest.skip("temporary files are elsewhere here")
+    copy = tmp_path / "deno"
+    shutil.copy2(find_deno(small()), copy)
+    async with DenoRuntime(small(pool_size=0, deno_path=copy, require=list(Layer))) as runtime:
+        assert (await runtime.execute(ONE)).result == 1
+
+
+@deno
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to hand down")
+async def test_root_hands_no_rights_down():
+    read = "return Deno.readTextFileSync('/proc/self/status').match(/CapEff:\\s*(\\w+)/)[1]"
+    async with BehindLayers(small(), (), ALLOW_ALL) as runtime:
+        assert int((await runtime.execute(ExecutionRequest(code=read))).result, 16) != 0
+    async with BehindLayers(small(), (Layer.NO_NEW_PRIVS,), ALLOW_ALL) as runtime:
+        assert int((await runtime.execute(ExecutionRequest(code=read))).result, 16) == 0
+
+
+@deno
+async def test_a_layer_that_is_lost_after_another_was_found_broken_is_not_reported_as_held(launcher, monkeypatch):
+    launcher(TOO_STRICT)
+    make = wall.make_spawner
+
+    def second_time_lacking(command, settings, tasks, layers):
+        if Layer.LANDLOCK not in layers and Layer.SECCOMP in layers and len(layers) == len(Layer) - 1:
+            tries.append(1)
+            if len(tries) == 2:  # the first was the trial
+                launcher(LACKING["seccomp"][0])
+        return make(command, settings, tasks, layers)
+
+    tries: list[int] = []
+    monkeypatch.setattr(wall, "make_spawner", second_time_lacking)
+    with pytest.raises(SandboxUnavailable, match=r"required: seccomp \("):
+        async with DenoRuntime(small(require=["seccomp"])):
+            pass
+
+
+@deno
+async def test_a_layer_that_fails_for_a_while_is_tried_again(launcher, tmp_path):
+    switch = tmp_path / "fails"
+    launcher(
+        "import os\nfrom jail import namespaces as n\nenter = n.enter\n"
+        f"def maybe(**options):\n    if os.path.exists({str(switch)!r}): raise OSError(1, 'just now')\n    enter(**options)\n"
+        "n.enter = maybe"
+    )
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        assert (await runtime.execute(ONE)).result == 1
+        switch.touch()
+        runtime._spawner.kill_launcher()
+        assert (await runtime.execute(ONE)).refused
+        switch.unlink()
+        assert (await runtime.execute(ONE)).result == 1
+
+
+LONG = ExecutionRequest(code="await new Promise((r) => setTimeout(r, 1000)); return 2")
+
+
+@deno
+async def test_a_start_that_the_system_refuses_is_the_end_of_that_start_only(launcher):
+    # The first is the self-test, the second the long run, and of the third one both attempts fail.
+    launcher(
+        "import os\nfork, forks = os.fork, []\ndef maybe():\n    forks.append(1)\n"
+        "    if len(forks) in (3, 4): raise OSError(11, 'no more processes')\n    return fork()\nos.fork = maybe"
+    )
+    async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
+        outcomes = []
+        tasks.start_soon(keep, outcomes, runtime, LONG)
+        await anyio.sleep(0.4)
+        assert (await runtime.execute(ONE)).refused
+        assert (await runtime.execute(ONE)).result == 1
+    assert [outcome.result for outcome in outcomes] == [2]
+
+
+@deno
+async def test_a_host_without_descriptors_does_not_end_the_runs_that_go_on():
+    async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
+        outcomes = []
+        tasks.start_soon(keep, outcomes, runtime, LONG)
+        await anyio.sleep(0.4)
+        with without_descriptors():
+            assert (await runtime.execute(ONE)).refused
+    assert [outcome.result for outcome in outcomes] == [2]
+
+
+async def keep(outcomes, runtime, request):
+    outcomes.append(await runtime.execute(request))
+
+
+@deno
+async def test_without_a_home_nothing_is_remembered_and_nothing_breaks(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME")
+
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("pathlib.Path.home", nowhere)
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        assert (await runtime.execute(ONE)).result == 1

@@ -120,7 +120,7 @@ def test_what_cannot_be_started_is_said_on_its_stderr():
     _, _, stderr = host.start(1)
     host.event()
     assert host.event()["status"] == 127
-    assert os.read(stderr, 1000).decode() == "Cannot start Deno: [Errno 2] execve: No such file or directory\n"
+    assert os.read(stderr, 1000).decode() == "Cannot start Deno: [Errno 2] No such file or directory: '/nowhere/deno'\n"
     assert host.close() == 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from sandbox import (
@@ -17,6 +18,7 @@ from sandbox import (
     Replay,
     Tier,
 )
+from sandbox.testing import FunctionTools
 from tests.conftest import small
 from tests.network.servers import Server, Talk
 
@@ -47,11 +49,13 @@ def server():
         yield server
 
 
-async def fetched(code: str, server: Server, timeout_ms: int = 5000, **policy: object) -> ExecutionOutcome:
+async def fetched(
+    code: str, server: Server, timeout_ms: int = 8000, tools: FunctionTools | None = None, **policy: object
+) -> ExecutionOutcome:
     allow = NetworkPolicy.model_validate({"allow": [server.url], **policy})
     request = ExecutionRequest(code=code, tier=Tier.NETWORK, timeout_ms=timeout_ms, context={"at": server.url})
     async with DenoRuntime(small(pool_size=0)) as runtime:
-        return await runtime.execute(request, network=allow)
+        return await runtime.execute(request, tools, network=allow)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +107,15 @@ async def test_an_abort_ends_the_request_in_the_host_too(server):
     code = """
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error("enough")), 100);
-    try { await fetch(context.at + "/silent", { signal: controller.signal }); } catch (error) { return error.message }
+    try { await fetch(context.at + "/silent", { signal: controller.signal }); } catch (error) {
+      return [error.message, await tools.gone()];  // while the run goes on
+    }
     """
-    outcome = await fetched(code, server)
-    assert outcome.result == "enough"
-    assert await anyio.to_thread.run_sync(server.gone.wait, 5)
+
+    async def gone(_):
+        return await anyio.to_thread.run_sync(server.gone.wait, 5)
+
+    assert (await fetched(code, server, tools=FunctionTools({"gone": gone}))).result == ["enough", True]
 
 
 async def test_code_goes_on_after_an_abort(server):

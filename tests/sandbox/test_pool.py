@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
 from sandbox.command import find_deno
 from sandbox.pool_plan import PoolState, starts_needed
-from tests.conftest import small
+from tests.conftest import small, without_descriptors
 from tests.sandbox.test_ends import denos, wait_until
 
 ONE = ExecutionRequest(code="return 1")
@@ -256,22 +255,10 @@ async def test_the_place_of_a_long_run_is_filled_while_it_goes_on():
 
 @pytest.mark.deno
 async def test_a_host_without_descriptors_gets_a_refusal_and_keeps_its_runtime():
-    import resource
-
     async with DenoRuntime(small(pool_size=0)) as runtime:
         assert (await runtime.execute(ONE)).result == 1
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        taken = [os.open("/dev/null", os.O_RDONLY)]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 3, hard))
-        try:
-            with contextlib.suppress(OSError):
-                while True:
-                    taken.append(os.open("/dev/null", os.O_RDONLY))
+        with without_descriptors():
             outcome = await runtime.execute(ONE)
-        finally:
-            for descriptor in taken:
-                os.close(descriptor)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert outcome.refused
         assert "Too many open files" in outcome.error.message
         assert (await runtime.execute(ONE)).result == 1
