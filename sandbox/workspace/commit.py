@@ -7,6 +7,7 @@ uses the folder next finishes what was left unfinished. Those who ask for the lo
 from __future__ import annotations
 
 import errno
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -18,9 +19,12 @@ from .errors import WorkspaceConflict, WorkspaceError, conflict
 from .folder import Fact, fact_at, open_folder
 from .journal import Step, steps_for
 from .lock import locked
+from .ours import candidates, open_ours
 from .overlay import Dir
-from .paths import RESERVED, Parts
+from .paths import Parts
 from .staging import Checkpoint, Staging, nowhere
+
+log = logging.getLogger("motor_cortex.sandbox")
 
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
@@ -31,8 +35,8 @@ def prepare(folder: Path, checkpoint: Checkpoint = nowhere) -> int:
     try:
         with _explained("finish an earlier commit to the workspace"):
             with locked(root, shared=True):
-                clean = not _leftovers(root)
-            if not clean:
+                unfinished = _ours(root)
+            if unfinished:
                 with locked(root):
                     _recover(root, checkpoint)
     except BaseException:
@@ -88,20 +92,29 @@ def _explained(what: str) -> Iterator[None]:
         raise WorkspaceError(f"Cannot {what}: {error.strerror}; nothing has changed") from error
 
 
-def _leftovers(root: int) -> list[str]:
-    return sorted(name for name in os.listdir(root) if name.startswith(RESERVED))
+def _ours(root: int) -> bool:
+    """Whether a commit of this user is unfinished. What others left, or planted, is reported and left alone."""
+    names = candidates(root)
+    others = []
+    for name in names:
+        here = open_ours(root, name)
+        if here is None:
+            others.append(name)
+        else:
+            os.close(here)
+    if others:
+        log.warning(
+            'Left alone "%s" in the workspace (%d in all): no commit of this user has made it', others[0], len(others)
+        )
+    return len(others) < len(names)
 
 
 def _recover(root: int, checkpoint: Checkpoint) -> None:
-    for name in _leftovers(root):
-        try:
-            staging = Staging(root, name, checkpoint)
-        except OSError as error:
-            if error.errno in _NOT_THERE:
-                continue  # a file or a link of that name is not ours
-            raise
-        with closing(staging):
-            _finish(staging)
+    for name in candidates(root):
+        staging = Staging.left_by_us(root, name, checkpoint)
+        if staging is not None:
+            with closing(staging):
+                _finish(staging)
 
 
 def _finish(staging: Staging) -> None:
@@ -110,7 +123,9 @@ def _finish(staging: Staging) -> None:
         _clear(staging)  # nothing was begun
         return
     if left.journal is None:
-        return  # written by somebody else, or copied here: neither to be obeyed nor to be thrown away
+        # Written by somebody else, or copied here: neither to be obeyed nor to be thrown away.
+        log.warning('Left alone "%s" in the workspace: its journal speaks of another folder', staging.name)
+        return
     steps, back = left.journal.steps, left.back
     try:
         if not back:

@@ -7,6 +7,8 @@ Every step can be taken again and be undone, and whether it was taken is read fr
 - a file `journal` means: go on to the end. The name is given to it in one instant, and that is the commit;
 - a file `undo` means: go back to the beginning;
 - neither means that nothing was begun, and everything here may be thrown away.
+
+`ours.py` tells such a folder from one that somebody else has made to look so.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterable
@@ -22,11 +23,12 @@ from dataclasses import dataclass
 
 from .beneath import LIST, TRAVERSE, open_beneath
 from .difference import Difference
-from .errors import conflict
+from .errors import WorkspaceError, conflict
 from .folder import Fact, fact_at
 from .journal import MAX_BYTES, Journal, Step, decode
+from .ours import fresh_name, is_entry, is_private, open_ours, open_staging
 from .overlay import File
-from .paths import RESERVED, Parts
+from .paths import Parts
 
 GO_ON = "journal"
 GO_BACK = "undo"
@@ -51,22 +53,29 @@ class Left:
 
 
 class Staging:
-    def __init__(self, root: int, name: str, checkpoint: Checkpoint) -> None:
+    def __init__(self, root: int, name: str, here: int, checkpoint: Checkpoint) -> None:
         self._root = root
-        self._name = name
+        self.name = name
+        self._here = here
         self._at = checkpoint
-        self._here = os.open(name, LIST | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
 
     @classmethod
     def make(cls, root: int, checkpoint: Checkpoint) -> Staging:
-        name = RESERVED + secrets.token_hex(8)
+        name = fresh_name()
         os.mkdir(name, 0o700, dir_fd=root)
         try:
             checkpoint("made staging")
-            return cls(root, name, checkpoint)
-        except OSError:
-            os.rmdir(name, dir_fd=root)
+            return cls(root, name, _open_private(root, name), checkpoint)
+        except (OSError, WorkspaceError):
+            with contextlib.suppress(OSError):
+                os.rmdir(name, dir_fd=root)
             raise
+
+    @classmethod
+    def left_by_us(cls, root: int, name: str, checkpoint: Checkpoint) -> Staging | None:
+        """One that an earlier commit of this user did not come to the end of; None where it is none."""
+        here = open_ours(root, name)
+        return None if here is None else cls(root, name, here, checkpoint)
 
     def close(self) -> None:
         os.close(self._here)
@@ -146,9 +155,15 @@ class Staging:
                 continue
             with open(descriptor, "rb") as file:
                 found = decode(file.read(MAX_BYTES)) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-            ours = found is not None and found.inode == os.fstat(self._here).st_ino
-            return Left(found if ours else None, back=name == GO_BACK)
+            return Left(found if found is not None and self._wrote(found) else None, back=name == GO_BACK)
         return None
+
+    def _wrote(self, journal: Journal) -> bool:
+        """Whether a journal speaks of this folder and of the files in it."""
+        waiting = ((step, self.fact(step.new_name)) for step in journal.steps if step.new)
+        return journal.inode == os.fstat(self._here).st_ino and all(
+            fact is None or fact.inode == step.inode for step, fact in waiting
+        )
 
     def flush(self, steps: Iterable[Step]) -> None:
         """Make what happened in the folders last."""
@@ -168,9 +183,9 @@ class Staging:
     def remove(self) -> None:
         """Throw everything here away. The journal goes first: half of a staging folder must not be taken for one."""
         self.forget()
-        for name in os.listdir(self._here):
+        for name in filter(is_entry, os.listdir(self._here)):
             self._delete(name)
-        os.rmdir(self._name, dir_fd=self._root)
+        os.rmdir(self.name, dir_fd=self._root)
         self._at("removed staging")
 
     def fact(self, name: str) -> Fact | None:
@@ -277,6 +292,21 @@ class Staging:
                 # Somebody who still had the removed folder open has written into it.
                 shutil.rmtree(name, dir_fd=self._here)
         self._at("deleted")
+
+
+def _open_private(root: int, name: str) -> int:
+    """The folder that was just made. Raises WorkspaceError when it is not: others may rename what is around it."""
+    here = open_staging(root, name)
+    try:
+        if not is_private(os.fstat(here)) or os.listdir(here):
+            message = "Cannot commit to the workspace: its file system keeps no owners or permissions"
+            raise WorkspaceError(f"{message}, or somebody is in the way; nothing has changed")
+        # Without the group that the folder around it may hand down: what is staged here may go elsewhere.
+        os.fchmod(here, 0o700)
+    except BaseException:
+        os.close(here)
+        raise
+    return here
 
 
 def _fact_in(above: int, name: str) -> Fact | None:

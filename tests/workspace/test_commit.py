@@ -405,22 +405,38 @@ async def test_a_folder_that_cannot_be_locked_is_not_used(folder, monkeypatch):
         prepare(folder)
 
 
-async def test_what_a_commit_left_unfinished_is_finished_before_the_next_run_reads(folder):
-    staging = folder / ".motor-cortex-0011"
-    staging.mkdir(mode=0o700)
-    (staging / "new-0").write_bytes(b"committed")
-    step = Step(number=0, path=("a.txt",), old=True, new=True, inode=(staging / "new-0").stat().st_ino)
-    (staging / "journal").write_bytes(Journal(inode=staging.stat().st_ino, steps=(step,)).encode())
+STAGING = ".motor-cortex-0123456789abcdef"
+
+
+def left_unfinished(folder: Path, *paths: str) -> Path:
+    """What a commit leaves that is killed right after it has begun: new content for each path."""
+    staging = folder / STAGING
+    staging.mkdir()
+    staging.chmod(0o700)
+    steps = []
+    for number, path in enumerate(paths):
+        new = staging / f"new-{number}"
+        new.write_bytes(b"committed")
+        parts = tuple(path.split("/"))
+        steps.append(Step(number=number, path=parts, old=True, new=True, inode=new.stat().st_ino))
+    (staging / "journal").write_bytes(Journal(inode=staging.stat().st_ino, steps=tuple(steps)).encode())
+    return staging
+
+
+async def test_what_a_commit_left_unfinished_is_finished_before_the_next_run_reads(folder, caplog):
+    staging = left_unfinished(folder, "a.txt")
     run = Files(folder)
     assert await run.read("a.txt") == b"committed"
     assert await run.names() == ["a.txt", "docs"]
     assert not staging.exists()
+    assert caplog.messages == []
     run.transaction.drop()
 
 
 async def test_what_a_commit_had_not_begun_is_thrown_away(folder):
-    staging = folder / ".motor-cortex-0011"
+    staging = folder / STAGING
     (staging / "old-1" / "late").mkdir(parents=True)
+    staging.chmod(0o700)
     (staging / "new-0").write_bytes(b"not committed")
     (staging / "journal-draft").write_bytes(b'{"inode":')
     run = Files(folder)
@@ -429,43 +445,153 @@ async def test_what_a_commit_had_not_begun_is_thrown_away(folder):
     run.transaction.drop()
 
 
-@pytest.mark.parametrize("kind", ["copied", "escaping", "not json", "a pipe", "a link", "reserved"])
-async def test_a_journal_that_no_commit_has_written_here_is_not_obeyed(folder, outside, kind):
-    staging = folder / ".motor-cortex-0011"
-    staging.mkdir()
-    (staging / "new-0").write_bytes(b"PWNED")
-    steps = [{"number": 0, "path": ["a.txt"], "old": True, "new": True, "inode": 0}]
-    journal = {"inode": staging.stat().st_ino, "steps": steps}
+async def is_left_alone(folder: Path, staging: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = contents(staging)
+    run = Files(folder)
+    assert await run.read("a.txt") == b"alpha"
+    assert await run.names() == ["a.txt", "docs"]
+    await run.write("new", b"new")
+    await run.changes().commit()
+    assert contents(staging) == before
+    assert (folder / "a.txt").read_bytes() == b"alpha"
+    assert caplog.messages
+
+
+@pytest.mark.parametrize("kind", ["copied", "escaping", "not json", "reserved", "another new file"])
+async def test_a_journal_that_no_commit_has_written_here_is_not_obeyed(folder, outside, kind, caplog):
+    staging = left_unfinished(folder, "a.txt")
+    journal = json.loads((staging / "journal").read_bytes())
     match kind:
         case "copied":
             journal["inode"] += 1
         case "escaping":
-            steps[0]["path"] = ["..", "outside", "secret.txt"]
+            journal["steps"][0]["path"] = ["..", "outside", "secret.txt"]
         case "reserved":
-            steps[0]["path"] = [".motor-cortex-other", "x"]
-    text = "[[[" if kind == "not json" else json.dumps(journal)
-    if kind == "a pipe":
-        os.mkfifo(staging / "journal")
-    elif kind == "a link":
-        (staging / "elsewhere").write_text(text)
-        (staging / "journal").symlink_to("elsewhere")
-    else:
-        (staging / "journal").write_text(text)
+            journal["steps"][0]["path"] = [".motor-cortex-other", "x"]
+        case "another new file":
+            journal["steps"][0]["inode"] += 1
+    (staging / "journal").write_text("[[[" if kind == "not json" else json.dumps(journal))
+    await is_left_alone(folder, staging, caplog)
+
+
+def give_away(path: Path) -> None:
+    os.chown(path, 12345, 12345, follow_symlinks=False)
+
+
+def replace_by_link(path: Path) -> None:
+    path.rename(path.parent / "old-9")
+    path.symlink_to("old-9")
+
+
+def replace_by_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DIFFERENT = {
+    "open to read": lambda staging: staging.chmod(0o755),
+    "open to the group": lambda staging: staging.chmod(0o770),
+    "sticky": lambda staging: staging.chmod(0o1700),
+    "new link": lambda staging: replace_by_link(staging / "new-0"),
+    "new pipe": lambda staging: replace_by_pipe(staging / "new-0"),
+    "more in it": lambda staging: (staging / "thesis.txt").write_bytes(b"years of work"),
+    "other number": lambda staging: (staging / "new-x").write_bytes(b"years of work"),
+    "linked journal": lambda staging: replace_by_link(staging / "journal"),
+    "journal pipe": lambda staging: replace_by_pipe(staging / "journal"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "begun"),
+    [(kind, begun) for kind in DIFFERENT for begun in (True, False) if begun or "journal" not in kind],
+)
+async def test_a_folder_that_no_commit_has_left_is_neither_obeyed_nor_deleted(folder, kind, begun, caplog):
+    staging = left_unfinished(folder, "a.txt")
+    DIFFERENT[kind](staging)
+    if not begun:
+        (staging / "journal").unlink()
+    await is_left_alone(folder, staging, caplog)
+    assert caplog.messages == [
+        f'Left alone "{STAGING}" in the workspace (1 in all): no commit of this user has made it'
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+@pytest.mark.parametrize("what", [".", "journal"])
+async def test_what_another_user_has_planted_is_neither_obeyed_nor_deleted(folder, what, caplog):
+    staging = left_unfinished(folder, "a.txt")
+    give_away(staging / what)
+    await is_left_alone(folder, staging, caplog)
+    assert len(caplog.messages) == 1
+
+
+async def test_a_folder_of_another_user_is_not_even_opened(folder, monkeypatch):
+    """Opening it could fail, and so could every run."""
+    left_unfinished(folder, "a.txt")
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    opened = []
+    monkeypatch.setattr("sandbox.workspace.ours.open_staging", lambda *where: opened.append(where))
+    os.close(prepare(folder))
+    assert opened == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+async def test_what_belongs_to_others_is_replaced_and_set_aside_all_the_same(folder):
+    staging = left_unfinished(folder, "a.txt", "docs/b.txt")
+    for path in (folder / "a.txt", staging / "new-0"):
+        give_away(path)
+    os.rename(folder / "docs/b.txt", staging / "old-1")
+    give_away(staging / "old-1")
+    os.close(prepare(folder))
+    assert (folder / "a.txt").read_bytes() == (folder / "docs/b.txt").read_bytes() == b"committed"
+    assert not staging.exists()
+
+
+@pytest.mark.parametrize(
+    "name", [".motor-cortex-notes", ".motor-cortex-", f"{STAGING}0", STAGING.upper(), ".motor-cortex-0123456789ABCDEF"]
+)
+async def test_any_other_reserved_name_is_left_alone_and_hidden(folder, name):
+    (folder / name).mkdir()
+    (folder / name).chmod(0o700)
+    (folder / name / "journal-draft").write_text("years of work")
     run = Files(folder)
-    if kind == "a link":
-        with refused("NotFound"):
-            await run.read("a.txt")
-    else:
-        assert await run.read("a.txt") == b"alpha"
-        assert await run.names() == ["a.txt", "docs"]
-    assert (staging / "new-0").exists()
-    assert (folder / "a.txt").read_bytes() == b"alpha"
+    assert await run.names() == ["a.txt", "docs"]
+    await run.write("new")
+    await run.changes().commit()
+    assert (folder / name / "journal-draft").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("swap", ["another mode", "another folder"])
+async def test_a_staging_folder_that_is_not_private_is_not_used(folder, swap):
+    run = Files(folder)
+    await run.write("new", b"x")
+    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+    (folder / "docs").chmod(0o700)
+    before = contents(folder)
+
+    def at(where: str) -> None:
+        assert where == "made staging"
+        (staging,) = folder.glob(".motor-cortex-*")
+        if swap == "another mode":
+            staging.chmod(0o755)
+        else:
+            staging.rename(folder / "elsewhere")
+            (folder / "docs").rename(staging)
+
+    with pytest.raises(WorkspaceError, match="keeps no owners or permissions"):
+        commit(folder, identity, differences(overlay), at)
     run.transaction.drop()
+    if swap == "another folder":
+        (staging,) = folder.glob(".motor-cortex-*")
+        staging.rename(folder / "docs")
+        (folder / "elsewhere").rmdir()
+    assert contents(folder) == before
 
 
 async def test_files_and_links_with_a_reserved_name_are_left_alone_and_hidden(folder, outside):
     (folder / ".motor-cortex-file").write_bytes(b"x")
     (folder / ".motor-cortex-link").symlink_to(outside)
+    (folder / STAGING).symlink_to(outside)
     run = Files(folder)
     assert await run.names() == ["a.txt", "docs"]
     with refused("PermissionDenied", match="reserved"):
@@ -473,6 +599,7 @@ async def test_files_and_links_with_a_reserved_name_are_left_alone_and_hidden(fo
     await run.write("new")
     await run.changes().commit()
     assert (folder / ".motor-cortex-link").is_symlink()
+    assert (folder / STAGING).is_symlink()
     assert (folder / ".motor-cortex-file").exists()
 
 
