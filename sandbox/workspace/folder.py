@@ -164,6 +164,11 @@ class Folder:
         with _told("look at", parts), self._borrowed() as root:
             return fact_at(root, parts)
 
+    def may_write(self, parts: Parts) -> bool:
+        """Whether this user may write to a file, by its mode and by whatever else the disk knows."""
+        with _told("look at", parts), self._opened(parts[:-1], TRAVERSE) as above:
+            return os.access(parts[-1], os.W_OK, dir_fd=above, effective_ids=True, follow_symlinks=False)
+
     def read(self, parts: Parts, max_bytes: int) -> Content:
         """A regular file, whole."""
         with _told("read", parts):

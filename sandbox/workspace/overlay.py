@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeVar
 
+import anyio
 import anyio.to_thread
 
 from ..errors import ToolError
+from .answers import PIECE_BYTES, content_json, limiter_for
 from .folder import Content, Fact, Folder, Kind, digest, has_ended, is_link, not_regular, too_large, too_many
 from .limits import WorkspaceLimits
 from .paths import MAX_DEPTH, MAX_PATH_BYTES, Parts, quoted, shown
+from .uploads import Upload, Uploads
 
 T = TypeVar("T")
 
@@ -25,7 +28,7 @@ class File:
     __slots__ = ("data", "mode")
 
     def __init__(self, data: bytes | bytearray, mode: int | None = None) -> None:
-        self.data = bytearray(data)
+        self.data = data if isinstance(data, bytearray) else bytearray(data)
         self.mode = mode
 
 
@@ -56,41 +59,64 @@ class Overlay:
         """What was on the disk when the run first looked there. At least all that it has changed."""
         self.digests: dict[Parts, bytes | None] = {}
         """Of the contents that files had on the disk before the run wrote to them."""
+        self.uploads = Uploads()
         self._changed: set[Parts] = set()
         self._total = 0
 
-    async def read(self, parts: Parts) -> bytes | bytearray:
-        found = self._shown(parts)
+    async def read(self, parts: Parts) -> bytes:
+        """The content of a file in JSON."""
+        found = await self._find(parts)
         if found is None:
             raise _missing(parts)
-        if found == "disk":
-            return (await self._load(parts)).data
+        if isinstance(found, Fact):
+            most = self._limits.max_file_bytes
+            # In one go, so that of many who wait for their turn none holds a whole file.
+            return await self._hop(
+                lambda: content_json(self._folder.read(parts, most).data), limiter_for(min(found.size, most))
+            )
         if isinstance(found, Dir):
             raise _folder(parts)
-        return found.data
+        data = found.data
+        if len(data) <= PIECE_BYTES:
+            return content_json(data)
+        return await self._hop(lambda: content_json(data), limiter_for(len(data)))
 
-    async def write(self, parts: Parts, data: bytes, *, append: bool, create: bool, create_new: bool) -> None:
+    async def write_piece(self, number: int, upload: Upload, piece: bytes, *, last: bool) -> None:
+        """Keep a piece of a file until all are here, and write them as one."""
+        if not last and number not in self.uploads:
+            # All of it, as long as it is under way: what is here already is kept too.
+            self._require_room(upload.parts, upload.size, upload.size)
+        data = self.uploads.add(number, upload, piece, last=last)
+        if data is not None:
+            options = {"append": upload.append, "create": upload.create, "create_new": upload.create_new}
+            await self.write(upload.parts, data, **options)
+
+    async def write(
+        self, parts: Parts, data: bytes | bytearray, *, append: bool, create: bool, create_new: bool
+    ) -> None:
+        """Write a file. A bytearray is kept and not copied, and belongs to the overlay from then on."""
         found = await self._find(parts)
         if found is not None and create_new:
             raise _exists(parts)
         if found is None and not (create or create_new):
             raise _missing(parts)
-        before: bytes | bytearray = b""
-        if isinstance(found, File) and found.mode is not None:
-            # A program that was moved here and written to is another program: it must not run because the old one did.
-            found.mode &= 0o666
-        if isinstance(found, File) and append:
-            self._require_room(parts, len(found.data) + len(data), len(data))
-            # In place: a file that is written in a thousand pieces must not be copied a thousand times.
-            found.data += data
-            self._total += len(data)
-            return
         if found is not None:
-            _require_file(parts, found)
-            if append:
-                before = (await self._load(parts)).data
-        mode = found.mode if isinstance(found, File) else None
-        await self._put_file(parts, File(before + data, mode))
+            await self._require_writable(parts, found)
+        if not isinstance(found, File):
+            if append and found is not None:
+                data = (await self._load(parts)).data + data
+            await self._put_file(parts, File(data))
+            return
+        # A program that was moved here and written to is another program: it must not run because the old one did.
+        mode = None if found.mode is None else found.mode & 0o666
+        if not append:
+            await self._put_file(parts, File(data, mode))
+            return
+        self._require_room(parts, len(found.data) + len(data), len(data))
+        # In place: a file that is written in a thousand pieces must not be copied a thousand times.
+        found.data += data
+        found.mode = mode
+        self._total += len(data)
 
     async def entries(self, parts: Parts) -> dict[str, Kind]:
         found = await self._find(parts)
@@ -177,9 +203,9 @@ class Overlay:
             return
         target = await self._find(to)
         if target is not None:
-            _require_file(to, target)
+            await self._require_writable(to, target)
         if isinstance(found, File):
-            copied = File(found.data, found.mode and found.mode & 0o666)
+            copied = File(bytes(found.data), found.mode and found.mode & 0o666)
         else:
             content = await self._load(parts)
             # A private file stays private, and nothing new becomes a program.
@@ -236,8 +262,16 @@ class Overlay:
         most = self._limits.max_file_bytes
         self.digests[parts] = await self._hop(lambda: self._folder.digest(parts, most))
 
-    async def _hop(self, work: Callable[[], T]) -> T:
-        done = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    async def _require_writable(self, parts: Parts, found: Found) -> None:
+        """For what is written into. To remove, or to put another file in its place, takes no more than its folder."""
+        _require_file(parts, found)
+        # Without any write bit it is protected from root, too, for whom the disk makes no difference.
+        protected = isinstance(found, File | Fact) and found.mode is not None and not found.mode & 0o222
+        if protected or (isinstance(found, Fact) and not await self._hop(lambda: self._folder.may_write(parts))):
+            raise ToolError(f"{quoted(shown(parts))} is read-only", code="PermissionDenied")
+
+    async def _hop(self, work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:
+        done = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
         if self._folder.closed:
             raise has_ended()
         return done
@@ -321,7 +355,7 @@ class Overlay:
     def _require_room(self, parts: Parts, size: int, more: int) -> None:
         if size > self._limits.max_file_bytes:
             raise too_large(parts, size, self._limits.max_file_bytes)
-        if self._total + more > self._limits.max_total_bytes:
+        if self._total + self.uploads.size + more > self._limits.max_total_bytes:
             message = f"More than {self._limits.max_total_bytes} bytes would be written in all"
             raise ToolError(message, code="LimitError")
 

@@ -23,6 +23,7 @@ from .folder import Fact, Folder, Kind, has_ended, is_link, open_folder
 from .limits import WorkspaceLimits
 from .overlay import File, Node, Overlay
 from .paths import resolve, shown
+from .uploads import Upload
 
 log = logging.getLogger("motor_cortex.sandbox")
 
@@ -32,7 +33,16 @@ _LOCK_POLL_S = 0.01
 
 _PARAMS: dict[str, dict[str, type]] = {
     "readFile": {"path": str},
-    "writeFile": {"path": str, "data": str, "append": bool, "create": bool, "create_new": bool},
+    "writeFile": {
+        "path": str,
+        "data": str,
+        "append": bool,
+        "create": bool,
+        "create_new": bool,
+        "upload": int,
+        "size": int,
+        "last": bool,
+    },
     "readDir": {"path": str},
     "stat": {"path": str},
     "lstat": {"path": str},
@@ -42,6 +52,7 @@ _PARAMS: dict[str, dict[str, type]] = {
     "copyFile": {"path": str, "to": str},
     "realPath": {"path": str},
 }
+_WANTED = {str: "a text", bool: "true or false", int: "a whole number"}
 
 
 class Workspace:
@@ -85,7 +96,13 @@ class Transaction:
                 raise has_ended()
             if not self._folder.is_open:
                 await self._open()
-            return await _Operation(self._overlay, str(self._path), params).run(call.operation)
+            overlay = self._overlay
+            try:
+                return await _Operation(overlay, str(self._path), params).run(call.operation)
+            except ToolError:
+                if call.operation == "writeFile":
+                    overlay.uploads.forget(params["upload"])
+                raise
 
     def changes(self) -> Changes:
         """What the run would change; the end of the run's use of files."""
@@ -125,7 +142,7 @@ class _Operation:
         overlay, path, params = self._overlay, self._path, self._params
         match operation:
             case "readFile":
-                return b'{"data":"%b"}' % binascii.b2a_base64(await overlay.read(path), newline=False)
+                return await overlay.read(path)
             case "readDir":
                 return encode(
                     [{"name": name, **_flags(kind)} for name, kind in sorted((await overlay.entries(path)).items())]
@@ -138,8 +155,9 @@ class _Operation:
                 await self._followed()
                 return encode(shown(path))
             case "writeFile":
-                flags = {name: params[name] for name in ("append", "create", "create_new")}
-                await overlay.write(path, _bytes(params["data"]), **flags)
+                flags = {name: params[name] for name in ("size", "append", "create", "create_new")}
+                piece = _bytes(params["data"])
+                await overlay.write_piece(params["upload"], Upload(path, **flags), piece, last=params["last"])
             case "mkdir":
                 await overlay.make_folder(path, recursive=params["recursive"])
             case "remove":
@@ -164,9 +182,10 @@ def _checked(call: FileCall) -> dict[str, Any]:
     if call.params.keys() != kinds.keys():
         raise ToolError(f"{call.operation} takes {', '.join(kinds)}", code="InvalidData")
     for name, kind in kinds.items():
-        if not isinstance(call.params[name], kind):
-            wanted = "true or false" if kind is bool else "a text"
-            raise ToolError(f"{call.operation}: {name} must be {wanted}", code="InvalidData")
+        value = call.params[name]
+        # Exactly so: true is a number to Python, and would be the same upload as 1.
+        if type(value) is not kind or (isinstance(value, int) and value < 0):
+            raise ToolError(f"{call.operation}: {name} must be {_WANTED[kind]}", code="InvalidData")
     return call.params
 
 

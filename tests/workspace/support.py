@@ -29,6 +29,7 @@ class Files:
     def __init__(self, folder: Path | str, **limits: int) -> None:
         self.transaction: Transaction = Workspace(folder, WorkspaceLimits(**limits)).begin()
         self._ids = itertools.count()
+        self._uploads = itertools.count(1000)
 
     async def call(self, operation: str, **params: Any) -> Any:
         answer = await self.transaction.answer(FileCall(str(next(self._ids)), operation, params))
@@ -40,8 +41,25 @@ class Files:
     async def write(
         self, path: str, data: bytes = b"", *, append: bool = False, create: bool = True, create_new: bool = False
     ) -> None:
+        options = {"append": append, "create": create, "create_new": create_new}
+        await self.piece(path, data, upload=next(self._uploads), size=len(data), last=True, **options)
+
+    async def piece(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        upload: int = 0,
+        size: int,
+        last: bool = False,
+        append: bool = False,
+        create: bool = True,
+        create_new: bool = False,
+    ) -> None:
+        """One piece of a file that is longer."""
+        options = {"append": append, "create": create, "create_new": create_new}
         text = base64.b64encode(data).decode()
-        await self.call("writeFile", path=path, data=text, append=append, create=create, create_new=create_new)
+        await self.call("writeFile", path=path, data=text, upload=upload, size=size, last=last, **options)
 
     async def names(self, path: str = ".") -> list[str]:
         return [entry["name"] for entry in await self.call("readDir", path=path)]

@@ -329,6 +329,60 @@ async def test_a_folder_that_cannot_be_written_to_is_read_and_not_changed(folder
     run.transaction.drop()
 
 
+async def test_a_read_only_file_is_not_written_to(folder):
+    (folder / "a.txt").chmod(0o444)
+    run = Files(folder)
+    for refusal in (
+        run.write("a.txt", b"mine"),
+        run.write("a.txt", b"mine", append=True),
+        run.copy("docs/b.txt", "a.txt"),
+    ):
+        with refused("PermissionDenied", match="read-only"):
+            await refusal
+    with refused("AlreadyExists"):
+        await run.write("a.txt", create_new=True)
+    assert list(run.changes()) == []
+
+
+async def test_a_read_only_file_is_copied_moved_replaced_and_removed_as_its_folder_allows(folder):
+    for name in ("a.txt", "docs/b.txt", "docs/deep/c.txt"):
+        (folder / name).chmod(0o444)
+    run = Files(folder)
+    await run.copy("a.txt", "copy")
+    await run.rename("a.txt", "moved")
+    for own in ("copy", "moved"):
+        with refused("PermissionDenied", match="read-only"):
+            await run.write(own, b"mine")
+    await run.write("new", b"new")
+    await run.rename("new", "docs/b.txt")
+    await run.remove("docs/deep/c.txt")
+    await run.write("docs/deep/c.txt", b"another")
+    await run.changes().commit()
+    assert contents(folder) == {
+        "copy": b"alpha",
+        "docs": None,
+        "docs/b.txt": b"new",
+        "docs/deep": None,
+        "docs/deep/c.txt": b"another",
+        "moved": b"alpha",
+    }
+
+
+async def test_a_file_that_others_may_write_to_and_this_user_may_not_is_read_only(folder, monkeypatch):
+    run = Files(folder)
+    await run.names()
+    if os.geteuid() == 0:
+        os.chown(folder / "a.txt", 12345, 12345)
+        with without_privileges():
+            assert run.transaction._folder.may_write(("docs", "b.txt"))
+            assert not run.transaction._folder.may_write(("a.txt",))
+    monkeypatch.setattr(run.transaction._folder, "may_write", lambda parts: parts != ("a.txt",))
+    await run.write("docs/b.txt", b"mine")
+    with refused("PermissionDenied", match="read-only"):
+        await run.write("a.txt", b"mine")
+    run.transaction.drop()
+
+
 async def test_what_cannot_be_read_is_refused(folder):
     run = Files(folder)
     await run.names()

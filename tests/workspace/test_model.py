@@ -26,6 +26,7 @@ DATA = st.sampled_from([b"", b"alpha", b"beta", b"longer text"])
 CALLS = st.one_of(
     st.tuples(st.just("write"), PATHS, DATA),
     st.tuples(st.just("append"), PATHS, DATA),
+    st.tuples(st.just("append in pieces"), PATHS, DATA),
     st.tuples(st.just("create_new"), PATHS, DATA),
     st.tuples(st.just("mkdir"), PATHS),
     st.tuples(st.just("mkdirs"), PATHS),
@@ -46,7 +47,7 @@ def really(folder: Path, call: tuple) -> object:
     match verb:
         case "write":
             path.write_bytes(call[2])
-        case "append":
+        case "append" | "append in pieces":
             with path.open("ab") as file:
                 file.write(call[2])
         case "create_new":
@@ -79,6 +80,11 @@ async def here(run: Files, call: tuple) -> object:
             await run.write(path, call[2])
         case "append":
             await run.write(path, call[2], append=True)
+        case "append in pieces":
+            data = call[2]
+            for number in range(len(data)):
+                await run.piece(path, data[number : number + 1], size=len(data), append=True)
+            await run.piece(path, b"", size=len(data), append=True, last=True)
         case "create_new":
             await run.write(path, call[2], create_new=True)
         case "mkdir" | "mkdirs":
@@ -162,7 +168,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
-KEYS = st.sampled_from(["path", "to", "data", "append", "create", "create_new", "recursive"])
+KEYS = st.sampled_from(sorted({name for params in _PARAMS.values() for name in params}))
 
 
 async def ask(folder: str, calls: list[tuple[str, dict]]) -> None:
@@ -186,7 +192,8 @@ def shaped(draw: st.DrawFn) -> tuple[str, dict]:
     """Calls of the right shape with any content."""
     operation = draw(st.sampled_from(list(_PARAMS)))
     wild = PATHS | st.text() | st.sampled_from([".", "..", "/", "/workspace", "/etc/passwd", "a/../../b", "YQ=="])
-    return operation, {name: draw(st.booleans() if kind is bool else wild) for name, kind in _PARAMS[operation].items()}
+    values = {str: wild, bool: st.booleans(), int: st.integers(-1, 5)}
+    return operation, {name: draw(values[kind]) for name, kind in _PARAMS[operation].items()}
 
 
 @settings(max_examples=60, deadline=None)

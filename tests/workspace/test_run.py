@@ -278,6 +278,16 @@ async def test_calls_that_are_made_at_once_are_done_one_after_the_other(folder):
     run.transaction.drop()
 
 
+WRITE = {"path": "x", "data": "YQ==", "append": False, "create": True, "create_new": False}
+WRITE |= {"upload": 1, "size": 1, "last": True}
+
+
+async def test_a_call_of_the_right_shape_is_answered(folder):
+    run = Files(folder)
+    assert await run.transaction.answer(FileCall("1", "writeFile", WRITE)) == b"null"
+    assert lines(run.changes()) == ["added x (1 bytes)"]
+
+
 @pytest.mark.parametrize(
     ("operation", "params"),
     [
@@ -295,12 +305,22 @@ async def test_calls_that_are_made_at_once_are_done_one_after_the_other(folder):
         ("rename", {"path": "a.txt", "to": "\ud800"}),
         ("mkdir", {"path": "x", "recursive": 1}),
         ("mkdir", {"path": "x", "recursive": None}),
-        ("writeFile", {"path": "x", "data": "é", "append": False, "create": True, "create_new": False}),
-        ("writeFile", {"path": "x", "data": "a", "append": False, "create": True, "create_new": False}),
-        ("writeFile", {"path": "x", "data": "YQ==YQ==", "append": False, "create": True, "create_new": False}),
-        ("writeFile", {"path": "x", "data": "Y Q==", "append": False, "create": True, "create_new": False}),
-        ("writeFile", {"path": "x", "data": b"YQ==", "append": False, "create": True, "create_new": False}),
-        ("writeFile", {"path": "x", "data": "YQ==", "append": "no", "create": True, "create_new": False}),
+        ("writeFile", WRITE | {"data": "é"}),
+        ("writeFile", WRITE | {"data": "a"}),
+        ("writeFile", WRITE | {"data": "YQ==YQ=="}),
+        ("writeFile", WRITE | {"data": "Y Q=="}),
+        ("writeFile", WRITE | {"data": b"YQ=="}),
+        ("writeFile", WRITE | {"append": "no"}),
+        ("writeFile", WRITE | {"last": 1}),
+        ("writeFile", WRITE | {"upload": True}),
+        ("writeFile", WRITE | {"upload": -1}),
+        ("writeFile", WRITE | {"upload": "1"}),
+        ("writeFile", WRITE | {"size": True}),
+        ("writeFile", WRITE | {"size": -1}),
+        ("writeFile", WRITE | {"size": 1.0}),
+        ("writeFile", WRITE | {"size": 0}),
+        ("writeFile", WRITE | {"size": 2}),
+        ("writeFile", {name: value for name, value in WRITE.items() if name != "last"}),
     ],
     ids=ascii,
 )
