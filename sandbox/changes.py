@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, overload
 
 from .errors import SandboxError
+
+State = Literal["open", "being committed", "committed", "rolled back"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +44,22 @@ class Changes(Sequence[Change]):
     """The changes of one run, sorted by path. Nothing happens to the folder before `commit`.
 
     Both `commit` and `rollback` end it, and only one of them can. A commit that failed has changed nothing and may be
-    tried again.
+    tried again; of one that was cancelled `state` tells whether it has happened.
     """
 
     def __init__(
         self,
         changes: Iterable[Change] = (),
-        commit: Callable[[], Awaitable[None]] | None = None,
+        commit: Callable[[Callable[[], None]], Awaitable[None]] | None = None,
     ) -> None:
+        """`commit` is to make the changes, and to call what it is given once they are made."""
         self._changes = tuple(changes)
         self._commit = commit
-        self._state: Literal["open", "being committed", "committed", "rolled back"] = "open"
+        self._state: State = "open"
+
+    @property
+    def state(self) -> State:
+        return self._state
 
     async def commit(self) -> None:
         """Make all of the changes, or none. Raises `WorkspaceConflict` when the folder is not what the run saw."""
@@ -60,11 +68,12 @@ class Changes(Sequence[Change]):
         self._state = "being committed"
         try:
             if self._commit is not None:
-                await self._commit()
-        except BaseException:
-            self._state = "open"
-            raise
-        self._end("committed")
+                await self._commit(partial(self._end, "committed"))
+            self._end("committed")
+        finally:
+            # One that is cancelled in its last moment has happened all the same.
+            if self._state == "being committed":
+                self._state = "open"
 
     def rollback(self) -> None:
         """Forget the changes, and free the memory that they took."""

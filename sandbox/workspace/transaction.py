@@ -5,7 +5,9 @@ from __future__ import annotations
 import binascii
 import logging
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ log = logging.getLogger("motor_cortex.sandbox")
 
 LOCK_WAIT_S = 10.0
 """How long a commit of another process is waited for."""
-_LOCK_POLL_S = 0.01
+_POLL_S = 0.01
 
 _PARAMS: dict[str, dict[str, type]] = {
     "readFile": {"path": str},
@@ -120,7 +122,7 @@ class Transaction:
 
     async def _open(self) -> None:
         try:
-            await _patiently(self._folder.open, abandon=True)
+            await _patiently(partial(anyio.to_thread.run_sync, self._folder.open, abandon_on_cancel=True))
         except WorkspaceBusy as error:
             raise ToolError(str(error), code="Busy", retryable=True) from error
         except WorkspaceError as error:
@@ -212,18 +214,48 @@ def _flags(kind: Kind) -> dict[str, bool]:
     return {"isFile": kind == "file", "isDirectory": kind == "folder", "isSymlink": kind == "link"}
 
 
-async def _commit(folder: Path, identity: tuple[int, int] | None, found: list[Difference]) -> None:
-    # Never abandoned: a caller that is cancelled must know whether it has happened.
-    await _patiently(partial(commit, folder, identity, found), abandon=False)
+async def _commit(
+    folder: Path, identity: tuple[int, int] | None, found: list[Difference], done: Callable[[], None]
+) -> None:
+    def work() -> None:
+        commit(folder, identity, found)
+        done()
+
+    await _patiently(partial(_to_the_end, work))
 
 
-async def _patiently(work: Callable[[], None], *, abandon: bool) -> None:
-    """Do it on a thread, as soon as nobody else holds the lock. Waiting is here, where it can be cancelled."""
+async def _to_the_end(work: Callable[[], None]) -> None:
+    """Do it on a thread, and return or raise after it: a caller that is cancelled must know what has happened."""
+    # Taken by whoever comes first: the thread when it begins, or else the caller when it gives up.
+    begun = threading.Lock()
+    ended = threading.Event()
+
+    def whole() -> None:
+        if begun.acquire(blocking=False):
+            try:
+                work()
+            finally:
+                ended.set()
+
+    cancelled = anyio.get_cancelled_exc_class()
+    try:
+        await anyio.to_thread.run_sync(whole)
+    except cancelled:
+        # Scopes wait for the thread. The cancellations of asyncio itself do not, and there can be several.
+        has_begun = not begun.acquire(blocking=False)
+        while has_begun and not ended.is_set():
+            with anyio.CancelScope(shield=True), suppress(cancelled):
+                await anyio.sleep(_POLL_S)
+        raise
+
+
+async def _patiently(work: Callable[[], Awaitable[None]]) -> None:
+    """Do it as soon as nobody else holds the lock. Waiting is here, where it can be cancelled."""
     deadline = anyio.current_time() + LOCK_WAIT_S
     while True:
         try:
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=abandon)
+            return await work()
         except WorkspaceBusy:
             if anyio.current_time() >= deadline:
                 raise
-        await anyio.sleep(_LOCK_POLL_S)
+        await anyio.sleep(_POLL_S)

@@ -126,7 +126,7 @@ async def test_two_tasks_cannot_both_commit():
     begun, go_on = anyio.Event(), anyio.Event()
     applied = []
 
-    async def apply() -> None:
+    async def apply(done: object) -> None:
         begun.set()
         await go_on.wait()
         applied.append(1)
@@ -146,7 +146,7 @@ async def test_two_tasks_cannot_both_commit():
 async def test_a_commit_that_failed_may_be_tried_again():
     tries = []
 
-    async def apply() -> None:
+    async def apply(done: object) -> None:
         tries.append(1)
         if len(tries) == 1:
             raise OSError("no")
@@ -154,8 +154,10 @@ async def test_a_commit_that_failed_may_be_tried_again():
     changes = Changes([], apply)
     with pytest.raises(OSError, match="no"):
         await changes.commit()
+    assert changes.state == "open"
     await changes.commit()
     assert len(tries) == 2
+    assert changes.state == "committed"
 
 
 @pytest.mark.parametrize("end", ["rollback", "drop", "commit"])
