@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from .beneath import LIST, TRAVERSE, open_beneath
@@ -48,7 +49,10 @@ def prepare(folder: Path, checkpoint: Checkpoint = nowhere) -> int:
 def commit(
     folder: Path, identity: tuple[int, int] | None, found: list[Difference], checkpoint: Checkpoint = nowhere
 ) -> None:
-    """Make all changes. Raises WorkspaceError when none was made, and WorkspaceConflict when none should be."""
+    """Make all changes. Raises WorkspaceError when none was made, and WorkspaceConflict when none should be.
+
+    `found` is brought up to date by a commit that fails, so that it can be tried again.
+    """
     root = open_folder(folder)
     try:
         with _explained("commit to the workspace"), locked(root):
@@ -58,7 +62,11 @@ def commit(
                 raise WorkspaceConflict(f'Cannot commit: "{folder}" is not the folder any more that the run used')
             _check(root, found)
             with closing(Staging.make(root, checkpoint)) as staging:
-                _carry_out(staging, _stage(staging, found))
+                try:
+                    _carry_out(staging, _stage(staging, found))
+                except (OSError, WorkspaceError):
+                    found[:] = [_renewed(root, one, staging.touched) for one in found]
+                    raise
     finally:
         os.close(root)
 
@@ -168,6 +176,16 @@ def _now(root: int, parts: Parts) -> Fact | None:
         if error.errno in _NOT_THERE:
             return None
         raise
+
+
+def _renewed(root: int, one: Difference, touched: set[int]) -> Difference:
+    """What the commit itself has done and undone to a file must not be a conflict when it is tried again."""
+    if one.before is None or one.before.inode not in touched:
+        return one
+    now = None
+    with suppress(OSError):
+        now = _now(root, one.parts)
+    return replace(one, before=now) if one.before.looks_like(now) else one
 
 
 def _names(root: int, parts: Parts) -> list[str]:

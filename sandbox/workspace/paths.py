@@ -81,7 +81,8 @@ def _beneath(path: str, folder: str) -> list[str]:
     names = _names(path)
     if not path.startswith("/"):
         return names
-    for top in (_names(MOUNT), _names(folder)):
+    # The longer first: a folder may really lie below "/workspace", and then its real path begins with both.
+    for top in sorted((_names(MOUNT), _names(folder)), key=len, reverse=True):
         if names[: len(top)] == top:
             return names[len(top) :]
     raise _outside(path)

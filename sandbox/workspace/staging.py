@@ -58,6 +58,10 @@ class Staging:
         self.name = name
         self._here = here
         self._at = checkpoint
+        self._groups: dict[Parts, int | None] = {}
+        """Of the new folders: the group that each hands down to what is made in it."""
+        self.touched: set[int] = set()
+        """The files that this commit has set aside, which the disk remembers as a change."""
 
     @classmethod
     def make(cls, root: int, checkpoint: Checkpoint) -> Staging:
@@ -84,13 +88,15 @@ class Staging:
         """Make `new-N`. The step then knows which file that is."""
         if not step.new:
             return step
+        group = self._handed_down(step.path[:-1])
         if isinstance(one.after, File):
-            status = self._stage_file(step.new_name, one.after, one.before if step.old else None)
+            self._stage_file(step.new_name, one.after, one.before if step.old else None, group)
         else:
-            os.mkdir(step.new_name, 0o777, dir_fd=self._here)
-            status = os.stat(step.new_name, dir_fd=self._here, follow_symlinks=False)
+            self._stage_folder(step.new_name, group)
+            self._groups[step.path] = group
         self._at("staged")
-        return step.model_copy(update={"inode": status.st_ino})
+        inode = os.stat(step.new_name, dir_fd=self._here, follow_symlinks=False).st_ino
+        return step.model_copy(update={"inode": inode})
 
     def begin(self, steps: Iterable[Step]) -> None:
         """Write the journal. When this returns, the commit has happened; the rest only carries it out."""
@@ -117,6 +123,7 @@ class Staging:
         with contextlib.ExitStack() as stack:
             above = self._above(step, stack)
             if aside:
+                self._check_untouched(step, above, before)
                 self._set_aside(step, above)
                 self._at("set aside")
                 self._check_old(step, before)
@@ -191,24 +198,42 @@ class Staging:
     def fact(self, name: str) -> Fact | None:
         return _fact_in(self._here, name)
 
-    def _stage_file(self, name: str, file: File, before: Fact | None) -> os.stat_result:
-        descriptor = self._create(name, 0o644)
+    def _handed_down(self, parts: Parts) -> int | None:
+        """The group that a folder gives to what is made in it; None where that is the group of whoever makes it."""
+        if parts in self._groups:
+            return self._groups[parts]
+        descriptor = open_beneath(self._root, parts, TRAVERSE)
+        try:
+            status = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        return status.st_gid if status.st_mode & stat.S_ISGID else None
+
+    def _stage_folder(self, name: str, group: int | None) -> None:
+        os.mkdir(name, 0o777, dir_fd=self._here)
+        if group is None:
+            return
+        with contextlib.suppress(PermissionError):
+            os.chown(name, -1, group, dir_fd=self._here, follow_symlinks=False)
+            mode = os.stat(name, dir_fd=self._here, follow_symlinks=False).st_mode
+            os.chmod(name, stat.S_IMODE(mode) | stat.S_ISGID, dir_fd=self._here)
+
+    def _stage_file(self, name: str, file: File, before: Fact | None, group: int | None) -> None:
+        descriptor = self._create(name, 0o666)
         try:
             self._at("created")
             with memoryview(file.data) as view:
                 _write_all(descriptor, view)
             self._at("written")
-            status = os.fstat(descriptor)
             if before is not None and before.kind == "file":
-                if (before.uid, before.gid) != (status.st_uid, status.st_gid):
-                    # Only root may give files away; for others the file becomes theirs, as with any editor.
+                _keep_owner_and_mode(descriptor, before)
+            else:
+                if group is not None:
                     with contextlib.suppress(PermissionError):
-                        os.fchown(descriptor, before.uid, before.gid)
-                os.fchmod(descriptor, before.mode & 0o777)
-            elif file.mode is not None:
-                os.fchmod(descriptor, file.mode)
+                        os.fchown(descriptor, -1, group)
+                if file.mode is not None:
+                    os.fchmod(descriptor, file.mode)
             os.fsync(descriptor)
-            return status
         finally:
             os.close(descriptor)
 
@@ -227,6 +252,15 @@ class Staging:
         stack.callback(os.close, above)
         return above
 
+    def _check_untouched(self, step: Step, above: int, before: Fact | None) -> None:
+        """Looked at once more, because to set it aside is itself a change: afterwards less of it can be told."""
+        # Of two names for one file the first has been set aside already.
+        if before is None or before.inode in self.touched:
+            return
+        if not before.is_still(_fact_in(above, step.path[-1])):
+            raise conflict(step.path, "was changed by another at this moment")
+        self.touched.add(before.inode)
+
     def _set_aside(self, step: Step, above: int) -> None:
         name = step.path[-1]
         if step.new:
@@ -240,7 +274,7 @@ class Staging:
     def _check_old(self, step: Step, before: Fact | None) -> None:
         """Somebody who does not ask for the lock may have written after the last look."""
         found = self.fact(step.old_name)
-        if before is not None and not before.is_still(found):
+        if before is not None and not before.looks_like(found):
             raise conflict(step.path, "was changed by another at this moment")
         if found is not None and found.kind == "folder" and self._holds_something(step.old_name):
             raise conflict(step.path, "was written to by another at this moment")
@@ -307,6 +341,23 @@ def _open_private(root: int, name: str) -> int:
         os.close(here)
         raise
     return here
+
+
+def _keep_owner_and_mode(descriptor: int, before: Fact) -> None:
+    """For a file that takes the place of another."""
+    status = os.fstat(descriptor)
+    if (before.uid, before.gid) != (status.st_uid, status.st_gid):
+        # Only root may give files away; for others the file becomes theirs, as with any editor, in a group of theirs.
+        try:
+            os.fchown(descriptor, before.uid, before.gid)
+        except PermissionError:
+            with contextlib.suppress(PermissionError):
+                os.fchown(descriptor, -1, before.gid)
+    mode = before.mode & 0o777
+    if os.fstat(descriptor).st_gid != before.gid:
+        # What the old group was allowed is not for another: it may do what everybody may.
+        mode = mode & ~0o070 | (mode & 0o007) << 3
+    os.fchmod(descriptor, mode)
 
 
 def _fact_in(above: int, name: str) -> Fact | None:

@@ -64,6 +64,70 @@ async def test_modes_are_kept_and_nothing_new_is_a_program(folder):
         assert (status.st_uid, status.st_gid) == (1234, 4321)
 
 
+@contextmanager
+def umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def ownership(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_uid, status.st_gid, status.st_mode & 0o7777
+
+
+async def test_new_files_and_folders_have_the_modes_that_the_process_gives(folder):
+    with umask(0o002):
+        run = Files(folder)
+        await run.write("new")
+        await run.mkdir("made")
+        await run.changes().commit()
+    assert (folder / "new").stat().st_mode & 0o7777 == 0o664
+    assert (folder / "made").stat().st_mode & 0o7777 == 0o775
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give folders to any group")
+async def test_what_is_new_in_a_shared_folder_belongs_to_its_group(folder):
+    os.chown(folder, -1, 1111)
+    folder.chmod(0o2775)
+    os.chown(folder / "docs/deep", -1, 2222)
+    (folder / "docs/deep").chmod(0o2770)
+    with umask(0o002):
+        run = Files(folder)
+        for place in ("", "docs/", "docs/deep/"):
+            await run.write(f"{place}new")
+            await run.mkdir(f"{place}made/inner", recursive=True)
+            await run.write(f"{place}made/inner/new")
+        await run.changes().commit()
+    for place, group, handed_down in (("", 1111, 0o2000), ("docs/", 0, 0), ("docs/deep/", 2222, 0o2000)):
+        assert ownership(folder / f"{place}new") == (0, group, 0o664)
+        assert ownership(folder / f"{place}made") == (0, group, 0o775 | handed_down)
+        assert ownership(folder / f"{place}made/inner") == (0, group, 0o775 | handed_down)
+        assert ownership(folder / f"{place}made/inner/new") == (0, group, 0o664)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+@pytest.mark.parametrize(("member", "group", "mode"), [(True, 1111, 0o664), (False, 0, 0o644)])
+async def test_a_changed_file_of_another_keeps_its_group_if_it_may(folder, member, group, mode):
+    os.chown(folder / "a.txt", 1234, 1111)
+    (folder / "a.txt").chmod(0o664)
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    found, identity = differences(run.transaction._overlay), run.transaction._folder.identity
+    run.transaction.drop()
+    groups = os.getgroups()
+    os.setgroups([0, 1111] if member else [0])
+    try:
+        with without_privileges():
+            commit(folder, identity, found)
+    finally:
+        os.setgroups(groups)
+    # What the old group was allowed is not for another group.
+    assert ownership(folder / "a.txt") == (0, group, mode)
+
+
 async def test_a_program_that_is_moved_and_written_to_is_a_program_no_more(folder):
     for name in ("moved", "rewritten", "continued"):
         (folder / f"{name}.sample").write_bytes(b"old")
@@ -88,10 +152,34 @@ async def test_a_hard_link_to_a_file_outside_is_not_written_through(folder, outs
     assert (folder / "hard").read_bytes() == b"PWNED"
 
 
+def unnoticeably(path: Path) -> None:
+    """Other content of the same length at the same time, as copying programs leave it."""
+    status = path.stat()
+    path.write_bytes(path.read_bytes().upper())
+    # Again, while the clock of the disk stands still: within one of its ticks nobody can tell.
+    while path.stat().st_ctime_ns == status.st_ctime_ns or path.stat().st_mtime_ns != status.st_mtime_ns:
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+async def test_two_names_for_one_file_are_changed_at_once(folder):
+    os.link(folder / "a.txt", folder / "docs" / "same")
+    os.link(folder / "a.txt", folder / "other")
+    run = Files(folder)
+    await run.write("a.txt", b"one")
+    await run.write("docs/same", b"two")
+    await run.remove("other")
+    await run.changes().commit()
+    assert (folder / "a.txt").read_bytes() == b"one"
+    assert (folder / "docs" / "same").read_bytes() == b"two"
+    assert not (folder / "other").exists()
+
+
 @pytest.mark.parametrize(
     "meanwhile",
     [
         lambda folder: (folder / "a.txt").write_bytes(b"somebody else"),
+        lambda folder: unnoticeably(folder / "a.txt"),
+        lambda folder: unnoticeably(folder / "docs/deep/c.txt"),
         lambda folder: (folder / "a.txt").unlink(),
         lambda folder: ((folder / "a.txt").unlink(), (folder / "a.txt").mkdir()),
         lambda folder: os.replace(folder / "docs/b.txt", folder / "a.txt"),
@@ -201,6 +289,7 @@ async def test_a_change_in_the_last_moment_is_noticed_and_undone(folder):
     """By somebody who does not ask for the lock, after the commit has looked."""
     tricks = {
         "a.txt": lambda: (folder / "a.txt").write_bytes(b"last moment"),
+        "a.txt again": lambda: unnoticeably(folder / "a.txt"),
         "new": lambda: (folder / "new").write_bytes(b"last moment"),
         "docs/deep": lambda: (folder / "docs/deep/late").write_bytes(b"last moment"),
         "docs/b.txt": lambda: (folder / "docs/b.txt").unlink(),
@@ -257,7 +346,8 @@ async def test_without_hard_links_a_commit_works_too_and_is_undone_too(folder, m
     run = Files(folder)
     await run.write("a.txt", b"mine")
     await run.write("docs/b.txt", b"mine")
-    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
+    found, identity = differences(run.transaction._overlay), run.transaction._folder.identity
+    run.transaction.drop()
     for moment in ("set aside", "put in place"):
 
         def at(where: str, moment=moment) -> None:
@@ -265,10 +355,53 @@ async def test_without_hard_links_a_commit_works_too_and_is_undone_too(folder, m
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         with pytest.raises(WorkspaceError, match="No space left on device; nothing has changed"):
-            commit(folder, identity, differences(overlay), at)
+            commit(folder, identity, found, at)
         assert contents(folder) == before
-    await run.changes().commit()
+    commit(folder, identity, found)
     assert contents(folder) == before | {"a.txt": b"mine", "docs/b.txt": b"mine"}
+
+
+@pytest.mark.parametrize("moment", ["set aside", "put in place", "flushed folders"])
+async def test_a_commit_that_was_undone_can_be_tried_again(folder, monkeypatch, moment):
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    await run.remove("docs", recursive=True)
+    changes = run.changes()
+    before = contents(folder)
+    wrong = []
+
+    def at(where: str) -> None:
+        if where == moment and not wrong:
+            wrong.append(where)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transaction, "commit", lambda *arguments: commit(*arguments, at))
+        with pytest.raises(WorkspaceError, match="nothing has changed"):
+            await changes.commit()
+    assert contents(folder) == before
+    await changes.commit()
+    assert contents(folder) == {"a.txt": b"mine"}
+
+
+@pytest.mark.parametrize("moment", ["set aside", "put in place"])
+async def test_what_another_changes_after_a_commit_was_undone_is_a_conflict(folder, moment):
+    run = Files(folder)
+    await run.write("a.txt", b"mine")
+    await run.write("docs/b.txt", b"mine")
+    found, identity = differences(run.transaction._overlay), run.transaction._folder.identity
+    run.transaction.drop()
+
+    def at(where: str) -> None:
+        if where == moment:
+            unnoticeably(folder / "docs/b.txt")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for checkpoint in (at, lambda where: None):
+        with pytest.raises(WorkspaceError, match="nothing has changed"):
+            commit(folder, identity, found, checkpoint)
+    assert (folder / "a.txt").read_bytes() == b"alpha"
+    assert (folder / "docs/b.txt").read_bytes() == b"BETA"
 
 
 async def test_a_full_disk_changes_nothing(folder, monkeypatch):
@@ -512,6 +645,7 @@ async def is_left_alone(folder: Path, staging: Path, caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("kind", ["copied", "escaping", "not json", "reserved", "another new file"])
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_journal_that_no_commit_has_written_here_is_not_obeyed(folder, outside, kind, caplog):
     staging = left_unfinished(folder, "a.txt")
     journal = json.loads((staging / "journal").read_bytes())
@@ -559,6 +693,7 @@ DIFFERENT = {
     ("kind", "begun"),
     [(kind, begun) for kind in DIFFERENT for begun in (True, False) if begun or "journal" not in kind],
 )
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_folder_that_no_commit_has_left_is_neither_obeyed_nor_deleted(folder, kind, begun, caplog):
     staging = left_unfinished(folder, "a.txt")
     DIFFERENT[kind](staging)
@@ -604,6 +739,7 @@ async def test_what_belongs_to_others_is_replaced_and_set_aside_all_the_same(fol
 @pytest.mark.parametrize(
     "name", [".motor-cortex-notes", ".motor-cortex-", f"{STAGING}0", STAGING.upper(), ".motor-cortex-0123456789ABCDEF"]
 )
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_any_other_reserved_name_is_left_alone_and_hidden(folder, name):
     (folder / name).mkdir()
     (folder / name).chmod(0o700)
@@ -659,11 +795,11 @@ async def test_files_and_links_with_a_reserved_name_are_left_alone_and_hidden(fo
 
 async def test_a_commit_that_can_neither_end_nor_be_undone_says_so_and_is_settled_later(folder):
     before = contents(folder)
-    run = Files(folder)
-    await run.write("a.txt", b"mine")
-    await run.mkdir("made")
-    overlay, identity = run.transaction._overlay, run.transaction._folder.identity
     for first, second in (("put in place", "went back"), ("flushed journal", "removed journal")):
+        run = Files(folder)
+        await run.write("a.txt", b"mine")
+        await run.mkdir("made")
+        overlay, identity = run.transaction._overlay, run.transaction._folder.identity
         wrong = []
 
         def at(where: str, first=first, second=second, wrong=wrong) -> None:
@@ -675,7 +811,7 @@ async def test_a_commit_that_can_neither_end_nor_be_undone_says_so_and_is_settle
             commit(folder, identity, differences(overlay), at)
         os.close(prepare(folder))
         assert contents(folder) == before
-    run.transaction.drop()
+        run.transaction.drop()
 
 
 async def test_undoing_leaves_what_another_has_put_in_the_way(folder):

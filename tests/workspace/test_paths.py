@@ -44,6 +44,23 @@ def test_a_path_means_names_beneath_the_workspace(path, parts):
 
 
 @pytest.mark.parametrize(
+    ("folder", "path", "parts"),
+    [
+        ("/workspace/project", "/workspace/project/a.txt", ("a.txt",)),
+        ("/workspace/project", "/workspace/project", ()),
+        ("/workspace/project", "/workspace/a.txt", ("a.txt",)),
+        ("/workspace/project", "/workspace/projects/a.txt", ("projects", "a.txt")),
+        ("/workspace/project", "project/a.txt", ("project", "a.txt")),
+        ("/workspace", "/workspace/a.txt", ("a.txt",)),
+        ("/", "/workspace/a.txt", ("a.txt",)),
+        ("/", "/etc/a.txt", ("etc", "a.txt")),
+    ],
+)
+def test_a_folder_that_really_lies_below_the_mount_point_is_known_by_both_names(folder, path, parts):
+    assert resolve(path, folder) == parts
+
+
+@pytest.mark.parametrize(
     "path",
     [
         "..",
