@@ -160,11 +160,11 @@ class RunTerms:
 def run_frame(
     code: str,
     context_json: bytes,
-    rest: RunTerms,
+    terms: RunTerms,
 ) -> bytes:
     # The context may be megabytes and is JSON already: it is put in, not encoded a second time.
     head = b'{"type":"__run__","code":%b,"context":%b,' % (encode(code), context_json)
-    return head + encode(rest)[1:] + b"\n"
+    return head + encode(terms)[1:] + b"\n"
 
 
 def rehearse_frame(*codes: str) -> bytes:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from .changes import Changes
 from .contracts import Tier
 from .errors import SandboxError
-
-if TYPE_CHECKING:
-    from .network import FetchBroker, NetworkPolicy
-    from .workspace import Transaction, Workspace, WorkspaceLimits
+from .network import FetchBroker, NetworkPolicy
+from .workspace import Transaction, Workspace, WorkspaceLimits
 
 
 class GrantRefused(SandboxError):
-    """A grant could not be opened: a secret is missing, a folder is gone. The message says which."""
+    """A grant could not be opened: a secret that the policy names is missing. The message says which."""
 
 
 class Grants:
     def __init__(self, tier: Tier, policy: NetworkPolicy, workspace: Workspace | None, limits: WorkspaceLimits) -> None:
+        for given, wanted in ((policy, NetworkPolicy), (workspace, Workspace)):
+            if given is not None and not isinstance(given, wanted):
+                raise TypeError(f"{wanted.__name__} expected, not {type(given).__name__}")
         self._tier = tier
         self._policy = policy
         self._workspace = workspace
@@ -32,8 +33,6 @@ class Grants:
         """Raises GrantRefused."""
         try:
             if self._tier is Tier.NETWORK:
-                from .network import FetchBroker  # noqa: PLC0415 - the HTTP client is slow to import
-
                 self.network = FetchBroker(self._policy)
             if self._workspace is not None:
                 self.files = self._workspace.begin(self._limits)

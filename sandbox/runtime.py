@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -92,6 +93,18 @@ class DenoRuntime:
         In the network tier it reaches what the policy allows, or else what the settings say. A workspace is a folder
         that it sees and changes: in `outcome.changes`, and on disk once they are committed.
         """
+        outcome = await self._execute(request, tools, network, workspace)
+        if outcome.refused:
+            return replace(outcome, metrics=Metrics(level=self.wall.level, layers=self.wall.held))
+        return outcome
+
+    async def _execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None,
+        network: NetworkPolicy | None,
+        workspace: Workspace | None,
+    ) -> ExecutionOutcome:
         began = anyio.current_time()
         if self._pool is None:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")

@@ -1,4 +1,4 @@
-"""The limits of the sandbox. Each has a test that fails when it is unwired."""
+"""The settings of the sandbox. Each has a test that fails when it is unwired."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class SandboxSettings(BaseModel):
     """The Deno binary; None takes the one of the `deno` wheel, or else the one on PATH."""
 
     require: Annotated[tuple[Layer, ...] | None, BeforeValidator(_split)] = None
-    """The layers of the wall without which no code runs; None requires all that this machine gives."""
+    """The layers of the wall without which no code runs. None requires all that this machine gives; a list takes the
+    place of that, so that layers it does not name may be missing."""
 
     pool_size: NotNegative = 8
     """Processes kept waiting. 0 starts one for each execution."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# These only take something away from a process that works without them; the others change what it lives in.
+# The layers that could keep Deno from running; the others take nothing that it needs.
 _SUSPECTS = (Layer.SECCOMP, Layer.LANDLOCK, Layer.ROOT, Layer.NAMESPACES, Layer.LIMITS)
 _said: set[str] = set()
 
@@ -63,7 +63,7 @@ def _judge(wall: Wall, settings: SandboxSettings) -> None:
     unmet = wall.unmet(settings.require)
     if unmet:
         raise SandboxUnavailable(
-            f"Cannot start Deno behind the wall that is required: {_explain(unmet)}. "
+            f"Cannot start Deno behind the wall that is required: {_explain({**unmet, **wall.absent})}. "
             'See "cortex doctor"; name the layers that you do require in sandbox.require'
         )
     missing = {**wall.absent, **wall.broken}

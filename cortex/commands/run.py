@@ -55,7 +55,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--workspace", metavar="DIR", help="a folder that the code sees and may change")
     parser.add_argument("--commit", action="store_true", help="make the changes; without it they are only shown")
     parser.add_argument("--no-guard", action="store_true", help="run even what the static guard would block")
-    parser.add_argument("--json", action="store_true", help="print {ok, output, result, error, logs, metrics}")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print {ok, output, result, error, logs, metrics}, and {changes, committed} with a workspace",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -71,6 +75,7 @@ def run(options: Namespace) -> int:
         answer = _as_json(outcome, output)
         if workspace is not None:
             answer["changes"] = [asdict(change) for change in outcome.changes]
+            answer["committed"] = options.commit and outcome.ok and trouble is None
         print(json.dumps(answer))
     else:
         _show(outcome, output)
@@ -85,9 +90,12 @@ def run(options: Namespace) -> int:
 
 
 def _request(options: Namespace) -> ExecutionRequest:
-    tier = options.tier or (Tier.NETWORK if options.allow_host or options.replay else Tier.ISOLATED)
+    is_network = bool(options.allow_host or options.replay or options.record)
+    tier = options.tier or (Tier.NETWORK if is_network else Tier.ISOLATED)
     if tier not in list(Tier):
         raise CommandError(f'no tier "{tier}": there are {", ".join(Tier)}')
+    if is_network and tier != Tier.NETWORK:
+        raise CommandError("--allow-host, --record and --replay: the code needs the network tier for that")
     if options.commit and options.workspace is None:
         raise CommandError("--commit needs a --workspace to change")
     if options.timeout is not None and options.timeout <= 0:
@@ -130,7 +138,10 @@ def _network(options: Namespace, policy: NetworkPolicy) -> NetworkPolicy:
     except OSError as error:
         raise CommandError(f'cannot read "{options.replay}": {error.strerror}') from error
     except ValueError as error:
-        raise CommandError(f'"{options.replay}" is not a recording: {error}') from error
+        reason = str(error).splitlines()[0]
+        raise CommandError(f'"{options.replay}" is not a recording: {reason}') from error
+    if options.record:
+        _check_writable(options.record)
     recorded = replay.origins if replay is not None else ()
     try:
         hosts = tuple(HostRule.model_validate(host) for host in (*options.allow_host, *recorded))
@@ -157,6 +168,15 @@ def _commit(outcome: ExecutionOutcome) -> str | None:
     except SandboxError as error:
         return str(error)
     return None
+
+
+def _check_writable(name: str) -> None:
+    """Before anything runs: what has happened by then is not lost for a name that was mistyped."""
+    try:
+        with open(name, "ab"):
+            pass
+    except OSError as error:
+        raise CommandError(f'cannot write "{name}": {error.strerror}') from error
 
 
 def _save(recorder: Recorder, name: str) -> None:

@@ -56,8 +56,10 @@ class Jail:
         self._path = namespaces.DENO if self._holds(Layer.ROOT) else deno
         self._ruleset = self._make_ruleset([self._path, *files]) if self._holds(Layer.LANDLOCK) else None
         self._filter = self._make_filter() if self._holds(Layer.SECCOMP) else None
-        self._argv = kernel.strings(order.argv)
-        self._environment = kernel.strings([f"{name}={value}" for name, value in order.environment.items()])
+        search_path = libraries.search_path(files, os.uname().machine)
+        self._environment = {**order.environment, **({"LD_LIBRARY_PATH": search_path} if search_path else {})}
+        self._c_argv = kernel.strings(order.argv)
+        self._c_environment = kernel.strings([f"{name}={value}" for name, value in self._environment.items()])
 
     @property
     def wall(self) -> Wall:
@@ -76,10 +78,10 @@ class Jail:
                 landlock.restrict(self._ruleset)
             os.closerange(3, 2**31 - 1)
             if self._filter is None:
-                os.execve(self._path, self._order.argv, self._order.environment)  # noqa: S606 - this is the one place
+                os.execve(self._path, self._order.argv, self._environment)  # noqa: S606 - this is the one place
             address = seccomp.place_path(self._path)
             self._filter.apply(address)
-            kernel.execve_at(address, self._argv, self._environment)
+            kernel.execve_at(address, self._c_argv, self._c_environment)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the copy of the launcher must not go on
             with contextlib.suppress(OSError):
                 os.write(2, f"Cannot start Deno: {error}\n".encode())

@@ -30,7 +30,7 @@ from typing import Any
 from .build import Jail, LayerFailed, Order
 
 MAX_MESSAGE = 256 * 1024
-# As a process ends that could not be started.
+# The exit status that is told of a process that the system did not give: it never was, so that none is its own.
 NO_PROCESS = 126
 
 

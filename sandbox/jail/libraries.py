@@ -14,17 +14,27 @@ _PATH = re.compile(r"^\t(?:\S+ => )?(/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 _LOADER_TIMEOUT_MS = 5_000
 _MAX_BYTES = 64 * 1024
 
-# For Deno: the loader's index, and two devices. What is missing on a machine is not missed.
-_ALSO = ("/etc/ld.so.cache", "/dev/null", "/dev/urandom")
+_DEVICES = ("/dev/null", "/dev/urandom")
 
 
 def needed_by(program: str) -> list[str]:
-    """The shared libraries of the program, the loader among them, and what else it reads. Raises OSError."""
+    """The shared libraries of the program, the loader among them, and two devices. Raises OSError.
+
+    Not the loader's index, which names every library of the machine: see `search_path`.
+    """
     with open(program, "rb") as file:
         if file.read(4) != b"\x7fELF":
             raise OSError(errno.ENOEXEC, "Deno is started by something else, a script perhaps: name the binary itself")
     found = _PATH.findall(_trace(program))
-    return [path for path in dict.fromkeys((*found, *_ALSO)) if os.path.exists(path)]
+    return [path for path in dict.fromkeys((*found, *_DEVICES)) if os.path.exists(path)]
+
+
+def search_path(files: list[str], machine: str) -> str:
+    """Where the loader has to look without its index: the folders that it does not know by itself, if there are any."""
+    triplet = f"{machine}-linux-gnu"
+    known = {root + end for root in ("/lib", "/usr/lib") for end in ("", "64", f"/{triplet}")}
+    folders = dict.fromkeys(os.path.dirname(path) for path in files if not path.startswith("/dev/"))
+    return ":".join(folder for folder in folders if folder not in known)
 
 
 def _trace(program: str) -> str:

@@ -99,6 +99,8 @@ def test_a_timeout_is_a_failure_of_the_code():
         ),
         (["run", "-"], "eval('1')", 3, "EXECUTION_BLOCKED: Code contains disallowed pattern: eval"),
         (["run", "-", "--commit"], "1", 2, "--commit needs a --workspace"),
+        (["run", "-", "--record", "/nowhere/r.json"], "1", 2, 'cannot write "/nowhere/r.json"'),
+        (["run", "-", "--tier", "isolated", "--allow-host", "example.com"], "1", 2, "needs the network tier"),
         (["run", "-", "--workspace", "/nowhere/at/all"], "1", 2, "/nowhere/at/all"),
         (["run", "-", "--allow-host", "ftp://x"], "1", 2, "--allow-host: "),
         (["run", "-", "--replay", "/nowhere"], "1", 2, 'cannot read "/nowhere"'),
@@ -184,7 +186,7 @@ def test_doctor_tries_everything():
         *Layer,
     }
     assert {entry["verdict"] for entry in found.values()} == {"ok", "held"}
-    assert "stopped at" in found["memory"]["detail"]
+    assert "was refused" in found["memory"]["detail"]
 
 
 def test_a_required_layer_that_is_missing_is_refused_by_name():
@@ -203,6 +205,7 @@ def test_a_workspace_shows_its_changes_and_keeps_them_only_when_told(tmp_path):
     done = cortex("run", "-", "--workspace", str(tmp_path), "--commit", "--json", stdin=code)
     answer = json.loads(done.stdout)
     assert answer["changes"] == [{"kind": "added", "path": "made.txt", "size": 1, "old_size": None}]
+    assert answer["committed"] is True
     assert (tmp_path / "made.txt").read_text() == "x"
 
 
@@ -233,7 +236,7 @@ def test_a_commit_that_fails_still_shows_the_result(tmp_path):
         answer = json.loads(process.stdout.read())
         error = process.stderr.read().decode()
         assert process.wait(20) == 3
-    assert answer["result"] == "done"
+    assert (answer["result"], answer["committed"]) == ("done", False)
     assert "a.txt" in error
     assert (tmp_path / "kept" / "a.txt").read_text() == "somebody else's"
 
