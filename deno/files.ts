@@ -1,8 +1,8 @@
 import { type Answer, callHost, callHostSync } from "./call_host.ts";
-import type { RunFrame } from "./protocol.ts";
+import type { FileFrame, RunFrame } from "./protocol.ts";
 import { refusalError } from "./refusal_error.ts";
 
-type Params = Record<string, string | boolean>;
+type Params = FileFrame["params"];
 type Path = string | URL;
 type Data = string | Uint8Array | ReadableStream;
 
@@ -121,8 +121,9 @@ function resultOf(answer: Answer): unknown {
 }
 
 let lastWrite: Promise<unknown> = Promise.resolve();
+let lastUpload = 0;
 
-// One write after the other: many at once would be more than the host lets wait, and their pieces would mix.
+// One write after the other: the host keeps the pieces of each until the last has come.
 async function inTurn(write: () => Promise<unknown>): Promise<unknown> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const before = lastWrite;
@@ -135,17 +136,19 @@ async function inTurn(write: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Cut what is written into frames that the host takes. */
+/** Cut what is written into frames that the host takes. It writes when it has the last one: all of it, or nothing. */
 function pieces(pieceBytes: number) {
   return function* (path: Path, bytes: Uint8Array, options: Deno.WriteFileOptions = {}): Iterable<Params> {
     const { append = false, create = true, createNew = false } = options;
     const to = textOf(path);
-    const data = (start: number) =>
-      Reflect.apply(toBase64, bytes.subarray(start, start + pieceBytes), []) as string;
-    yield { path: to, data: data(0), append, create, create_new: createNew };
-    for (let start = pieceBytes; start < bytes.length; start += pieceBytes) {
-      yield { path: to, data: data(start), append: true, create: false, create_new: false };
-    }
+    const upload = ++lastUpload;
+    const size = bytes.length;
+    let start = 0;
+    do {
+      const data = Reflect.apply(toBase64, bytes.subarray(start, start + pieceBytes), []) as string;
+      start += pieceBytes;
+      yield { path: to, data, append, create, create_new: createNew, upload, size, last: start >= size };
+    } while (start < size);
   };
 }
 

@@ -43,6 +43,9 @@ Deno.test("calls are written as the golden lines", async () => {
   await lent.rename("a.txt", "b.txt");
   await lent.copyFile("b.txt", "c.txt");
   assertEquals(await lent.realPath("../workspace/x"), "/workspace/x");
+  const inThrees = lendFiles({ ...granted, max_frame_bytes: 32 * 1024 + 4 }) as typeof Deno;
+  willAnswer(null, null);
+  await inThrees.writeFile("a.bin", new Uint8Array([0, 1, 2, 3, 4]), { append: true, create: false });
   assertEquals(pipe.take(), lines);
 });
 
@@ -62,12 +65,12 @@ Deno.test("the synchronous functions ask the same and answer at once", () => {
   lent.renameSync("a", "b");
   lent.copyFileSync("b", "c");
   assertEquals(lent.realPathSync("r"), "/workspace/r");
-  const written = { append: false, create: true, create_new: false };
+  const written = { append: false, create: true, create_new: false, last: true };
   assertEquals(asked(), [
     { operation: "readFile", params: { path: "a" } },
     { operation: "readFile", params: { path: "a" } },
-    { operation: "writeFile", params: { path: "a", data: base64("é"), ...written } },
-    { operation: "writeFile", params: { path: "a", data: "AQ==", ...written } },
+    { operation: "writeFile", params: { path: "a", data: base64("é"), ...written, upload: 3, size: 2 } },
+    { operation: "writeFile", params: { path: "a", data: "AQ==", ...written, upload: 4, size: 1 } },
     { operation: "readDir", params: { path: "d" } },
     { operation: "stat", params: { path: "d" } },
     { operation: "lstat", params: { path: "d" } },
@@ -122,23 +125,45 @@ Deno.test("options of a write go with it", async () => {
   ]);
 });
 
-Deno.test("long data goes in pieces, the first as asked and the others behind it", async () => {
+Deno.test("long data goes in pieces, each as asked, with what the host needs to write them as one", async () => {
   const bytes = new Uint8Array(2.5 * 1024 * 1024).map((_, at) => at % 251);
   willAnswer(null, null, null, null, null, null);
   await lent.writeFile("a", bytes, { createNew: true });
   lent.writeFileSync("a", bytes, { createNew: true });
-  for (const calls of [asked()].map((all) => [all.slice(0, 3), all.slice(3)]).flat()) {
-    const sizes = calls.map(({ params }) => Uint8Array.fromBase64(params.data as string).length);
-    assertEquals(sizes, [1024 * 1024, 1024 * 1024, 512 * 1024]);
-    assertEquals(calls.map(({ params }) => [params.append, params.create, params.create_new]), [
-      [false, true, true],
-      [true, false, false],
-      [true, false, false],
-    ]);
-    const whole = await new Blob(calls.map(({ params }) => Uint8Array.fromBase64(params.data as string)))
-      .bytes();
-    assertEquals(whole, bytes);
+  const calls = asked();
+  const uploads = [calls.slice(0, 3), calls.slice(3)];
+  for (const upload of uploads) {
+    const parts = upload.map(({ params }) => Uint8Array.fromBase64(params.data as string));
+    assertEquals(parts.map(({ length }) => length), [1024 * 1024, 1024 * 1024, 512 * 1024]);
+    assertEquals(await new Blob(parts).bytes(), bytes);
+    assertEquals(upload.map(({ params }) => params.last), [false, false, true]);
+    for (const { params: { data: _, upload: number, last: __, ...same } } of upload) {
+      assertEquals(number, upload[0].params.upload);
+      assertEquals(same, { path: "a", append: false, create: true, create_new: true, size: bytes.length });
+    }
   }
+  assertEquals(uploads[0][0].params.upload === uploads[1][0].params.upload, false);
+});
+
+Deno.test("data of exactly one piece is one piece, and so is none at all", async () => {
+  willAnswer(null, null, null);
+  for (const size of [1024 * 1024, 1, 0]) await lent.writeFile("a", new Uint8Array(size));
+  assertEquals(asked().map(({ params: { size, last } }) => [size, last]), [
+    [1024 * 1024, true],
+    [1, true],
+    [0, true],
+  ]);
+});
+
+Deno.test("data that shrinks while it is written never claims to be whole", async () => {
+  const buffer = new ArrayBuffer(1024 * 1024 + 1, { maxByteLength: 1024 * 1024 + 1 });
+  const writing = lent.writeFile("a", new Uint8Array(buffer));
+  await pipe.takeWhenWritten(1);
+  buffer.resize(10);
+  willAnswer(null, null);
+  await writing;
+  const [{ params: { data, size, last } }] = asked();
+  assertEquals([data, size, last], ["", 1024 * 1024 + 1, true]);
 });
 
 Deno.test("a piece fits the frame, however small frames must be", async () => {

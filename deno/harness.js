@@ -667,6 +667,7 @@ function resultOf(answer) {
   });
 }
 let lastWrite = Promise.resolve();
+let lastUpload = 0;
 async function inTurn(write) {
   const { promise, resolve } = Promise.withResolvers();
   const before = lastWrite;
@@ -682,23 +683,23 @@ function pieces(pieceBytes) {
   return function*(path, bytes, options = {}) {
     const { append = false, create = true, createNew = false } = options;
     const to = textOf(path);
-    const data = (start)=>Reflect.apply(toBase64, bytes.subarray(start, start + pieceBytes), []);
-    yield {
-      path: to,
-      data: data(0),
-      append,
-      create,
-      create_new: createNew
-    };
-    for(let start = pieceBytes; start < bytes.length; start += pieceBytes){
+    const upload = ++lastUpload;
+    const size = bytes.length;
+    let start = 0;
+    do {
+      const data = Reflect.apply(toBase64, bytes.subarray(start, start + pieceBytes), []);
+      start += pieceBytes;
       yield {
         path: to,
-        data: data(start),
-        append: true,
-        create: false,
-        create_new: false
+        data,
+        append,
+        create,
+        create_new: createNew,
+        upload,
+        size,
+        last: start >= size
       };
-    }
+    }while (start < size)
   };
 }
 function binary(data) {

@@ -89,7 +89,7 @@ export interface FileFrame {
   type: "__file__";
   call_id: string;
   operation: string;
-  params: Record<string, string | boolean>;
+  params: Record<string, string | number | boolean>;
 }
 
 /** The code no longer waits for the answer to a call. One comes all the same, for a process that reads for it. */
