@@ -2,7 +2,7 @@ import { internals } from "./internals.ts";
 import { assertEquals, FakePipe, thrownBy } from "./testing.ts";
 
 const pipe = new FakePipe();
-const { callHost, callHostSync } = await import("./call_host.ts");
+const { callHost, callHostSync, limitCalls } = await import("./call_host.ts");
 const fields = '"operation":"stat","params":{}';
 /** What the promise comes to, when it is no refusal. */
 const resultOf = async (promise: ReturnType<typeof callHost>) => {
@@ -109,4 +109,116 @@ Deno.test("a signal's own clock runs while an answer is waited for", async () =>
   assertEquals((await thrownBy(() => promise)).name, "TimeoutError");
   assertEquals(pipe.take(), [`{"type":"__abort__","call_id":"${id}"}`]);
   pipe.send(answer(id, "late")); // lets the read that is under way end
+});
+
+interface Arrived {
+  call_id: string;
+  params: unknown;
+}
+
+/** Make so many calls at once, each with its number. */
+const callMany = (count: number) =>
+  upTo(count).map((number) => resultOf(callHost("__file__", `"operation":"x","params":${number}`)));
+const upTo = (end: number, start = 0) => Array.from({ length: end - start }, (_, at) => start + at);
+const arrived = () => pipe.take().map((line) => JSON.parse(line) as Arrived);
+const numbersOf = (calls: Arrived[]) => calls.map(({ params }) => params);
+const answerTo = (calls: Arrived[]) =>
+  pipe.send(calls.map(({ call_id, params }) => answer(Number(call_id), params)).join(""));
+
+Deno.test("of many calls two hundred are with the host, and the others follow in their order", async () => {
+  const keepsBusy = setInterval(() => {}, 1000);
+  const promises = callMany(450);
+  const first = arrived();
+  assertEquals(numbersOf(first), upTo(200));
+  answerTo(first.slice(150)); // whichever answer comes makes room for the call that has waited longest
+  await Promise.all(promises.slice(150, 200));
+  const second = arrived();
+  assertEquals(numbersOf(second), upTo(250, 200));
+  answerTo([...first.slice(0, 150), ...second]);
+  await Promise.all(promises.slice(0, 250));
+  const third = arrived();
+  assertEquals(numbersOf(third), upTo(450, 250));
+  answerTo(third);
+  assertEquals(await Promise.all(promises), upTo(450));
+  clearInterval(keepsBusy);
+});
+
+Deno.test("what was held back is sent and answered too while nothing else goes on", async () => {
+  const promises = callMany(450);
+  const [{ call_id }] = arrived();
+  for (const start of [0, 200, 400]) {
+    const numbers = upTo(Math.min(start + 200, 450), start);
+    pipe.send(numbers.map((number) => answer(Number(call_id) + number, number)).join(""));
+  }
+  assertEquals(await Promise.all(promises), upTo(450));
+  assertEquals(numbersOf(arrived()), upTo(450, 200));
+});
+
+Deno.test("calls are held back by their bytes too, and never more than two of the longest frames are sent", async () => {
+  limitCalls(1000);
+  const keepsBusy = setInterval(() => {}, 1000);
+  // Two hundred characters, six hundred bytes.
+  const promises = upTo(5).map(() =>
+    resultOf(callHost("__file__", `"operation":"x","params":"${"漢".repeat(200)}"`))
+  );
+  const first = arrived();
+  assertEquals(first.length, 2);
+  answerTo(first.slice(0, 1));
+  await promises[0];
+  const second = arrived();
+  assertEquals(second.length, 1);
+  answerTo([...first.slice(1), ...second]);
+  await promises[2];
+  answerTo(arrived());
+  assertEquals((await Promise.all(promises)).length, 5);
+  clearInterval(keepsBusy);
+  limitCalls(64 * 1024);
+  assertEquals(pipe.take(), []);
+});
+
+Deno.test("a synchronous call is not held back, and those that are held back come after it", async () => {
+  const promises = callMany(201);
+  const first = arrived();
+  const own = Number(first[0].call_id) + 200;
+  pipe.send(answer(own, "own"));
+  assertEquals(callSync(), "own");
+  assertEquals(pipe.take().length, 1);
+  answerTo(first);
+  pipe.send(answer(own + 1, 200));
+  assertEquals(await Promise.all(promises), upTo(201));
+  assertEquals(numbersOf(arrived()), [200]);
+});
+
+Deno.test("a call that is given up before it was sent is never sent", async () => {
+  const keepsBusy = setInterval(() => {}, 1000);
+  const controller = new AbortController();
+  const promises = callMany(200);
+  const held = callHost("__fetch__", fields, controller.signal);
+  const last = callHost("__fetch__", fields);
+  const first = arrived();
+  controller.abort("too slow");
+  assertEquals(await thrownBy(() => held) as unknown, "too slow");
+  assertEquals(pipe.take(), []);
+  answerTo(first);
+  await Promise.all(promises);
+  const others = arrived();
+  assertEquals(others.length, 1);
+  answerTo(others);
+  await last;
+  clearInterval(keepsBusy);
+});
+
+Deno.test("a call that is given up keeps its place until the host has done with it", async () => {
+  const controller = new AbortController();
+  const givenUp = upTo(200).map(() => callHost("__fetch__", fields, controller.signal));
+  const first = arrived();
+  controller.abort("too slow");
+  assertEquals((await Promise.allSettled(givenUp)).every(({ status }) => status === "rejected"), true);
+  assertEquals(pipe.take().length, 200); // told so
+  const next = resultOf(callHost("__file__", fields));
+  assertEquals(pipe.take(), []);
+  answerTo(first.slice(0, 1));
+  pipe.send(answer(Number(first[0].call_id) + 200, "next"));
+  assertEquals(await next, "next");
+  assertEquals(pipe.take().length, 1);
 });

@@ -7,6 +7,62 @@ const internals = deno[deno.internal];
 return { internals };
 })();
 
+// read_frames.ts
+const { readFrames, readFramesSync } = (() => {
+const parse = JSON.parse;
+const decoder = new TextDecoder();
+const decode = decoder.decode.bind(decoder);
+const stdin = Deno.stdin;
+const readSync = stdin.readSync.bind(stdin);
+const read = stdin.read.bind(stdin);
+const exit = Deno.exit;
+const SMALL = 16 * 1024;
+const LARGE = 1024 * 1024;
+let buffer = new Uint8Array(SMALL);
+let chunks = [];
+function readFramesSync() {
+  for(;;){
+    const frames = accept(readSync(buffer));
+    if (frames.length > 0) return frames;
+  }
+}
+async function readFrames() {
+  for(;;){
+    const frames = accept(await read(buffer));
+    if (frames.length > 0) return frames;
+  }
+}
+function accept(count) {
+  if (count === null) return exit(0);
+  const fresh = buffer.subarray(0, count);
+  const end = fresh.lastIndexOf(10);
+  if (end < 0) {
+    chunks.push(fresh.slice());
+    if (buffer.length === SMALL) buffer = new Uint8Array(LARGE);
+    return [];
+  }
+  const lines = decode(joined(fresh.subarray(0, end))).split("\n");
+  chunks = end + 1 < count ? [
+    fresh.slice(end + 1)
+  ] : [];
+  return lines.map((line)=>parse(line));
+}
+function joined(last) {
+  if (chunks.length === 0) return last;
+  let length = last.length;
+  for (const chunk of chunks)length += chunk.length;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks){
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  whole.set(last, at);
+  return whole;
+}
+return { readFrames, readFramesSync };
+})();
+
 // write_frame.ts
 const { writeFrame, writeLine } = (() => {
 const stringify = JSON.stringify;
@@ -23,8 +79,144 @@ function writeLine(json) {
   while(written < bytes.length){
     written += writeSync(written === 0 ? bytes : bytes.subarray(written));
   }
+  return written;
 }
 return { writeFrame, writeLine };
+})();
+
+// call_host.ts
+const { callHost, callHostSync, limitCalls } = (() => {
+const core = internals.core;
+const defer = queueMicrotask;
+const { addEventListener, removeEventListener } = AbortSignal.prototype;
+const MAX_SENT = 200;
+let maxFrameBytes = 64 * 1024;
+const sent = Object.create(null);
+let sentCount = 0;
+let sentBytes = 0;
+let firstHeld;
+let lastHeld;
+let waitingCount = 0;
+let lastId = 0;
+let pumping = false;
+let scheduled = false;
+function limitCalls(max_frame_bytes) {
+  maxFrameBytes = max_frame_bytes;
+}
+function callHost(type, fields, signal) {
+  return new Promise((resolve, reject)=>{
+    const call = made(type, fields, resolve);
+    if (hasRoom()) send(call);
+    else hold(call);
+    if (signal !== undefined) giveUpOn(signal, call, reject);
+    schedule();
+  });
+}
+function callHostSync(type, fields) {
+  if (pumping) return undefined;
+  let answer;
+  send(made(type, fields, (given)=>answer = given));
+  while(answer === undefined)readFramesSync().forEach(settle);
+  return answer;
+}
+function made(type, fields, settle) {
+  waitingCount++;
+  return {
+    type,
+    fields,
+    settle,
+    release: undefined,
+    id: "",
+    bytes: 0,
+    next: undefined
+  };
+}
+function hasRoom() {
+  return sentCount < MAX_SENT && sentBytes <= maxFrameBytes;
+}
+function send(call) {
+  const id = call.id = String(++lastId);
+  sent[id] = call;
+  sentCount++;
+  call.bytes = writeLine(`{"type":"${call.type}","call_id":"${id}",${call.fields}}`);
+  sentBytes += call.bytes;
+  call.fields = "";
+}
+function hold(call) {
+  if (lastHeld === undefined) firstHeld = call;
+  else lastHeld.next = call;
+  lastHeld = call;
+}
+function sendHeld() {
+  while(firstHeld !== undefined && hasRoom()){
+    const call = firstHeld;
+    firstHeld = call.next;
+    if (firstHeld === undefined) lastHeld = undefined;
+    if (call.settle !== undefined) send(call);
+  }
+}
+function giveUpOn(signal, call, reject) {
+  const giveUp = ()=>{
+    if (leave(call) === undefined) return;
+    if (call.id !== "") writeLine(`{"type":"__abort__","call_id":"${call.id}"}`);
+    reject(signal.reason);
+  };
+  Reflect.apply(addEventListener, signal, [
+    "abort",
+    giveUp
+  ]);
+  call.release = ()=>Reflect.apply(removeEventListener, signal, [
+      "abort",
+      giveUp
+    ]);
+}
+function takeAnswers() {
+  scheduled = false;
+  if (pumping || waitingCount === 0) return;
+  core.setHasTickScheduled(false); // this very tick would count as work
+  if (core.eventLoopHasMoreWork()) void pump();
+  else readFramesSync().forEach(settle);
+  if (waitingCount > 0 && !pumping) schedule();
+}
+function schedule() {
+  if (scheduled || pumping) return;
+  scheduled = true;
+  defer(queueFirstTick);
+}
+const queueFirstTick = ()=>queueTick(passOn);
+const passOn = ()=>defer(queueSecondTick);
+const queueSecondTick = ()=>queueTick(takeAnswers);
+function queueTick(callback) {
+  core.queueNextTick({
+    callback,
+    asyncId: 0,
+    triggerAsyncId: 0
+  });
+}
+async function pump() {
+  pumping = true;
+  while(waitingCount > 0)(await readFrames()).forEach(settle);
+  pumping = false;
+}
+function settle(frame) {
+  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
+  const call = sent[frame.call_id];
+  if (call === undefined) return;
+  delete sent[frame.call_id];
+  sentCount--;
+  sentBytes -= call.bytes;
+  leave(call)?.(frame);
+  if (firstHeld !== undefined) sendHeld();
+}
+function leave(call) {
+  const { settle } = call;
+  if (settle === undefined) return undefined;
+  call.settle = undefined;
+  waitingCount--;
+  call.release?.();
+  return settle;
+}
+return { callHost, callHostSync, limitCalls };
 })();
 
 // capture_console.ts
@@ -199,152 +391,6 @@ function withoutTrailingComment(text) {
   return comment === null ? text : text.slice(0, text.length - comment[0].length + (comment[0][0] === ";" ? 1 : 0));
 }
 return { compile };
-})();
-
-// read_frames.ts
-const { readFrames, readFramesSync } = (() => {
-const parse = JSON.parse;
-const decoder = new TextDecoder();
-const decode = decoder.decode.bind(decoder);
-const stdin = Deno.stdin;
-const readSync = stdin.readSync.bind(stdin);
-const read = stdin.read.bind(stdin);
-const exit = Deno.exit;
-const SMALL = 16 * 1024;
-const LARGE = 1024 * 1024;
-let buffer = new Uint8Array(SMALL);
-let chunks = [];
-function readFramesSync() {
-  for(;;){
-    const frames = accept(readSync(buffer));
-    if (frames.length > 0) return frames;
-  }
-}
-async function readFrames() {
-  for(;;){
-    const frames = accept(await read(buffer));
-    if (frames.length > 0) return frames;
-  }
-}
-function accept(count) {
-  if (count === null) return exit(0);
-  const fresh = buffer.subarray(0, count);
-  const end = fresh.lastIndexOf(10);
-  if (end < 0) {
-    chunks.push(fresh.slice());
-    if (buffer.length === SMALL) buffer = new Uint8Array(LARGE);
-    return [];
-  }
-  const lines = decode(joined(fresh.subarray(0, end))).split("\n");
-  chunks = end + 1 < count ? [
-    fresh.slice(end + 1)
-  ] : [];
-  return lines.map((line)=>parse(line));
-}
-function joined(last) {
-  if (chunks.length === 0) return last;
-  let length = last.length;
-  for (const chunk of chunks)length += chunk.length;
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks){
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  whole.set(last, at);
-  return whole;
-}
-return { readFrames, readFramesSync };
-})();
-
-// call_host.ts
-const { callHost, callHostSync } = (() => {
-const core = internals.core;
-const defer = queueMicrotask;
-const { addEventListener, removeEventListener } = AbortSignal.prototype;
-const waiting = Object.create(null);
-let waitingCount = 0;
-let lastId = 0;
-let pumping = false;
-let scheduled = false;
-function callHost(type, fields, signal) {
-  return new Promise((resolve, reject)=>{
-    const id = send(type, fields, resolve);
-    if (signal !== undefined) giveUpOn(signal, id, reject);
-    schedule();
-  });
-}
-function callHostSync(type, fields) {
-  if (pumping) return undefined;
-  let answer;
-  send(type, fields, (given)=>answer = given);
-  while(answer === undefined)readFramesSync().forEach(settle);
-  return answer;
-}
-function send(type, fields, settle) {
-  const id = String(++lastId);
-  waiting[id] = {
-    settle
-  };
-  waitingCount++;
-  writeLine(`{"type":"${type}","call_id":"${id}",${fields}}`);
-  return id;
-}
-function giveUpOn(signal, id, reject) {
-  const giveUp = ()=>{
-    if (take(id) === undefined) return;
-    writeLine(`{"type":"__abort__","call_id":"${id}"}`);
-    reject(signal.reason);
-  };
-  Reflect.apply(addEventListener, signal, [
-    "abort",
-    giveUp
-  ]);
-  waiting[id].release = ()=>Reflect.apply(removeEventListener, signal, [
-      "abort",
-      giveUp
-    ]);
-}
-function takeAnswers() {
-  scheduled = false;
-  if (pumping || waitingCount === 0) return;
-  core.setHasTickScheduled(false); // this very tick would count as work
-  if (core.eventLoopHasMoreWork()) void pump();
-  else readFramesSync().forEach(settle);
-  if (waitingCount > 0 && !pumping) schedule();
-}
-function schedule() {
-  if (scheduled || pumping) return;
-  scheduled = true;
-  defer(queueFirstTick);
-}
-const queueFirstTick = ()=>queueTick(passOn);
-const passOn = ()=>defer(queueSecondTick);
-const queueSecondTick = ()=>queueTick(takeAnswers);
-function queueTick(callback) {
-  core.queueNextTick({
-    callback,
-    asyncId: 0,
-    triggerAsyncId: 0
-  });
-}
-async function pump() {
-  pumping = true;
-  while(waitingCount > 0)(await readFrames()).forEach(settle);
-  pumping = false;
-}
-function settle(frame) {
-  if (frame.type !== "__run__" && frame.type !== "__rehearse__") take(frame.call_id)?.settle(frame);
-}
-function take(id) {
-  const call = waiting[id];
-  if (call === undefined) return undefined;
-  delete waiting[id];
-  waitingCount--;
-  call.release?.();
-  return call;
-}
-return { callHost, callHostSync };
 })();
 
 // limit_error.ts
@@ -1084,6 +1130,7 @@ async function main() {
   });
   const frame = readFramesSync()[0];
   limitConsole(frame.max_output_bytes);
+  limitCalls(frame.max_frame_bytes);
   finish(await answer(frame));
 }
 void main();

@@ -1,3 +1,4 @@
+import { limitCalls } from "./call_host.ts";
 import { captureConsole, limitConsole } from "./capture_console.ts";
 import { describeError } from "./describe_error.ts";
 import { compile } from "./evaluate.ts";
@@ -72,6 +73,7 @@ async function main(): Promise<void> {
   writeFrame({ type: "__ready__", protocol: PROTOCOL, deno: Deno.version.deno });
   const frame = readFramesSync()[0] as RunFrame;
   limitConsole(frame.max_output_bytes);
+  limitCalls(frame.max_frame_bytes);
   finish(await answer(frame));
 }
 

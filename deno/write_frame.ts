@@ -12,11 +12,12 @@ export function writeFrame(frame: GuestFrame): void {
   writeLine(stringify(frame));
 }
 
-/** Write one frame that is JSON text already. */
-export function writeLine(json: string): void {
+/** Write one frame that is JSON text already; return how many bytes the line has. */
+export function writeLine(json: string): number {
   const bytes = encode(json + "\n");
   let written = 0;
   while (written < bytes.length) {
     written += writeSync(written === 0 ? bytes : bytes.subarray(written));
   }
+  return written;
 }
