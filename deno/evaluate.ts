@@ -6,12 +6,13 @@ type FunctionMaker = new (body: string) => Program;
 const AsyncFunction = (async () => {}).constructor as unknown as FunctionMaker;
 const encoder = new TextEncoder();
 
-// Every form begins with as many columns, so that the host can give positions in the agent's own lines.
+// Every form begins with as many columns, so that the host can give positions in the agent's own lines. An expression
+// is the second of two: of one that is the whole `return`, V8 would place some errors at the `return`.
 const COLUMNS = 44;
 const script = '"use strict";'.padEnd(COLUMNS);
-const scriptReturn = '"use strict"; return ('.padEnd(COLUMNS);
+const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
-const moduleReturn = "export default async function () { return (".padEnd(COLUMNS);
+const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 
 // `f<T>(x)` is a call in TypeScript and two comparisons in JavaScript: only the TypeScript loader may read it. All
 // other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
@@ -54,9 +55,9 @@ function compileScript(code: string, expression: string | undefined): Program | 
   if (statements === undefined && !(expression.startsWith("{") && attempt(`[${expression}\n]`))) {
     return undefined;
   }
-  return attempt(returning(scriptReturn, script, expression)) ??
+  return attempt(`${scriptReturn}${expression}\n)`) ??
     // What was taken for a final comment may have stood in a string: `"a;//b"`.
-    (expression === code ? undefined : attempt(returning(scriptReturn, script, code))) ?? statements;
+    (expression === code ? undefined : attempt(`${scriptReturn}${code}\n)`)) ?? statements;
 }
 
 function attempt(body: string): Program | undefined {
@@ -69,7 +70,7 @@ function attempt(body: string): Program | undefined {
 }
 
 async function compileModule(code: string, expression: string | undefined): Promise<Program> {
-  const asReturn = () => load(`${returning(moduleReturn, module, expression ?? "")}${closing}`);
+  const asReturn = () => load(`${moduleReturn}${expression}\n)${closing}`);
   let statements: Program;
   try {
     statements = await load(`${module}${code}${closing}`);
@@ -86,14 +87,6 @@ async function load(source: string): Promise<Program> {
   const program = (await import(url)).default;
   if (sourceOf.call(program).includes(END)) return program;
   throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
-}
-
-// V8 places an error at the `return`, so that it must stand on the line where the expression begins.
-function returning(prefixReturn: string, prefix: string, expression: string): string {
-  const start = expression.length - withoutLeadingComments(expression).length;
-  const above = expression.slice(0, start);
-  if (!above.includes("\n")) return `${prefixReturn}${expression}\n)`;
-  return `${prefix}${above}return (${expression.slice(start)}\n)`;
 }
 
 /** The code without its final semicolons and comment, if it can be one expression; undefined if it cannot. */

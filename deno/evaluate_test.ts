@@ -23,6 +23,8 @@ const programs: [string, string, unknown][] = [
   ["what looks like a comment in a text is text", "'a // b'", "a // b"],
   ["what looks like a final comment in a text is text", "'a;//b'", "a;//b"],
   ["what looks like a final comment in a template is text", "`a\n// b`.length", 6],
+  ["of expressions with commas the last one counts", "1, 2", 2],
+  ["below a blank line an expression is its value too", "\n\n  { a: 1 }", { a: 1 }],
   ["an arrow function can be called", "(() => 7)()", 7],
   ["a comparison is no generic call", "const a = 1; return a < 2 && 3 > (2)", true],
   ["types are TypeScript", "const a: number = 3; return a as number", 3],
@@ -50,6 +52,7 @@ const mistakes: [string, string][] = [
   ["a word too many", "const const a = 1"],
   ["a wrong type annotation", "const a: = 1"],
   ["closing the parenthesis of the wrapper", "1); f(); (2"],
+  ["taking the parenthesis of the wrapper for parameters", "{ a }) => ({ b }"],
   ["closing the function of the wrapper as a call", "})(); x(); (async () => {"],
   ["closing the function of the wrapper and exporting", "} export const y = 1; {"],
   ["closing the function of the wrapper and opening another", "} async function f() {"],
@@ -70,6 +73,23 @@ Deno.test("a syntax error says where it is, after the columns of the wrapper", a
   assertEquals(/:2:11\b/.test(message), true);
   const first = await thrownBy(() => compile("const b = ;"));
   assertEquals(first.message.includes(`:1:${44 + 11}`), true);
+});
+
+Deno.test("an error in an expression is placed where it is, whatever stands above", async () => {
+  const place = async (code: string) =>
+    /(?:code\.js, <anonymous>|typescript;base64,[^:]*):(\d+:\d+)/.exec(
+      (await thrownBy(() => run(code))).stack!,
+    )![1];
+  for (const above of ["\n", "\n\n", "// why\n", "/* why\nnot */\n"]) {
+    const line = above.split("\n").length;
+    // A script stands two lines down.
+    assertEquals(await place(`${above}missing`), `${line + 2}:1`);
+    assertEquals(await place(`${above}  missing();`), `${line + 2}:3`);
+    assertEquals(await place(`${above}await [].x.deep()`), `${line + 2}:12`);
+    assertEquals(await place(`${above}  missing as number`), `${line}:3`);
+  }
+  assertEquals(await place("  missing"), `3:${44 + 3}`);
+  assertEquals(await place("  missing as number"), `1:${44 + 3}`);
 });
 
 Deno.test("compiling runs nothing", async () => {

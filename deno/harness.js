@@ -305,9 +305,9 @@ const AsyncFunction = (async ()=>{}).constructor;
 const encoder = new TextEncoder();
 const COLUMNS = 44;
 const script = '"use strict";'.padEnd(COLUMNS);
-const scriptReturn = '"use strict"; return ('.padEnd(COLUMNS);
+const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
-const moduleReturn = "export default async function () { return (".padEnd(COLUMNS);
+const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 const END = 'void "end of code";';
 const closing = `\n;${END}}`;
@@ -331,8 +331,8 @@ function compileScript(code, expression) {
   if (statements === undefined && !(expression.startsWith("{") && attempt(`[${expression}\n]`))) {
     return undefined;
   }
-  return attempt(returning(scriptReturn, script, expression)) ?? // What was taken for a final comment may have stood in a string: `"a;//b"`.
-  (expression === code ? undefined : attempt(returning(scriptReturn, script, code))) ?? statements;
+  return attempt(`${scriptReturn}${expression}\n)`) ?? // What was taken for a final comment may have stood in a string: `"a;//b"`.
+  (expression === code ? undefined : attempt(`${scriptReturn}${code}\n)`)) ?? statements;
 }
 function attempt(body) {
   try {
@@ -343,7 +343,7 @@ function attempt(body) {
   }
 }
 async function compileModule(code, expression) {
-  const asReturn = ()=>load(`${returning(moduleReturn, module, expression ?? "")}${closing}`);
+  const asReturn = ()=>load(`${moduleReturn}${expression}\n)${closing}`);
   let statements;
   try {
     statements = await load(`${module}${code}${closing}`);
@@ -359,12 +359,6 @@ async function load(source) {
   const program = (await import(url)).default;
   if (sourceOf.call(program).includes(END)) return program;
   throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
-}
-function returning(prefixReturn, prefix, expression) {
-  const start = expression.length - withoutLeadingComments(expression).length;
-  const above = expression.slice(0, start);
-  if (!above.includes("\n")) return `${prefixReturn}${expression}\n)`;
-  return `${prefix}${above}return (${expression.slice(start)}\n)`;
 }
 function asExpression(code) {
   if (STATEMENT.test(withoutLeadingComments(code))) return undefined;
