@@ -7,7 +7,7 @@ import re
 import signal
 from collections.abc import Sequence
 
-from .contracts import ErrorType, ExecutionError
+from .contracts import ErrorType, ExecutionError, Tier
 from .frames import Failure
 
 # How `deno/evaluate.ts` wraps the code: a script is two lines down, and the first line is so many columns in.
@@ -24,20 +24,37 @@ GLOBALS = (
     "setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
 )
 
+FILE_FUNCTIONS = (
+    *("readTextFile", "readFile", "writeTextFile", "writeFile", "readDir", "stat", "lstat", "mkdir"),
+    *("remove", "rename", "copyFile", "realPath"),
+)
+# What to do instead of what was refused. Deno's own advice is for its command line.
+NO_PERMISSIONS = "The sandbox holds no permissions: ask for a tool, or take what you need from context"
+FILES = f"Only these file functions work, in /workspace: Deno.{', '.join(FILE_FUNCTIONS)}, with await or as ...Sync"
+NETWORK = "fetch is the only way to the network"
+NO_IMPORTS = "No package and no file can be imported: everything that exists is a global"
+
 _DATA_URL = r"data:application/typescript;base64,[A-Za-z0-9+/=.]*"
 _POSITION = re.compile(rf"(code\.js, <anonymous>|{_DATA_URL}):(\d{{1,7}}):(\d{{1,7}})")
 _FRAME = re.compile(rf"^[ \t]+at (?:(.*?) \()?(code\.js, <anonymous>|{_DATA_URL}):(\d{{1,7}}):(\d{{1,7}})\)?$")
 _PLACE_LINE = re.compile(rf"\n[ \t]+at (?:code\.js, <anonymous>|{_DATA_URL}):\d{{1,7}}:\d{{1,7}}$")
 _WRAPPER_NAMES = re.compile(r"(?:async )?(?:eval|default|Module\.default|anonymous)$")
-_FLAG_HINT = re.compile(r",? run again with the --allow-\S+ flag")
-_DENIED = re.compile(r"Requires \w+ access")
+_FLAG_HINT = re.compile(r",? run again with the --allow-\S+ flag|; but --no-npm is specified")
+_UNSCOPED = re.compile(r"(?<=\(\)) requires unscoped --allow-[^\n]*")
+_DENIED_FILE = re.compile(r"Requires (?:read|write) access|Deno\.\w+\(\) requires unscoped --allow-")
+_DENIED_NETWORK = re.compile(r"Requires net access|getaddrinfo EPERM")
+_DENIED_IMPORT = re.compile(
+    r'Requires import access|JSR package manifest for |npm specifiers were requested|Import "[^"]*" not a dependency'
+)
 _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of memory", re.IGNORECASE)
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
 _MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read properties of undefined \(reading")
 
 
-def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionError:
+def diagnose(
+    failure: Failure, code: str, places: Sequence[str], *, tier: Tier = Tier.ISOLATED, workspace: bool = False
+) -> ExecutionError:
     """Sort and clean what the process reported. Cut first: the guest cuts too, but whoever forges a frame does not."""
     failure = Failure(failure.phase, failure.name[:MAX_NAME], failure.message[:MAX_MESSAGE], failure.stack[:MAX_STACK])
     if failure.phase == "compile":
@@ -45,7 +62,8 @@ def diagnose(failure: Failure, code: str, places: Sequence[str]) -> ExecutionErr
     message = clean(failure.message)
     text = message if failure.name in {"Error", "ToolError", "LimitError"} else f"{failure.name}: {message}"
     stack = trim(failure.stack, text)
-    return ExecutionError(_type(failure), _with_hint(failure, text, code, places), stack)
+    hint = _hint(failure, code, places, tier, workspace)
+    return ExecutionError(_type(failure), f"{text}. {hint}" if hint else text, stack)
 
 
 def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) -> ExecutionError:
@@ -71,7 +89,8 @@ def out_of_memory(stderr: bytes) -> bool:
 
 def clean(text: str) -> str:
     """Without the addresses of our wrapper, without advice that only makes sense on Deno's own command line."""
-    return _FLAG_HINT.sub("", _POSITION.sub(_position, _PLACE_LINE.sub("", text)))
+    without_flags = _UNSCOPED.sub(" is refused", _FLAG_HINT.sub("", text))
+    return _POSITION.sub(_position, _PLACE_LINE.sub("", without_flags))
 
 
 def trim(stack: str, headline: str) -> str | None:
@@ -91,8 +110,8 @@ def _type(failure: Failure) -> ErrorType:
     match failure.name:
         case "NotCapable" | "PermissionDenied":
             return ErrorType.PERMISSION
-        case "TypeError" if _DENIED.match(failure.message):
-            return ErrorType.PERMISSION  # so a denied import calls itself
+        case "TypeError" | "Error" if _DENIED_IMPORT.match(failure.message) or _DENIED_NETWORK.match(failure.message):
+            return ErrorType.PERMISSION  # so a denied import calls itself, and a denied name in Node's functions
         case "ToolError":
             return ErrorType.TOOL
         case "LimitError":
@@ -103,15 +122,25 @@ def _type(failure: Failure) -> ErrorType:
             return ErrorType.RUNTIME
 
 
-def _with_hint(failure: Failure, text: str, code: str, places: Sequence[str]) -> str:
+def _hint(failure: Failure, code: str, places: Sequence[str], tier: Tier, workspace: bool) -> str | None:
     message = failure.message
     if failure.name == "ReferenceError" and message.endswith("is not defined"):
-        return f"{text}. Globals that exist: {GLOBALS}. There is no require and no import"
+        return f"Globals that exist: {GLOBALS}. There is no require and no import"
     if failure.name == "TypeError" and _MISSING_TOOL.search(message) and "tools." in code:
-        return f"{text}. Tools lent to this run: {', '.join(places[:50]) or 'none'}"
+        return f"Tools lent to this run: {', '.join(places[:50]) or 'none'}"
     if _type(failure) is ErrorType.PERMISSION and failure.name != "PermissionDenied":  # that one explains itself
-        return f"{text}. The sandbox holds no permissions: ask for a tool, or take what you need from context"
-    return text
+        return _way_out(message, tier, workspace)
+    return None
+
+
+def _way_out(message: str, tier: Tier, workspace: bool) -> str:
+    if workspace and _DENIED_FILE.match(message):
+        return FILES
+    if tier is Tier.NETWORK and _DENIED_NETWORK.match(message):
+        return NETWORK
+    if _DENIED_IMPORT.match(message):
+        return NO_IMPORTS
+    return NO_PERMISSIONS
 
 
 def _syntax(failure: Failure, code: str) -> ExecutionError:

@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+import re
 import signal
+from pathlib import Path
 
 import pytest
 
-from sandbox import ErrorType
-from sandbox.diagnostics import FIRST_LINE_COLUMNS, diagnose, died, trim
+from sandbox import ErrorType, Tier
+from sandbox.diagnostics import (
+    FILE_FUNCTIONS,
+    FILES,
+    FIRST_LINE_COLUMNS,
+    NETWORK,
+    NO_IMPORTS,
+    NO_PERMISSIONS,
+    diagnose,
+    died,
+    trim,
+)
 from sandbox.frames import Failure
 
 
@@ -69,6 +81,63 @@ def test_the_place_of_a_syntax_error_is_shown_under_its_line():
     assert error.message == "Expression expected (line 2, column 7)\n  let : = 3;\n        ^"
 
 
-def test_advice_for_denos_own_command_line_is_left_out():
-    message = 'Requires read access to "/x", run again with the --allow-read flag'
-    assert "--allow" not in diagnose(failure("NotCapable", message), "", []).message
+READ = failure("NotCapable", 'Requires read access to "a", run again with the --allow-read flag')
+WRITE = failure("NotCapable", "Requires write access to <TMP>, run again with the --allow-write flag")
+LINK = failure(
+    "NotCapable", "Deno.symlink() requires unscoped --allow-read and --allow-write permissions; a grant (e.g. x)"
+)
+NET = failure("NotCapable", 'Requires net access to "a.b:80", run again with the --allow-net flag')
+LOOKUP = failure("Error", "getaddrinfo EPERM a.b")  # what node:http says
+ENVIRONMENT = failure("NotCapable", 'Requires env access to "HOME", run again with the --allow-env flag')
+IMPORT = failure("TypeError", 'Requires import access to "a.b:443", run again with the --allow-import flag')
+NPM = failure("TypeError", "npm specifiers were requested; but --no-npm is specified")
+BARE = failure("TypeError", 'Import "lodash" not a dependency')
+JSR = failure(
+    "TypeError", "JSR package manifest for '@std/path' failed to load. Requires import access to \"jsr.io:443\""
+)
+
+
+@pytest.mark.parametrize("frame", [READ, WRITE, LINK, NET, ENVIRONMENT, IMPORT, NPM, JSR])
+def test_advice_for_denos_own_command_line_is_left_out(frame):
+    message = diagnose(frame, "", []).message
+    assert "--" not in message
+    assert "run again" not in message
+
+
+@pytest.mark.parametrize("frame", [READ, WRITE, LINK, NET, LOOKUP, ENVIRONMENT])
+def test_what_is_refused_to_a_run_without_grants_has_to_come_from_a_tool_or_the_context(frame):
+    error = diagnose(frame, "", [])
+    assert error.type == ErrorType.PERMISSION
+    assert error.message.endswith(f". {NO_PERMISSIONS}")
+
+
+@pytest.mark.parametrize(
+    ("frame", "tier", "workspace", "hint"),
+    [
+        (READ, Tier.ISOLATED, True, FILES),
+        (WRITE, Tier.NETWORK, True, FILES),
+        (LINK, Tier.ISOLATED, True, FILES),
+        (READ, Tier.NETWORK, False, NO_PERMISSIONS),
+        (NET, Tier.NETWORK, False, NETWORK),
+        (LOOKUP, Tier.NETWORK, True, NETWORK),
+        (NET, Tier.ISOLATED, True, NO_PERMISSIONS),
+        (ENVIRONMENT, Tier.NETWORK, True, NO_PERMISSIONS),
+        *((frame, Tier.NETWORK, True, NO_IMPORTS) for frame in (IMPORT, NPM, BARE, JSR)),
+    ],
+)
+def test_the_hint_names_what_the_run_was_granted(frame, tier, workspace, hint):
+    error = diagnose(frame, "", [], tier=tier, workspace=workspace)
+    assert error.type == ErrorType.PERMISSION
+    assert error.message.endswith(f". {hint}")
+
+
+def test_a_refusal_that_says_why_has_no_hint():
+    frame = failure("PermissionDenied", '"/etc/passwd" is outside of the workspace "/workspace"')
+    message = diagnose(frame, "", [], tier=Tier.NETWORK, workspace=True).message
+    assert message == f"PermissionDenied: {frame.message}"
+
+
+@pytest.mark.parametrize("name", FILE_FUNCTIONS)
+def test_the_file_functions_that_the_hint_names_are_lent(name):
+    source = (Path(__file__).parents[2] / "deno/files.ts").read_text(encoding="utf-8")
+    assert re.search(rf'^ +{name}: |\["{name}", ', source, re.MULTILINE)
