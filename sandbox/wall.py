@@ -62,8 +62,10 @@ def make_spawner(
 def _judge(wall: Wall, settings: SandboxSettings) -> None:
     unmet = wall.unmet(settings.require)
     if unmet:
+        others = {layer: reason for layer, reason in wall.absent.items() if layer not in unmet}
+        also = f"; missing too: {_explain(others)}" if others else ""
         raise SandboxUnavailable(
-            f"Cannot start Deno behind the wall that is required: {_explain({**unmet, **wall.absent})}. "
+            f"Cannot start Deno behind the wall that is required: {_explain(unmet)}{also}. "
             'See "cortex doctor"; name the layers that you do require in sandbox.require'
         )
     missing = {**wall.absent, **wall.broken}

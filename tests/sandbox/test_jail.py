@@ -99,7 +99,7 @@ async def test_what_a_machine_lacks_is_said_loudly_and_gone_without(lacking, lau
 async def test_what_is_required_and_lacking_is_a_refusal_to_start(lacking, launcher):
     code, missing = LACKING[lacking]
     launcher(code)
-    with pytest.raises(SandboxUnavailable, match=rf"required: .*{min(missing)}.* \(.+\)"):
+    with pytest.raises(SandboxUnavailable, match=rf"required: {min(missing)} \(.+\)"):
         async with DenoRuntime(small(require=[min(missing)])):
             pass
 
