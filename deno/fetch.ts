@@ -14,6 +14,7 @@ const fetchLocally = globalThis.fetch;
 const requestClass = lazily<typeof Request>("Request");
 const responseClass = lazily<typeof Response>("Response");
 const { PermissionDenied } = Deno.errors;
+const assign = Object.assign;
 const UrlClass = URL;
 const parseUrl = URL.parse.bind(URL);
 const stringify = JSON.stringify;
@@ -48,7 +49,8 @@ export function lendFetch({ tier, max_frame_bytes }: RunFrame): Fetch {
     const request = simple ?? new (requestClass())(input, init);
     if (LOCAL.test(request.url)) return await fetchLocally(request as Request);
     if (tier !== "network") {
-      throw new PermissionDenied(`fetch needs the network tier; this run is in the ${tier} tier`);
+      const why = `fetch needs the network tier; this run is in the ${tier} tier`;
+      throw assign(new PermissionDenied(why), { code: "denied", retryable: false });
     }
     const asked = simple ?? await wholly(request as Request);
     const fields = fieldsOf(asked, max_frame_bytes - FRAME_BYTES);

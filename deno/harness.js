@@ -420,6 +420,7 @@ const fetchLocally = globalThis.fetch;
 const requestClass = lazily("Request");
 const responseClass = lazily("Response");
 const { PermissionDenied } = Deno.errors;
+const assign = Object.assign;
 const UrlClass = URL;
 const parseUrl = URL.parse.bind(URL);
 const stringify = JSON.stringify;
@@ -443,7 +444,11 @@ function lendFetch({ tier, max_frame_bytes }) {
     const request = simple ?? new (requestClass())(input, init);
     if (LOCAL.test(request.url)) return await fetchLocally(request);
     if (tier !== "network") {
-      throw new PermissionDenied(`fetch needs the network tier; this run is in the ${tier} tier`);
+      const why = `fetch needs the network tier; this run is in the ${tier} tier`;
+      throw assign(new PermissionDenied(why), {
+        code: "denied",
+        retryable: false
+      });
     }
     const asked = simple ?? await wholly(request);
     const fields = fieldsOf(asked, max_frame_bytes - FRAME_BYTES);
@@ -851,12 +856,13 @@ return { harden };
 })();
 
 // to_json.ts
-const { NotJson, toJson } = (() => {
+const { MAX_VALUES_IN_CALL, NotJson, toJson } = (() => {
 class NotJson extends TypeError {
   name = "TypeError";
 }
 const MAX_DEPTH = 100;
 const MAX_VALUES = 1_000_000;
+const MAX_VALUES_IN_CALL = 100_000;
 const MAX_BIGINT_DIGITS = 1000;
 const stringify = JSON.stringify;
 const rawJson = JSON.rawJSON;
@@ -872,11 +878,12 @@ class Refusal {
     this.what = what;
   }
 }
-function toJson(value, verb, root) {
+function toJson(value, verb, root, maxValues = MAX_VALUES) {
   const walk = {
     path: [],
     ancestors: [],
-    values: 0
+    values: 0,
+    maxValues
   };
   try {
     return stringify(plain(value, walk));
@@ -894,7 +901,7 @@ function textOf(thrown) {
   }
 }
 function plain(value, walk) {
-  if (++walk.values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
+  if (++walk.values > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
   switch(typeof value){
     case "undefined":
       return null;
@@ -954,7 +961,7 @@ function isOpaque(value) {
   return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Blob;
 }
 function elements(value, walk) {
-  if (value.length > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
+  if (value.length > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
   const copy = [];
   for(let index = 0; index < value.length; index++){
     walk.path.push(index);
@@ -993,7 +1000,7 @@ function integer(value) {
   }
   return rawJson(digits);
 }
-return { NotJson, toJson };
+return { MAX_VALUES_IN_CALL, NotJson, toJson };
 })();
 
 // tool_error.ts
@@ -1014,7 +1021,7 @@ return { ToolError };
 const { callTool } = (() => {
 const stringify = JSON.stringify;
 async function callTool(name, params) {
-  const json = toJson(params ?? {}, `call ${name} with`, "arguments");
+  const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL);
   const answer = await callHost("__tool_call__", `"name":${stringify(name)},"params":${json}`);
   if (answer.type === "__tool_result__") return answer.result;
   throw new ToolError(name, answer.error, answer.code, answer.retryable);

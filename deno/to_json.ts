@@ -4,7 +4,10 @@ export class NotJson extends TypeError {
 }
 
 const MAX_DEPTH = 100;
+/** What one answer may hold. */
 const MAX_VALUES = 1_000_000;
+/** What the arguments of one call may hold: the host reads no more than so many in a frame. */
+export const MAX_VALUES_IN_CALL = 100_000;
 const MAX_BIGINT_DIGITS = 1000;
 
 // Kept from before the agent's code ran, so that patching a built-in changes only what the agent sees.
@@ -22,6 +25,7 @@ interface Walk {
   path: (string | number)[];
   ancestors: object[];
   values: number;
+  maxValues: number;
 }
 
 /** What is wrong with the value at the current place of the walk. */
@@ -34,8 +38,8 @@ class Refusal {
  * text, a Set and a typed array are arrays, a Map with text keys is an object and any other an array of pairs, an
  * Error is its name and message, a RegExp its source. What has no obvious form throws NotJson, which says where.
  */
-export function toJson(value: unknown, verb: string, root: string): string {
-  const walk: Walk = { path: [], ancestors: [], values: 0 };
+export function toJson(value: unknown, verb: string, root: string, maxValues = MAX_VALUES): string {
+  const walk: Walk = { path: [], ancestors: [], values: 0, maxValues };
   try {
     return stringify(plain(value, walk));
   } catch (thrown) {
@@ -54,7 +58,7 @@ function textOf(thrown: unknown): string {
 }
 
 function plain(value: unknown, walk: Walk): unknown {
-  if (++walk.values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
+  if (++walk.values > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
   switch (typeof value) {
     case "undefined":
       return null;
@@ -114,7 +118,7 @@ function isOpaque(value: object): boolean {
 }
 
 function elements(value: ArrayLike<unknown>, walk: Walk): unknown[] {
-  if (value.length > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
+  if (value.length > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
   const copy: unknown[] = [];
   for (let index = 0; index < value.length; index++) {
     walk.path.push(index);

@@ -78,6 +78,10 @@ class Bridge:
         for tool in unlent:
             log.warning('Cannot lend tool "%s": %s', tool.name, tool.reason)
 
+    @property
+    def has_files(self) -> bool:
+        return self._files is not None
+
     def manifest(self) -> list[dict[str, Any]]:
         """What the guest needs to know: where each tool is, and its name."""
         return [{"path": tool.path, "name": tool.name} for tool in self._lent.values()]

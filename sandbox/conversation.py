@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.abc
 
-from .contracts import ErrorType, ExecutionError, LogEntry
+from .contracts import ErrorType, ExecutionError, LogEntry, Tier
 from .diagnostics import diagnose
 from .errors import MalformedFrame, RunFault
 from .frames import (
@@ -50,6 +50,7 @@ class Run:
     frame: bytes
     timeout_ms: int
     bridge: Bridge
+    tier: Tier = Tier.ISOLATED
     logs: list[LogEntry] = field(default_factory=list)
     output_bytes: int = 0
     waits_for_nothing: bool = False
@@ -182,7 +183,7 @@ class Conversation:
             case CutResult(text, original_bytes):
                 self._ended = self._cut(text, original_bytes)
             case Failure() as failure:
-                raise RunFault(diagnose(failure, self._run.code, self._run.bridge.places()))
+                raise RunFault(self._diagnosis(failure))
             case Output(level, data):
                 self._count_output(len(line))
                 self._run.logs.append(LogEntry(level, data))
@@ -207,6 +208,10 @@ class Conversation:
     def _give_up(self, call_id: str) -> None:
         if call_id in self._fetches:
             self._fetches[call_id].cancel()
+
+    def _diagnosis(self, failure: Failure) -> ExecutionError:
+        run = self._run
+        return diagnose(failure, run.code, run.bridge.places(), tier=run.tier, workspace=run.bridge.has_files)
 
     def _count_output(self, more: int) -> None:
         self._run.output_bytes += more

@@ -135,13 +135,13 @@ class DenoRuntime:
         terms = RunTerms(
             tools=bridge.manifest(),
             tier=request.tier,
-            workspace=grants.files is not None,
+            workspace=bridge.has_files,
             max_result_bytes=settings.max_result_bytes,
             max_output_bytes=settings.max_output_bytes,
             max_frame_bytes=settings.max_frame_bytes,
         )
         timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
-        return Run(request.code, run_frame(request.code, context, terms), timeout_ms, bridge)
+        return Run(request.code, run_frame(request.code, context, terms), timeout_ms, bridge, request.tier)
 
     async def _take_turn(self) -> bool:
         """Wait for a free slot, first come, first served; False when the queue is full or the wait too long."""

@@ -378,3 +378,10 @@ async def test_the_scripted_runtime_answers_as_it_was_told():
 
 def test_a_declaration_needs_only_a_name():
     assert ToolDeclaration("x").input_schema == {}
+
+
+async def test_arguments_of_too_many_values_are_an_error_of_the_call_and_not_of_the_run():
+    tools = FunctionTools({"echo": echo})
+    code = "try { await tools.echo({ items: new Array(150000).fill(1) }) } catch (error) { return error.message }"
+    outcome = await execute(code, tools)
+    assert outcome.result == "Cannot call echo with arguments.items: more than 100000 values"
