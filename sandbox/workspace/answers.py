@@ -1,21 +1,29 @@
-"""The contents of files in JSON. Encoding them takes milliseconds and a multiple of their size: made on a thread, in
-pieces between which the event loop can run, and of large ones only a few at once.
+"""The contents of files and folders in JSON.
+
+Encoding takes milliseconds, and a multiple of the memory: what is large is made on a thread, in pieces between which
+the event loop can run, and only a few files at once.
 """
 
 from __future__ import annotations
 
 import binascii
 import time
+from collections.abc import Mapping
 
 import anyio
+import anyio.to_thread
 from anyio.lowlevel import RunVar
 
+from ..frames import encode
 from ..memory import MIB
+from .folder import Kind
 
 LARGE_BYTES = 1 * MIB
 LARGE_AT_ONCE = 2
 PIECE_BYTES = 3 * 64 * 1024
 """Encoded in one go. A multiple of three, so that the pieces are one text without padding in the middle."""
+LONG_LISTING = 500
+"""Names that are encoded at once."""
 
 _large: RunVar[anyio.CapacityLimiter] = RunVar("large answers")
 
@@ -28,6 +36,20 @@ def content_json(data: bytes | bytearray) -> bytes:
         pieces.append(binascii.b2a_base64(data[start : start + PIECE_BYTES], newline=False))
     pieces.append(b'"}')
     return b"".join(pieces)
+
+
+async def listing_json(entries: Mapping[str, Kind]) -> bytes:
+    if len(entries) <= LONG_LISTING:
+        return _listing(entries)
+    return await anyio.to_thread.run_sync(_listing, entries, abandon_on_cancel=True)
+
+
+def _listing(entries: Mapping[str, Kind]) -> bytes:
+    return encode([{"name": name, **flags(kind)} for name, kind in sorted(entries.items())])
+
+
+def flags(kind: Kind) -> dict[str, bool]:
+    return {"isFile": kind == "file", "isDirectory": kind == "folder", "isSymlink": kind == "link"}
 
 
 def limiter_for(size: int) -> anyio.CapacityLimiter | None:

@@ -25,11 +25,13 @@ T = TypeVar("T")
 class File:
     """A file that the run has written, or moved."""
 
-    __slots__ = ("data", "mode")
+    __slots__ = ("data", "digest", "mode")
 
     def __init__(self, data: bytes | bytearray, mode: int | None = None) -> None:
         self.data = data if isinstance(data, bytearray) else bytearray(data)
         self.mode = mode
+        self.digest: bytes | None = None
+        """Of the data, where a thread has found it already."""
 
 
 class Dir:
@@ -115,6 +117,7 @@ class Overlay:
         self._require_room(parts, len(found.data) + len(data), len(data))
         # In place: a file that is written in a thousand pieces must not be copied a thousand times.
         found.data += data
+        found.digest = None
         found.mode = mode
         self._total += len(data)
 
@@ -205,7 +208,7 @@ class Overlay:
         if target is not None:
             await self._require_writable(to, target)
         if isinstance(found, File):
-            copied = File(bytes(found.data), found.mode and found.mode & 0o666)
+            copied = File(found.data[:], found.mode and found.mode & 0o666)
         else:
             content = await self._load(parts)
             # A private file stays private, and nothing new becomes a program.
@@ -291,6 +294,10 @@ class Overlay:
         old = self._own(parts)
         self._require_room(parts, len(file.data), len(file.data) - _bytes(old))
         await self._digest(parts)
+        seen = self.seen.get(parts)
+        if seen is not None and seen.kind == "file" and seen.size == len(file.data) > PIECE_BYTES:
+            # Now, on a thread: at the end of the run it would keep the loop for as long as all such files take.
+            file.digest = await self._hop(lambda: digest(file.data))
         self._put(parts, file)
 
     async def _move_folder(self, parts: Parts, to: Parts, found: Found) -> None:
@@ -362,7 +369,7 @@ class Overlay:
 
 def same_content(file: File, fact: Fact, old: bytes | None) -> bool:
     """Whether a file that the run wrote is what it was. The sizes decide most cases; hashing takes time."""
-    return len(file.data) == fact.size and old is not None and digest(file.data) == old
+    return len(file.data) == fact.size and old is not None and (file.digest or digest(file.data)) == old
 
 
 def _is_folder(found: Found) -> bool:

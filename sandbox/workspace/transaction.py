@@ -18,10 +18,11 @@ import anyio.to_thread
 from ..changes import Changes
 from ..errors import ToolError
 from ..frames import FileCall, encode
+from .answers import flags, listing_json
 from .commit import commit, prepare
 from .difference import Difference, differences, listing
 from .errors import WorkspaceBusy, WorkspaceError
-from .folder import Fact, Folder, Kind, has_ended, is_link, open_folder
+from .folder import Fact, Folder, has_ended, is_link, open_folder
 from .limits import WorkspaceLimits
 from .overlay import File, Node, Overlay
 from .paths import resolve, shown
@@ -146,9 +147,7 @@ class _Operation:
             case "readFile":
                 return await overlay.read(path)
             case "readDir":
-                return encode(
-                    [{"name": name, **_flags(kind)} for name, kind in sorted((await overlay.entries(path)).items())]
-                )
+                return await listing_json(await overlay.entries(path))
             case "stat":
                 return encode(_status(await self._followed()))
             case "lstat":
@@ -157,9 +156,8 @@ class _Operation:
                 await self._followed()
                 return encode(shown(path))
             case "writeFile":
-                flags = {name: params[name] for name in ("size", "append", "create", "create_new")}
-                piece = _bytes(params["data"])
-                await overlay.write_piece(params["upload"], Upload(path, **flags), piece, last=params["last"])
+                upload = Upload(path, **{name: params[name] for name in ("size", "append", "create", "create_new")})
+                await overlay.write_piece(params["upload"], upload, _bytes(params["data"]), last=params["last"])
             case "mkdir":
                 await overlay.make_folder(path, recursive=params["recursive"])
             case "remove":
@@ -201,17 +199,13 @@ def _bytes(data: str) -> bytes:
 def _status(found: Node | Fact) -> dict[str, Any]:
     match found:
         case Fact(kind="folder"):
-            return {**_flags("folder"), "size": 0, "mtime": found.mtime_ns // 1_000_000}
+            return {**flags("folder"), "size": 0, "mtime": found.mtime_ns // 1_000_000}
         case Fact():
-            return {**_flags(found.kind), "size": found.size, "mtime": found.mtime_ns // 1_000_000}
+            return {**flags(found.kind), "size": found.size, "mtime": found.mtime_ns // 1_000_000}
         case File():
-            return {**_flags("file"), "size": len(found.data), "mtime": None}
+            return {**flags("file"), "size": len(found.data), "mtime": None}
         case _:
-            return {**_flags("folder"), "size": 0, "mtime": None}
-
-
-def _flags(kind: Kind) -> dict[str, bool]:
-    return {"isFile": kind == "file", "isDirectory": kind == "folder", "isSymlink": kind == "link"}
+            return {**flags("folder"), "size": 0, "mtime": None}
 
 
 async def _commit(

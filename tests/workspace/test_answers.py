@@ -9,9 +9,18 @@ import threading
 import anyio
 import pytest
 
+from sandbox.frames import encode
 from sandbox.memory import MIB
 from sandbox.workspace import answers, overlay
-from sandbox.workspace.answers import LARGE_AT_ONCE, LARGE_BYTES, PIECE_BYTES, content_json, limiter_for
+from sandbox.workspace.answers import (
+    LARGE_AT_ONCE,
+    LARGE_BYTES,
+    LONG_LISTING,
+    PIECE_BYTES,
+    content_json,
+    limiter_for,
+)
+from sandbox.workspace.folder import digest
 
 from .support import Files
 
@@ -81,3 +90,54 @@ async def test_of_large_files_only_a_few_are_in_memory_at_once(folder, own, monk
     assert len(large) == len(runs)
     for run in (*runs, others):
         run.transaction.drop()
+
+
+async def test_a_long_listing_is_not_made_on_the_event_loop(folder, monkeypatch):
+    for number in range(LONG_LISTING + 1):
+        (folder / "docs" / f"{number}").touch()
+    run = Files(folder)
+    threads = []
+
+    def watched(value: object) -> bytes:
+        threads.append(threading.get_ident())
+        return encode(value)
+
+    monkeypatch.setattr(answers, "encode", watched)
+    assert len(await run.names("docs")) == LONG_LISTING + 3
+    assert threads
+    assert threading.get_ident() not in threads
+    run.transaction.drop()
+
+
+async def test_whether_a_large_file_has_changed_is_not_found_out_on_the_event_loop(folder, monkeypatch):
+    data = bytes(MIB)
+    for name in ("same", "other", "longer", "again"):
+        (folder / name).write_bytes(data)
+    run = Files(folder)
+    threads = []
+
+    def watched(content: bytes) -> bytes:
+        threads.append(threading.get_ident())
+        return digest(content)
+
+    monkeypatch.setattr(overlay, "digest", watched)
+    await run.write("same", data)
+    await run.write("other", data[1:] + b"!")
+    await run.write("longer", data)
+    await run.write("longer", b"!", append=True)
+    await run.write("again", data[2:])
+    changes = run.changes()
+    assert [change.path for change in changes] == ["again", "longer", "other"]
+    assert len(threads) == 3
+    assert threading.get_ident() not in threads
+
+
+async def test_what_was_found_out_about_a_file_is_forgotten_when_it_grows(folder):
+    data = bytes(PIECE_BYTES + 1)
+    (folder / "a.txt").write_bytes(data)
+    (folder / "docs" / "b.txt").write_bytes(data + b"!")
+    run = Files(folder)
+    await run.write("a.txt", data)
+    await run.write("a.txt", b"!", append=True)
+    await run.rename("a.txt", "docs/b.txt")
+    assert [change.path for change in run.changes()] == ["a.txt"]

@@ -247,6 +247,9 @@ async def test_files_are_copied(folder):
     await run.copy("copy", "again")
     await run.copy("copy", "docs/b.txt")
     await run.copy("a.txt", "a.txt")
+    await run.copy("copy", "longer")
+    await run.write("longer", b"!", append=True)
+    assert await run.read("copy") == b"alpha"
     await run.write("copy", b"other")
     assert await run.read("again") == await run.read("docs/b.txt") == await run.read("a.txt") == b"alpha"
     await run.changes().commit()
