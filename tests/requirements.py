@@ -26,6 +26,7 @@ GUARD = "tests/sandbox/test_guard.py::"
 FRAMES = "tests/sandbox/test_frames.py::"
 CLI = "tests/cortex/test_command_line.py::"
 JAIL = "tests/sandbox/test_jail.py::"
+SECCOMP = "tests/sandbox/test_seccomp.py::"
 DOCTOR = "tests/sandbox/test_doctor.py::"
 TIER = "tests/sandbox/test_network_tier.py::"
 FOLDER = "tests/sandbox/test_workspace_tier.py::"
@@ -461,7 +462,7 @@ REQUIREMENTS = (
         "wall-seccomp",
         "design 2",
         "No sockets, no processes, no second program, no ptrace, no io_uring, signals to itself only",
-        (JAIL + "test_what_is_not_named_does_not_exist", JAIL + "test_some_calls_depend_on_their_arguments"),
+        (SECCOMP + "test_what_is_not_named_does_not_exist", SECCOMP + "test_some_calls_depend_on_their_arguments"),
     ),
     Requirement(
         "wall-level",
@@ -594,6 +595,8 @@ REQUIREMENTS = (
         "A commit is atomic, whatever happens in the middle of it",
         (
             FILES + "test_crash.py::test_killed_at_any_moment_it_is_the_old_or_the_new_folder",
+            FILES + "test_cancelled.py::",
+            FILES + "test_uploads.py::",
             FILES + "test_commit.py::test_a_commit_makes_the_changes_and_leaves_nothing_else",
             FILES + "test_commit.py::test_what_another_has_changed_meanwhile_is_a_conflict_and_nothing_changes",
         ),
@@ -623,6 +626,12 @@ REQUIREMENTS = (
             FILES + "test_changes.py::test_changes_are_listed_with_their_sizes",
             CLI + "test_a_workspace_shows_its_changes_and_keeps_them_only_when_told",
         ),
+    ),
+    Requirement(
+        "host-responsive",
+        "design 2",
+        "Large answers, of the network or of files, neither hold up the event loop nor fill the host",
+        (NET + "test_turns.py::", FILES + "test_answers.py::"),
     ),
     # Proof
     Requirement(
