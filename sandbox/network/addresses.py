@@ -7,6 +7,7 @@ some forms of a private address global.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -29,8 +30,10 @@ METADATA = "a cloud metadata"
 REFUSED: tuple[Range, ...] = (
     # Credentials of the whole machine are there for the asking.
     *_ranges(METADATA, "169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "169.254.169.123/32"),
+    *_ranges(METADATA, "169.254.42.42/32", "169.254.0.23/32"),
     *_ranges(METADATA, "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"),
     *_ranges(METADATA, "fd00:ec2::/32", "fd20:ce::254/128", "fe80::a9fe:a9fe/128"),
+    *_ranges(METADATA, "fd00:42::42/128", "fd00:a9fe:a9fe::1/128", "fd00:c1::a9fe:a9fe/128"),
     *_ranges("an unspecified", "0.0.0.0/8", "::/128"),
     *_ranges("a loopback", "127.0.0.0/8", "::1/128"),
     *_ranges("a private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
@@ -51,6 +54,19 @@ REFUSED: tuple[Range, ...] = (
 )
 
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_TEREDO = ipaddress.IPv6Network("2001::/32")
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
+_ALL_ONES = 0xFFFF_FFFF
+# IPv6 addresses that hold one of IPv4, and how many bits come after it.
+_SHELLS: tuple[tuple[ipaddress.IPv6Network, tuple[int, ...]], ...] = (
+    (ipaddress.IPv6Network("::/96"), (0,)),
+    (ipaddress.IPv6Network("::ffff:0:0/96"), (0,)),
+    (ipaddress.IPv6Network("::ffff:0:0:0/96"), (0,)),
+    (ipaddress.IPv6Network("64:ff9b::/96"), (0,)),
+    (_LOCAL_NAT64, (0,)),
+    (ipaddress.IPv6Network("2002::/16"), (80,)),
+    (_TEREDO, (64,)),  # its server; the client is written upside down
+)
 
 
 def parse(text: str) -> Address | None:
@@ -59,6 +75,22 @@ def parse(text: str) -> Address | None:
         return None if "%" in text else ipaddress.ip_address(text)
     except ValueError:
         return None
+
+
+def faces(address: Address) -> Iterator[Address]:
+    """The address, and every IPv4 address that is in it: where it leads depends on the network between."""
+    yield address
+    if isinstance(address, ipaddress.IPv4Address):
+        return
+    number = int(address)
+    for network, shifts in _SHELLS:
+        if address in network:
+            yield from (ipaddress.IPv4Address(number >> shift & _ALL_ONES) for shift in shifts)
+    if address in _TEREDO:
+        yield ipaddress.IPv4Address(~number & _ALL_ONES)
+    if address in _LOCAL_NAT64:
+        # The prefix may end after 48 bits: half of the address comes before an octet of zeros, and half after it.
+        yield ipaddress.IPv4Address((number >> 64 & 0xFFFF) << 16 | (number >> 40 & 0xFFFF))
 
 
 def kind_of(address: Address) -> str | None:
@@ -79,7 +111,13 @@ def refusal(text: str, *, private: bool = False, named: bool = False) -> str | N
     address = parse(text)
     if address is None:
         return "no plain address"
-    kind = kind_of(address)
-    if kind is None or (private and (named or kind != METADATA)):
-        return None
-    return f"{kind} address"
+    kinds = [kind for face in faces(address) if (kind := kind_of(face)) is not None]
+    if private:
+        kinds = [kind for kind in kinds if kind == METADATA and not named]
+    return f"{kinds[0]} address" if kinds else None
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts spell one address, be it in the clothes of another."""
+    first, second = parse(one), parse(other)
+    return first is not None and second is not None and not {*faces(first)}.isdisjoint(faces(second))

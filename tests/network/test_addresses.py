@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.network.addresses import METADATA, REFUSED, kind_of, parse, refusal
+from sandbox.network.addresses import METADATA, REFUSED, faces, kind_of, parse, refusal, same
 
 NOT_PUBLIC = {
     "127.0.0.1": "a loopback address",
@@ -49,6 +49,11 @@ NOT_PUBLIC = {
     "fd00:ec2::254": "a cloud metadata address",
     "fd20:ce::254": "a cloud metadata address",
     "fe80::a9fe:a9fe": "a cloud metadata address",
+    "169.254.42.42": "a cloud metadata address",
+    "169.254.0.23": "a cloud metadata address",
+    "fd00:42::42": "a cloud metadata address",
+    "fd00:a9fe:a9fe::1": "a cloud metadata address",
+    "fd00:c1::a9fe:a9fe": "a cloud metadata address",
     "::ffff:127.0.0.1": "an IPv4-mapped address",
     "::ffff:8.8.8.8": "an IPv4-mapped address",
     "::ffff:169.254.169.254": "an IPv4-mapped address",
@@ -99,21 +104,47 @@ def test_every_address_of_a_refused_range_is_refused(refused, data):
     network = refused.network
     offset = data.draw(st.integers(0, network.num_addresses - 1))
     assert refusal(str(network[offset])) is not None
-    assert refusal(str(network[offset]), private=True) is None or kind_of(network[offset]) == METADATA
+    is_metadata = METADATA in {kind_of(face) for face in faces(network[offset])}
+    assert (refusal(str(network[offset]), private=True) is None) is not is_metadata
 
 
-@given(st.ip_addresses(v=4))
-def test_an_ipv4_address_is_refused_in_all_its_ipv6_clothes(address):
-    number = int(address)
-    for clothed in (
+def clothes(text: str) -> list[str]:
+    number = int(ipaddress.IPv4Address(text))
+    clothed = (
         (0xFFFF << 32) | number,
         (0xFFFF << 48) | number,
         number,
         (0x64FF9B << 96) | number,
-        (0x2002 << 112) | (number << 80),
+        (0x64FF9B0001 << 80) | number,
+        (0x64FF9B0001 << 80) | (number >> 16 << 64) | ((number & 0xFFFF) << 40),
+        (0x2002 << 112) | (number << 80) | 1,
         (0x20010000 << 96) | (number ^ 0xFFFFFFFF),
-    ):
-        assert refusal(str(ipaddress.IPv6Address(clothed))) is not None
+        (0x20010000 << 96) | (number << 64),
+    )
+    return [str(ipaddress.IPv6Address(each)) for each in clothed]
+
+
+@given(st.ip_addresses(v=4))
+def test_an_ipv4_address_is_refused_in_all_its_ipv6_clothes(address):
+    for clothed in clothes(str(address)):
+        assert refusal(clothed) is not None
+        assert same(clothed, str(address))
+        assert same(str(address), clothed)
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "100.100.100.200", "169.254.42.42"])
+def test_private_does_not_mean_metadata_in_other_clothes(address):
+    for clothed in clothes(address):
+        assert refusal(clothed, private=True) == "a cloud metadata address"
+        assert refusal(clothed, private=True, named=True) is None
+    for clothed in clothes("10.1.2.3"):
+        assert refusal(clothed, private=True) is None
+
+
+def test_an_address_is_the_same_however_it_is_spelled():
+    assert same("fd00::1", "fd00:0:0:0:0:0:0:1")
+    assert not same("fd00::1", "fd00::2")
+    assert not same("example.com", "example.com")
 
 
 @given(st.ip_addresses())
