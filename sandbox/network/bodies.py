@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections.abc import Iterator, Sequence
 
@@ -22,16 +23,22 @@ class Body:
     def __init__(self, encodings: Sequence[str], max_bytes: int) -> None:
         self._max_bytes = max_bytes
         # Not a list of pieces: a million of one byte each would take fifty times their size.
-        self._kept = bytearray()
+        self._kept = io.BytesIO()
         self._raw_size = 0
+        self.size = 0
         self._inflate = _inflater(encodings)
+
+    def expect(self, raw_size: int) -> None:
+        """Raise at once for a body that will be too large."""
+        # What unpacks to nothing would never come to an end.
+        packing = 0 if self._inflate is None else self._max_bytes // 64 + 1024
+        if raw_size > self._max_bytes + packing:
+            raise self._too_large()
 
     def take(self, raw: bytes) -> Iterator[int]:
         """Take a piece as it came; yields the size of each piece that it became."""
         self._raw_size += len(raw)
-        # What unpacks to nothing would never come to an end.
-        if self._raw_size > self._max_bytes + self._max_bytes // 64 + 1024:
-            raise self._too_large()
+        self.expect(self._raw_size)
         if self._inflate is None:
             yield self._keep(raw)
             return
@@ -42,12 +49,13 @@ class Body:
         """All of it, once the last piece was taken."""
         if self._inflate is not None and self._raw_size and not self._inflate.complete:
             raise failed("The answer's compressed body ended too early", retryable=True)
-        return bytes(self._kept)
+        # Not a copy.
+        return self._kept.getvalue()
 
     def _keep(self, piece: bytes) -> int:
-        if len(self._kept) + len(piece) > self._max_bytes:
+        if self.size + len(piece) > self._max_bytes:
             raise self._too_large()
-        self._kept += piece
+        self.size += self._kept.write(piece)
         return len(piece)
 
     def _too_large(self) -> Exception:

@@ -6,7 +6,8 @@ the request has been taken out again.
 
 from __future__ import annotations
 
-import base64
+import binascii
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -15,19 +16,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 from pydantic_core import to_json
 
 from ..errors import ToolError
-from . import headers
+from . import addresses, headers
+from .allowance import Allowance, Share
 from .bodies import Body
 from .headers import CREDENTIALS
-from .recording import Exchange, ReplayedRun, digest
+from .policy import is_secret
+from .recording import Exchange, ReplayedRun
 from .redaction import MARK, Redactor
 from .refusals import denied, failed, over_limit, too_slow
 from .requests import Answer, Request, checked, location_of, redirected
-from .secrets import MIN_SECRET_LENGTH, NetworkError, Vault, references
+from .secrets import MIN_SECRET_LENGTH, NetworkError, Vault
+from .turns import Work
 
 if TYPE_CHECKING:
     import httpcore2
@@ -41,10 +44,13 @@ CLOSING_TIMEOUT_S = 2.0
 
 # A redirect's own body is read to its end, to keep the connection, only when it is short.
 _MAX_DRAINED_BYTES = 16 * 1024
-# Others have their turn at least this often while a body is read.
-_TURN_S = 0.01
 # Each piece costs the same, however small: a body of a million costs a minute.
 _MAX_PIECES = 32 * 1024
+# So much of a body becomes base64 in one go. A multiple of three: only the last piece has padding.
+_ENCODED_AT_ONCE = 96 * 1024
+_MAX_REASON = 200
+# Of an answer: each is searched for secrets by itself.
+_MAX_HEADERS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +92,12 @@ class FetchBroker:
         """A run that asks this often is not listening, and is ended."""
         self.requests = 0
         """Requests that were sent, or answered by a replay."""
-        self.received_bytes = 0
+        self._allowance = Allowance(policy.max_total_bytes)
+
+    @property
+    def received_bytes(self) -> int:
         """Bytes of bodies, after decompression."""
+        return self._allowance.received_bytes
 
     async def fetch(self, call: Fetch) -> bytes:
         """Answer one call, as JSON. Raises ToolError for everything that keeps it from an answer."""
@@ -96,8 +106,8 @@ class FetchBroker:
         scope = anyio.CancelScope(deadline=anyio.current_time() + self._policy.request_timeout_ms / 1000)
         self._under_way.add(scope)
         try:
-            with scope:
-                return await self._fetch(call)
+            with scope, Work() as work:
+                return await self._fetch(call, work)
         except ToolError as error:
             # Whoever worded it, no secret leaves in it, nor in a log: what caused it may quote the server.
             raise ToolError(self._redactor.text(str(error)), code=error.code, retryable=error.retryable) from None
@@ -123,15 +133,15 @@ class FetchBroker:
     def _is_closed(self) -> bool:
         return self._closed
 
-    async def _fetch(self, call: Fetch) -> bytes:
+    async def _fetch(self, call: Fetch, work: Work) -> bytes:
         request = checked(call, self._policy)
         hops = 0
         while True:
             rule = self._policy.rule_for(request.method, request.target)
-            answer = await self._exchange(rule, request, follows=call.redirect != "manual")
+            answer = await self._exchange(rule, request, work, follows=call.redirect != "manual")
             location = answer.location
             if location is None or call.redirect == "manual":
-                return self._result(request, answer, redirected=hops > 0)
+                return await self._result(request, answer, work, redirected=hops > 0)
             if call.redirect == "error":
                 raise failed("The server redirects, and the request said that it must not")
             hops += 1
@@ -144,24 +154,25 @@ class FetchBroker:
         if after.target.origin == request.target.origin:
             # Servers repeat the query in their redirects; what the entry added is added again, and not by the code.
             return replace(after, target=after.target.without_query(frozenset(rule.query)))
-        if self._redactor.holds(str(after.target)):
+        # Also as the server wrote it: in a host, capitals are lost.
+        if self._redactor.holds(str(after.target)) or self._redactor.holds(location):
             raise denied("Cannot follow a redirect: it would carry a secret to another host")
         return after
 
-    async def _exchange(self, rule: HostRule, request: Request, *, follows: bool) -> Answer:
+    async def _exchange(self, rule: HostRule, request: Request, work: Work, *, follows: bool) -> Answer:
         if self.requests >= self._policy.max_requests:
             raise over_limit(f"A run may send at most {self._policy.max_requests} requests")
         self.requests += 1
         if self._replay is not None:
             answer = self._replayed(self._replay, request)
         else:
-            answer = await self._send(rule, request, follows=follows)
-            answer = await self._cleaned(answer)
+            answer = await self._send(rule, request, work, follows=follows)
+            answer = await self._cleaned(answer, work)
         if self._policy.recorder is not None:
             self._policy.recorder.add(self._recorded(rule, request, answer))
         return answer
 
-    async def _send(self, rule: HostRule, request: Request, *, follows: bool) -> Answer:
+    async def _send(self, rule: HostRule, request: Request, work: Work, *, follows: bool) -> Answer:
         connections = self._connections or await self._connected()
         import httpcore2  # noqa: PLC0415 - there since the line before
 
@@ -172,19 +183,21 @@ class FetchBroker:
         try:
             response = await connections.send(self._on_the_wire(rule, request), private=rule.private)
             try:
-                return await self._read(response, request, follows=follows)
+                return await self._read(response, request, work, follows=follows)
             finally:
                 with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
                     await response.aclose()
         except WireLimit as error:
             raise over_limit(f"The answer of {host} was not read: {error}") from error
         except httpcore2.ConnectError as error:
-            raise failed(f"Cannot connect to {host}: {_reason(error)}") from error
+            raise failed(f"Cannot connect to {host}: {self._reason(error)}") from error
         except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-            lost = "disconnected" in str(error)
-            raise failed(f"{host} does not speak HTTP as it should: {_reason(error)}", retryable=lost) from error
+            # The engine's own words quote the server, which may quote the request.
+            if "disconnected" in str(error):
+                raise failed(f"{host} hung up before it answered", retryable=True) from error
+            raise failed(f"{host} does not speak HTTP as it should") from error
         except (httpcore2.NetworkError, OSError, anyio.BrokenResourceError) as error:
-            raise failed(f"The connection to {host} broke: {_reason(error)}", retryable=True) from error
+            raise failed(f"The connection to {host} broke: {self._reason(error)}", retryable=True) from error
         finally:
             quiet.reset(was_quiet)
 
@@ -192,15 +205,11 @@ class FetchBroker:
         import httpcore2  # noqa: PLC0415 - there once a request is sent
 
         added = self._added[id(rule)]
-        own = {name for name, _ in request.headers}
         lines = [("host", request.target.authority)]
-        lines += [pair for pair in request.headers if pair[0] not in added.headers]
+        lines += self._policy.passing(request.headers, rule, request.target)
         lines += added.headers.items()
-        lines += [
-            (name, value)
-            for name, value in (("accept", "*/*"), ("user-agent", USER_AGENT))
-            if name not in own and name not in added.headers
-        ]
+        given = {name for name, _ in lines}
+        lines += [pair for pair in (("accept", "*/*"), ("user-agent", USER_AGENT)) if pair[0] not in given]
         lines.append(("accept-encoding", "gzip, deflate"))
         if request.body is not None or request.method in {"POST", "PUT", "PATCH"}:
             lines.append(("content-length", str(len(request.body or b""))))
@@ -217,9 +226,11 @@ class FetchBroker:
             content=request.body or b"",
         )
 
-    async def _read(self, response: httpcore2.Response, request: Request, *, follows: bool) -> Answer:
+    async def _read(self, response: httpcore2.Response, request: Request, work: Work, *, follows: bool) -> Answer:
         if response.status == 101:
             raise failed(f"{request.target.host} wants to speak another protocol than HTTP")
+        if len(response.headers) > _MAX_HEADERS:
+            raise over_limit(f"The answer has more than {_MAX_HEADERS} headers")
         has_body = request.method != "HEAD" and response.status not in {204, 205, 304}
         encodings = headers.values_of(response.headers, b"content-encoding") if has_body else []
         answer = Answer(
@@ -228,70 +239,75 @@ class FetchBroker:
             headers.shown(response.headers, has_body=has_body),
             location=location_of(response.status, response.headers),
         )
+        length = headers.length_of(response.headers) if has_body else 0
         if follows and answer.location is not None:
-            await self._drain(response)
+            # A short body is read to its end, which keeps the connection; a long one is left, which costs it.
+            if length is not None and length <= _MAX_DRAINED_BYTES:
+                await self._collect(response, Body((), _MAX_DRAINED_BYTES), length, work)
             return answer
         body = Body(encodings, self._policy.max_response_bytes)
-        await self._collect(response, body)
+        await self._collect(response, body, length or 0, work)
         return replace(answer, body=body.whole())
 
-    async def _drain(self, response: httpcore2.Response) -> None:
-        """Read a short body to its end, which keeps the connection; a long one is left, which costs it."""
-        length = headers.values_of(response.headers, b"content-length")
-        if length and length[0].isdigit() and int(length[0]) <= _MAX_DRAINED_BYTES:
-            await self._collect(response, Body((), _MAX_DRAINED_BYTES))
-
-    async def _collect(self, response: httpcore2.Response, body: Body) -> None:
+    async def _collect(self, response: httpcore2.Response, body: Body, length: int, work: Work) -> None:
         # Chunks have heads and tails; a body of nothing but these is an attack.
         response.extensions["network_stream"].allow(8 * self._policy.max_response_bytes + 64 * 1024)
-        turn = anyio.current_time() + _TURN_S
+        body.expect(length)
         pieces = 0
-        async with aclosing(response.aiter_stream()) as chunks:
-            async for chunk in chunks:
-                pieces += 1
-                if pieces > _MAX_PIECES:
-                    raise over_limit(f"The answer comes in more than {_MAX_PIECES} pieces")
-                for size in body.take(chunk):
-                    self.received_bytes += size
-                    if self.received_bytes > self._policy.max_total_bytes:
-                        raise over_limit(f"A run may receive at most {self._policy.max_total_bytes} bytes in all")
+        with Share(self._allowance, length) as share:
+            await work.grow(length)
+            async with aclosing(response.aiter_stream()) as chunks:
+                async for chunk in chunks:
+                    pieces += 1
+                    if pieces > _MAX_PIECES:
+                        raise over_limit(f"The answer comes in more than {_MAX_PIECES} pieces")
                     # A hostile body comes in many pieces, none of which has to be waited for.
-                    if anyio.current_time() > turn:
-                        await anyio.lowlevel.checkpoint()
-                        turn = anyio.current_time() + _TURN_S
+                    await work.turn()
+                    for size in body.take(chunk):
+                        share.count(size)
+                        await work.grow(body.size)
+                        await work.turn()
 
-    async def _cleaned(self, answer: Answer) -> Answer:
+    async def _cleaned(self, answer: Answer, work: Work) -> Answer:
         clean = self._redactor
-        lines = [(name, clean.data(value)) for name, value in answer.headers if clean.data(name) == name]
-        return replace(answer, reason=clean.data(answer.reason), headers=lines, body=await clean.body(answer.body))
+        lines = answer.headers
+        # All at once, since there is hardly ever anything to find.
+        if clean.holds_any(part for line in lines for part in line):
+            lines = []
+            for name, value in answer.headers:
+                await work.turn()
+                if not clean.holds_any([name]):
+                    lines.append((name, clean.data(value)))
+        body = await clean.body(answer.body, work.turn)
+        return replace(answer, reason=clean.data(answer.reason), headers=lines, body=body)
 
     def _replayed(self, replay: ReplayedRun, request: Request) -> Answer:
-        exchange = replay.answer(request.method, str(request.target), request.body)
+        exchange = replay.answer(request.method, str(request.target), request.digest)
         if len(exchange.body) > self._policy.max_response_bytes:
             raise over_limit(f"The answer has more than {self._policy.max_response_bytes} bytes")
-        self.received_bytes += len(exchange.body)
-        if self.received_bytes > self._policy.max_total_bytes:
-            raise over_limit(f"A run may receive at most {self._policy.max_total_bytes} bytes in all")
+        with Share(self._allowance, len(exchange.body)) as share:
+            share.count(len(exchange.body))
         lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in exchange.headers]
         location = location_of(exchange.status, lines)
         return Answer(exchange.status, exchange.reason.encode("latin-1"), lines, exchange.body, location)
 
     def _recorded(self, rule: HostRule, request: Request, answer: Answer) -> Exchange:
         clean = self._redactor.text
-        sent = [(name, clean(value)) for name, value in request.headers if name not in rule.headers]
-        sent += [(name, MARK if _is_secret(name, value) else value) for name, value in rule.headers.items()]
+        passing = self._policy.passing(request.headers, rule, request.target)
+        sent = [(name, clean(value)) for name, value in passing]
+        sent += [(name, MARK if is_secret(name, value) else value) for name, value in rule.headers.items()]
         return Exchange(
             method=request.method,
             url=clean(str(request.target)),
             request_headers=tuple(sent),
-            request_body_sha256=digest(request.body),
+            request_body_sha256=request.digest,
             status=answer.status,
             reason=answer.reason.decode("latin-1"),
             headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers),
             body=answer.body,
         )
 
-    def _result(self, request: Request, answer: Answer, *, redirected: bool) -> bytes:
+    async def _result(self, request: Request, answer: Answer, work: Work, *, redirected: bool) -> bytes:
         head = {
             "url": self._redactor.text(str(request.target)),
             "status": answer.status,
@@ -299,8 +315,18 @@ class FetchBroker:
             "headers": [[name.decode("latin-1"), value.decode("latin-1")] for name, value in answer.headers],
         }
         # The body may be megabytes, and base64 is JSON already: it is put in, not encoded a second time.
-        rest = b'","redirected":true}' if redirected else b'","redirected":false}'
-        return b"".join((to_json(head)[:-1], b',"body":"', base64.b64encode(answer.body), rest))
+        result = io.BytesIO()
+        result.write(to_json(head)[:-1] + b',"body":"')
+        body = memoryview(answer.body)
+        for at in range(0, len(body), _ENCODED_AT_ONCE):
+            await work.turn()
+            result.write(binascii.b2a_base64(body[at : at + _ENCODED_AT_ONCE], newline=False))
+        result.write(b'","redirected":true}' if redirected else b'","redirected":false}')
+        return result.getvalue()
+
+    def _reason(self, error: BaseException) -> str:
+        # Cleaned before it is cut: half of a secret is not found.
+        return self._redactor.text(str(error) or type(error).__name__)[:_MAX_REASON]
 
     async def _connected(self) -> Connections:
         async with self._connecting:
@@ -329,7 +355,7 @@ class FetchBroker:
     def _is_denied_address(self, address: str, port: int) -> bool:
         """A denied address stays denied under every name. Entries about a part of a host are about its name."""
         whole = (rule for rule in self._policy.deny if rule.methods is None and rule.paths is None)
-        return any(rule.host == address and (rule.ports is None or port in rule.ports) for rule in whole)
+        return any(addresses.same(rule.host, address) and (rule.ports is None or port in rule.ports) for rule in whole)
 
 
 def _filled(rule: HostRule, vault: Vault) -> Added:
@@ -345,11 +371,3 @@ def _filled(rule: HostRule, vault: Vault) -> Added:
     vault.values |= written_out
     vault.used |= {word for value in written_out if len(word := value.rpartition(" ")[2]) >= MIN_SECRET_LENGTH}
     return added
-
-
-def _is_secret(name: str, template: str) -> bool:
-    return name in CREDENTIALS or bool(references(template))
-
-
-def _reason(error: BaseException) -> str:
-    return (str(error) or type(error).__name__)[:200]

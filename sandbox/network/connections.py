@@ -8,30 +8,31 @@ from __future__ import annotations
 
 import contextvars
 import logging
-import socket
+import os
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import httpcore2
 
 from . import addresses
+from .lookups import Lookups
 from .refusals import denied, failed
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a name. Asked once for each connection; what it answers is what is connected to."""
 
 MAX_ADDRESSES = 32
-# Names that are looked up at the same time: a lookup cannot be stopped, and each keeps a thread.
-MAX_LOOKUPS = 4
 # The head of an answer is read in small steps: it is parsed in one go.
 _HEAD_STEP_BYTES = 8 * 1024
 # What of the addresses is tried: one that never answers must not take all the time there is.
 _MAX_ATTEMPTS = 4
+_CLOSING_TIMEOUT_S = 2.0
+# How long a connection waits for the next request.
+_KEPT_S = 5.0
 
 quiet: contextvars.ContextVar[bool] = contextvars.ContextVar("quiet", default=False)
 
@@ -89,7 +90,13 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> httpcore2.AsyncNetworkStream:
-        stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        try:
+            stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:
+            # The engine closes it after an error, and forgets it when the fetch is cancelled.
+            with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSING_TIMEOUT_S):
+                await self._stream.aclose()
+            raise
         return MeteredStream(stream, self._max_head_bytes)
 
     def get_extra_info(self, info: str) -> Any:
@@ -150,6 +157,33 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         return found
 
 
+class _Connection(httpcore2.AsyncHTTPConnection):
+    """One that is closed when the fetch that opened it is cancelled before it sends.
+
+    The engine would keep it for ever, neither free nor closed: after a few of them there is no room for others.
+    """
+
+    async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        is_mine = not self.is_connected()
+        try:
+            return await super().handle_async_request(request)
+        except BaseException:
+            if is_mine and not self.is_idle():
+                with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSING_TIMEOUT_S):
+                    await self.aclose()
+            raise
+
+
+class _Pool(httpcore2.AsyncConnectionPool):
+    def __init__(self, context: ssl.SSLContext, max_connections: int, backend: CheckedBackend) -> None:
+        super().__init__(max_connections=max_connections)
+        self._context = context
+        self._backend = backend
+
+    def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
+        return _Connection(origin, ssl_context=self._context, keepalive_expiry=_KEPT_S, network_backend=self._backend)
+
+
 class Connections:
     """The connections of one run: none that was checked under one policy ever serves another."""
 
@@ -162,15 +196,12 @@ class Connections:
         max_connections: int,
         max_head_bytes: int,
     ) -> None:
-        resolver = resolver or partial(system_resolver, anyio.CapacityLimiter(MAX_LOOKUPS))
+        resolver = resolver or Lookups()
         context = ssl_context(ca_file)
         # Entries for one host may differ in `private`: they do not share connections.
         self._pools = {
-            private: httpcore2.AsyncConnectionPool(
-                ssl_context=context,
-                max_connections=max_connections,
-                keepalive_expiry=5.0,
-                network_backend=CheckedBackend(resolver, max_head_bytes, is_denied, private=private),
+            private: _Pool(
+                context, max_connections, CheckedBackend(resolver, max_head_bytes, is_denied, private=private)
             )
             for private in (False, True)
         }
@@ -184,16 +215,17 @@ class Connections:
             await pool.aclose()
 
 
-async def system_resolver(limiter: anyio.CapacityLimiter, host: str, port: int) -> Sequence[str]:
-    """Ask the operating system, in a thread that is left behind when nobody waits any longer."""
-    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-    found = await anyio.to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=limiter)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+def ssl_context(ca_file: Path | None) -> ssl.SSLContext:
+    """Checks certificates and names. Made once: reading the system's certificates takes tens of milliseconds.
+
+    Made anew when the file of the policy is another, or was written to: certificates are withdrawn that way.
+    """
+    found = None if ca_file is None else os.stat(ca_file)
+    return _ssl_context(ca_file, found and (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
 
 
 @lru_cache(maxsize=8)
-def ssl_context(ca_file: Path | None) -> ssl.SSLContext:
-    """Checks certificates and names. Made once: reading the system's certificates takes tens of milliseconds."""
+def _ssl_context(ca_file: Path | None, _version: tuple[int, ...] | None) -> ssl.SSLContext:
     context = httpcore2.default_ssl_context()
     if ca_file is not None:
         context.load_verify_locations(cafile=str(ca_file))

@@ -33,6 +33,13 @@ _OF_THE_BODY = frozenset({"content-encoding", "content-length"})
 CREDENTIALS = frozenset({"authorization", "cookie", "cookie2", "proxy-authorization"})
 _ABOUT_THE_BODY = frozenset({"content-type", "content-encoding", "content-language", "content-location", "digest"})
 
+# A second word on the method or the path, which some servers believe rather than the first.
+OVERRIDES = frozenset(
+    {"x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"}
+)
+# Asks for a part of an answer, and then the next: no part of a secret looks like a secret.
+PARTS = frozenset({"range", "if-range"})
+
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Controls would end the line; beyond Latin-1 there is no byte for the character.
 _UNFIT = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
@@ -48,8 +55,13 @@ def is_value(text: str) -> bool:
     return _UNFIT.search(text) is None
 
 
+def folded(name: str) -> str:
+    """The name as many servers read it: for them `x_tenant` is another word for `x-tenant`."""
+    return name.lower().replace("_", "-")
+
+
 def is_brokers_own(name: str) -> bool:
-    return name in _BROKERS_OWN or name.startswith(("proxy-", "sec-"))
+    return folded(name) in _BROKERS_OWN or folded(name).startswith(("proxy-", "sec-"))
 
 
 def checked(pairs: Sequence[object], max_headers: int, max_bytes: int) -> Headers:
@@ -75,7 +87,7 @@ def checked(pairs: Sequence[object], max_headers: int, max_bytes: int) -> Header
 
 
 def without(headers: Headers, names: frozenset[str]) -> Headers:
-    return tuple(pair for pair in headers if pair[0] not in names)
+    return tuple(pair for pair in headers if folded(pair[0]) not in names)
 
 
 def for_another_origin(headers: Headers) -> Headers:
@@ -94,3 +106,9 @@ def shown(headers: Sequence[tuple[bytes, bytes]], *, has_body: bool) -> list[tup
 
 def values_of(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in headers if key.lower() == name]
+
+
+def length_of(headers: Sequence[tuple[bytes, bytes]]) -> int | None:
+    """What the answer says of the length of its body, as it comes; None when it says nothing."""
+    found = values_of(headers, b"content-length")
+    return int(found[0]) if found and found[0].isdecimal() and len(found[0]) < 20 else None

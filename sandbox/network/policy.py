@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from . import addresses
-from .headers import is_brokers_own, is_token, is_value
+from .headers import CREDENTIALS, OVERRIDES, PARTS, Headers, folded, is_brokers_own, is_token, is_value, without
 from .recording import Recorder, Replay
 from .refusals import denied
 from .secrets import references
@@ -121,18 +121,29 @@ class HostRule(BaseModel):
     private: bool = False
     """Also when the host is on this machine or in its own network."""
     headers: Annotated[dict[str, str], AfterValidator(_header_templates)] = Field(default_factory=dict)
-    """Added by the host, in place of what the code set. May hold `${env:NAME}` and `${secret:NAME}`."""
+    """Added by the host, in place of what the code set. May hold `${env:NAME}` and `${secret:NAME}`.
+
+    A secret that comes back is blotted out, wherever the server repeats it whole. So that it does not come back in
+    slices, `Range` and `If-Range` of the code are dropped where an entry carries a secret.
+    """
     query: Annotated[dict[str, str], AfterValidator(_templates)] = Field(default_factory=dict)
     """Likewise, for the query of the URL. The code does not see them."""
 
     _text = model_validator(mode="before")(_from_text)
 
+    @property
+    def carries_secrets(self) -> bool:
+        return any(is_secret(name, value) for name, value in self.headers.items()) or any(
+            references(value) for value in self.query.values()
+        )
+
     def refusal(self, method: str, target: Target) -> str | None:
         """What in this entry is against the request, as the end of a sentence; the host is not looked at."""
         if target.scheme == "http" and not self.http:
             return "only https is allowed there"
-        if target.port not in (self.ports or (DEFAULT_PORTS[target.scheme],)):
-            return f"port {target.port} is not allowed there"
+        ports = self.ports or (DEFAULT_PORTS[target.scheme],)
+        if target.port not in ports:
+            return f"port {target.port} is not allowed there (allowed: {_some([str(port) for port in ports])})"
         if method not in self.methods:
             return f"the method {method} is not allowed there (allowed: {', '.join(self.methods)})"
         if self.paths is not None and not _all_readings_begin(target.path, self.paths):
@@ -222,9 +233,24 @@ class NetworkPolicy(BaseModel):
     def is_denied(self, method: str, target: Target) -> bool:
         return any(rule.covers(method, target) for rule in self.deny)
 
+    def passing(self, headers: Headers, rule: HostRule, target: Target) -> Headers:
+        """What of the code's headers goes with a request that the entry allows."""
+        dropped = {folded(name) for name in rule.headers}
+        denials = (entry for entry in self.deny if _host_matches(entry.host, target.host))
+        if rule.paths or set(rule.methods) != set(METHODS) or any(entry.methods or entry.paths for entry in denials):
+            dropped |= OVERRIDES
+        if rule.carries_secrets:
+            dropped |= PARTS
+        return without(headers, frozenset(dropped))
+
     def _allowed_hosts(self) -> str:
         hosts = list(dict.fromkeys(rule.host for rule in self.allow))
         return f"Allowed hosts: {_some(hosts)}" if hosts else "No host is allowed"
+
+
+def is_secret(name: str, template: str) -> bool:
+    """Whether the value of an entry's header is one: it refers to a secret, or an owner wrote a credential out."""
+    return name in CREDENTIALS or bool(references(template))
 
 
 def _host_matches(pattern: str, host: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -34,8 +35,17 @@ _Exchanges = TypeAdapter(tuple[Exchange, ...])
 _Key = tuple[str, str, str | None]
 
 
-def digest(body: bytes | None) -> str | None:
-    return None if body is None else hashlib.sha256(body).hexdigest()
+# Every form that is sent has a boundary of its own, made by chance.
+_BOUNDARY = re.compile(r'multipart/[^;]+;.*?\bboundary=(?:"([^"]+)"|([^\s;]+))', re.IGNORECASE)
+
+
+def digest(body: bytes | None, content_type: str = "") -> str | None:
+    """What two bodies are compared by; the same form sent twice has the same."""
+    if body is None:
+        return None
+    if found := _BOUNDARY.match(content_type):
+        body = body.replace(f"--{found[1] or found[2]}".encode("latin-1"), b"--boundary")
+    return hashlib.sha256(body).hexdigest()
 
 
 class Recorder:
@@ -45,9 +55,10 @@ class Recorder:
         self,
         *,
         max_exchanges: int = 1_000,
-        max_body_bytes: int = 256 * 1024,
-        max_total_bytes: int = 32 * 1024 * 1024,
+        max_body_bytes: int | None = None,
+        max_total_bytes: int = 64 * 1024 * 1024,
     ) -> None:
+        """`max_body_bytes`: None keeps every body that the policy lets in, which a replay needs."""
         self._max_exchanges = max_exchanges
         self._max_body_bytes = max_body_bytes
         self._max_total_bytes = max_total_bytes
@@ -64,7 +75,9 @@ class Recorder:
         if len(self._exchanges) >= self._max_exchanges:
             self.dropped += 1
             return
-        room = min(self._max_body_bytes, self._max_total_bytes - self._total_bytes)
+        room = self._max_total_bytes - self._total_bytes
+        if self._max_body_bytes is not None:
+            room = min(room, self._max_body_bytes)
         if len(exchange.body) > room:
             exchange = exchange.model_copy(update={"body": exchange.body[: max(0, room)], "truncated": True})
         self._total_bytes += len(exchange.body)
@@ -113,12 +126,12 @@ class ReplayedRun:
             key = (exchange.method, exchange.url, exchange.request_body_sha256)
             self._left.setdefault(key, []).append(exchange)
 
-    def answer(self, method: str, url: str, body: bytes | None) -> Exchange:
+    def answer(self, method: str, url: str, body_digest: str | None) -> Exchange:
         """The recorded answer. Raises an error of the network when there is none, or only a part of one."""
-        left = self._left.get((method, url, digest(body)))
+        left = self._left.get((method, url, body_digest))
         if left is None:
             raise failed(f"Nothing was recorded for {method} {url[:500]}, and this run has no other network")
         exchange = left.pop(0) if len(left) > 1 else left[0]
         if exchange.truncated:
-            raise failed(f"The recorded answer to {method} {url[:500]} was cut: record it with a larger max_body_bytes")
+            raise failed(f"The recorded answer to {method} {url[:500]} was cut: the recorder had no room for it")
         return exchange

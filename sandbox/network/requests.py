@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import headers
+from .recording import digest
 from .refusals import denied, failed, invalid, over_limit
 from .urls import BadUrl, ForeignScheme, Target, join, parse
 
@@ -29,6 +30,11 @@ class Request:
     target: Target
     headers: Headers
     body: bytes | None
+
+    @property
+    def digest(self) -> str | None:
+        """What a replay knows its body by."""
+        return digest(self.body, dict(self.headers).get("content-type", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,8 @@ def redirected(request: Request, status: int, location: str, max_url_bytes: int)
     try:
         target = join(request.target, location, max_url_bytes)
     except ForeignScheme as error:
-        raise denied(f"Cannot follow a redirect: {error}") from error
+        # Without a word of the server's: what it calls a scheme may be a part of a secret.
+        raise denied("Cannot follow a redirect: only https: and http: can be fetched") from error
     except BadUrl as error:
         raise failed(f"Cannot follow a redirect: {error}") from error
     after = replace(request, target=target)

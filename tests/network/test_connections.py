@@ -8,9 +8,12 @@ import threading
 
 import anyio
 import pytest
+import trustme
 
-from sandbox.network.connections import ssl_context, system_resolver
-from tests.network.conftest import Names, brokered, fetch, refused
+from sandbox.network.connections import CheckedBackend, ssl_context
+from sandbox.network.lookups import Lookups
+from tests.conftest import descriptors
+from tests.network.conftest import Names, brokered, call, fetch, refused
 from tests.network.servers import Server
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -85,6 +88,16 @@ async def test_a_denied_address_is_denied_under_every_name(server):
         assert (await fetch(broker, server.at("a.test")))["status"] == 200
 
 
+@pytest.mark.parametrize("address", ["::ffff:127.0.0.1", "0:0:0:0:0:ffff:7f00:1"])
+async def test_a_denied_address_is_denied_in_other_clothes(server, address):
+    entry = public(server, private=True)
+    async with brokered(entry, names=Names(a_test=[address]), deny=["127.0.0.1"]) as broker:
+        assert "an address of the denylist" in str(await refused(broker, server.at("a.test")))
+    async with brokered(entry, names=Names(a_test=["127.0.0.1"]), deny=[address]) as broker:
+        assert "an address of the denylist" in str(await refused(broker, server.at("a.test")))
+    assert server.connections == 0
+
+
 async def test_the_next_address_is_tried_when_one_does_not_answer(server):
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.2", 0))  # bound and not listening: connections are refused
@@ -127,7 +140,7 @@ async def test_a_port_where_nobody_listens_is_an_error_of_the_network():
 
 
 async def test_the_system_is_asked_for_names_when_nobody_else_is():
-    assert "127.0.0.1" in await system_resolver(anyio.CapacityLimiter(1), "localhost", 80)
+    assert "127.0.0.1" in await Lookups()("localhost", 80)
     with Server() as server:
         async with brokered(f"http://localhost:{server.port}") as broker:
             assert (await fetch(broker, server.at("localhost")))["status"] == 200
@@ -207,8 +220,106 @@ def test_the_ssl_context_is_made_once_and_checks():
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
 
 
+def test_certificates_that_were_exchanged_are_read_anew(tmp_path, authority):
+    file = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(file))
+    first = ssl_context(file)
+    assert ssl_context(file) is first
+    trustme.CA().cert_pem.write_to_path(str(file))
+    second = ssl_context(file)
+    assert second is not first
+    other = tmp_path / "other.pem"
+    authority.cert_pem.write_to_path(str(other))
+    other.replace(file)
+    assert ssl_context(file) not in (first, second)
+
+
 async def test_no_proxy_of_the_environment_is_used(server, monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with brokered(server.url) as broker:
         assert (await fetch(broker, server.url))["status"] == 200
+
+
+async def test_a_fetch_that_is_cancelled_as_its_connection_stands_leaves_room_for_others(server, monkeypatch):
+    connect = CheckedBackend.connect_tcp
+    cancelled: list[anyio.CancelScope] = []
+
+    async def cancelling(self, *arguments, **more):
+        stream = await connect(self, *arguments, **more)
+        if cancelled:
+            cancelled.pop().cancel()
+        return stream
+
+    monkeypatch.setattr(CheckedBackend, "connect_tcp", cancelling)
+    async with brokered(server.url, max_connections=2, request_timeout_ms=5000) as broker:
+        open_files = descriptors()
+        for _ in range(3):
+            with anyio.CancelScope() as scope:
+                cancelled.append(scope)
+                await broker.fetch(call(server.url))
+            assert scope.cancelled_caught
+            with anyio.fail_after(5):  # the server closes its end once it sees that ours is closed
+                while descriptors() > open_files:
+                    await anyio.sleep(0.001)
+        assert (await fetch(broker, server.url))["status"] == 200
+
+
+async def test_a_fetch_that_is_cancelled_while_tls_begins_leaves_no_socket():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        async with brokered(url) as broker, anyio.create_task_group() as tasks:
+            tasks.start_soon(broker.fetch, call(url))
+            connection, _ = await anyio.to_thread.run_sync(listener.accept)
+            with connection:
+                hello = await anyio.to_thread.run_sync(connection.recv, 65536)
+                assert hello
+                open_files = descriptors()
+                tasks.cancel_scope.cancel()
+                with anyio.fail_after(5, shield=True):
+                    while descriptors() == open_files:
+                        await anyio.sleep(0.001)
+                    connection.settimeout(5)
+                    assert await anyio.to_thread.run_sync(connection.recv, 65536) == b""
+
+
+class SlowNames:
+    """The system's lookup, which nobody can stop."""
+
+    def __init__(self) -> None:
+        self.answer = threading.Event()
+        self.asked = threading.Semaphore(0)
+        self.most = self.now = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, host, port, **_):
+        with self._lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        self.asked.release()
+        self.answer.wait(10)
+        with self._lock:
+            self.now -= 1
+        raise OSError("no such name")
+
+
+async def test_lookups_that_nobody_waits_for_any_longer_still_count(monkeypatch):
+    names = SlowNames()
+    monkeypatch.setattr(socket, "getaddrinfo", names)
+    monkeypatch.setattr("sandbox.network.lookups._of_all", threading.BoundedSemaphore(6))
+    runs = [Lookups(), Lookups()]
+    try:
+        for run, begun in ((runs[0], 4), (runs[1], 6)):
+            for number in range(8):
+                with anyio.move_on_after(0.02):
+                    await run(f"x{number}.test", 80)
+            assert names.now == begun
+    finally:
+        names.answer.set()
+    with anyio.fail_after(5):
+        for run in runs:
+            with pytest.raises(OSError, match="no such name"):
+                await run("y.test", 80)
+    assert names.most == 6

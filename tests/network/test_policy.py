@@ -166,7 +166,7 @@ def test_a_denial_says_why_and_names_the_allowed_hosts():
         "Allowed hosts: example.com, api.example.com"
     )
     assert "only https is allowed there" in why("http://example.com/")
-    assert "port 444 is not allowed there" in why("https://example.com:444/")
+    assert "port 444 is not allowed there (allowed: 443)" in why("https://example.com:444/")
     assert "the method POST is not allowed there (allowed: GET)" in why("https://api.example.com/v1", "POST")
     assert "its path is not allowed there (allowed: /v1)" in why("https://api.example.com/v2")
 
@@ -295,3 +295,19 @@ def test_whatever_the_path_a_prefix_holds_for_what_any_server_makes_of_it(tail):
                     kept.append(part)
             assert kept[:1] == ["api"]
         path = unquote(path)
+
+
+def test_no_header_says_another_method_or_path_where_they_are_restricted():
+    tricks = ("x-http-method", "x_http_method_override", "x-method-override", "x-original-url", "x_rewrite_url")
+    headers = (*((name, "DELETE") for name in tricks), ("x-a", "1"))
+    target = parse("https://example.com/")
+
+    def passing(entry: object, deny: object = ()) -> list[str]:
+        one = policy(entry, deny=deny)
+        return [name for name, _ in one.passing(headers, one.allow[0], target)]
+
+    assert passing({"host": "example.com", "methods": ["GET", "POST"]}) == ["x-a"]
+    assert passing({"host": "example.com", "paths": ["/"]}) == ["x-a"]
+    assert passing("example.com", deny=[{"host": "example.com", "methods": ["DELETE"]}]) == ["x-a"]
+    assert passing("example.com", deny=[{"host": "example.com", "paths": ["/admin"]}]) == ["x-a"]
+    assert passing("example.com", deny=[{"host": "other.com", "paths": ["/admin"]}, "else.com"]) == [*tricks, "x-a"]

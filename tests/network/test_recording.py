@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from sandbox.network import Exchange, Recorder, Replay
+from sandbox.network import Exchange, NetworkPolicy, Recorder, Replay
+from sandbox.network.recording import digest
 from tests.network.conftest import brokered, fetch, refused
 from tests.network.servers import Server
 
@@ -110,3 +111,36 @@ def test_a_recording_is_read_strictly():
         Replay.from_json(b'[{"method": "GET"}]')
     with pytest.raises(ValidationError):
         Replay.from_json(b"[1]")
+
+
+def test_the_body_of_a_form_is_known_whatever_its_boundary():
+    def form(boundary: str, content_type: str = 'multipart/form-data; charset=x; boundary="{}"') -> str | None:
+        body = f'--{boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--{boundary}--\r\n'
+        return digest(body.encode(), content_type.format(boundary))
+
+    assert form("----one") == form("----two")
+    assert form("----one") == form("----two", "Multipart/Form-Data; boundary={}")
+    assert form("----one", "text/plain; boundary={}") != form("----two", "text/plain; boundary={}")
+    assert digest(None, "multipart/form-data; boundary=x") is None
+
+
+async def test_a_form_is_replayed(server):
+    async def send(broker, boundary):
+        body = f'--{boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--{boundary}--\r\n'.encode()
+        kind = [["content-type", f"multipart/form-data; boundary={boundary}"]]
+        return (await fetch(broker, server.url, "POST", kind, body))["body"]
+
+    recorder = Recorder()
+    async with brokered(server.url, recorder=recorder) as broker:
+        assert await send(broker, "----1234") == b"ok"
+    async with brokered(server.url, replay=Replay(recorder.exchanges)) as broker:
+        assert await send(broker, "----5678") == b"ok"
+
+
+async def test_an_answer_as_long_as_the_policy_allows_is_recorded_whole(server):
+    server.routes["/"] = lambda talk: talk.reply(b"x" * NetworkPolicy().max_response_bytes)
+    recorder = Recorder()
+    async with brokered(server.url, recorder=recorder) as broker:
+        first = await fetch(broker, server.url)
+    async with brokered(server.url, replay=Replay.from_json(recorder.to_json())) as broker:
+        assert await fetch(broker, server.url) == first
