@@ -36,10 +36,16 @@ Send = Callable[[Callable[[], bytes]], Awaitable[None]]
 class Network(Protocol):
     """The network as one run may use it."""
 
-    requests: int
-    received_bytes: int
-    max_calls: int
-    """So many calls, allowed or not, and the run is ended."""
+    @property
+    def requests(self) -> int: ...
+
+    @property
+    def received_bytes(self) -> int: ...
+
+    @property
+    def max_calls(self) -> int:
+        """So many calls, allowed or not, and the run is ended."""
+        ...
 
     async def fetch(self, call: Fetch) -> bytes:
         """The response as JSON. Raises ToolError for what the code should know."""
@@ -49,7 +55,8 @@ class Network(Protocol):
 class Files(Protocol):
     """The files of one run."""
 
-    max_calls: int
+    @property
+    def max_calls(self) -> int: ...
 
     async def answer(self, call: FileCall) -> bytes:
         """The answer as JSON. Raises ToolError for what the code should know."""
