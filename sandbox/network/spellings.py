@@ -20,9 +20,11 @@ _STEP_BYTES = 64 * 1024
 # The longest spelling of one character, with a break of the line after it.
 _WIDEST = 60
 
-# Where quoted-printable, and where base64, breaks its lines.
-_SOFT_BREAK = r"(?:=\r?\n)?"
-_LINE_BREAK = r"(?:[\r\n\t ]|\\[rn]){0,4}"
+# Where base64, and where quoted-printable, breaks its lines. A set of characters is fast; beside an equals sign it
+# could be taken apart in too many ways.
+_LINE_BREAK = r"[\r\n\t ]{0,4}"
+_SOFT_BREAK = r"[=\r\n]{0,3}"
+_SOFT_BREAK_AT_EQUALS = r"(?:=\r?\n)?"
 
 _WHOLLY_ESCAPED = (
     *(("", form) for form in ("%{:02x}", "%{:02X}", "\\x{:02x}", "\\x{:02X}", "\\u{:04x}", "\\u{:04X}", "={:02X}")),
@@ -88,9 +90,13 @@ def forms(secret: str) -> Iterator[Form]:
         yield Plain(secret.encode(encoding), MARK.encode(encoding))
 
 
-def _pattern(between: str, units: list[str], others: dict[str, str] | None = None) -> Pattern:
-    spelled = (unit if unit.isalnum() else _escaped(unit, (others or {}).get(unit)) for unit in units)
-    return Pattern(re.compile(between.join(spelled).encode()), _WIDEST * sum(map(len, units)))
+def _pattern(line_break: str, units: list[str], others: dict[str, str] | None = None) -> Pattern:
+    spelled = ""
+    for before, unit in zip(["", *units], units, strict=False):
+        if before:
+            spelled += _SOFT_BREAK_AT_EQUALS if "=" in (before, unit) else line_break
+        spelled += unit if unit.isalnum() else _escaped(unit, (others or {}).get(unit))
+    return Pattern(re.compile(spelled.encode()), _WIDEST * sum(map(len, units)))
 
 
 @cache

@@ -399,6 +399,14 @@ async def test_no_number_of_layers_takes_a_secret_to_another_host(server, layers
     assert server.paths() == ["/", "/"]
 
 
+@pytest.mark.parametrize("row", ["=" * 20, "\\" * 20, "%" * 20, "&" * 20, "=3D" * 10, "\\=" * 15])
+def test_a_search_comes_to_an_end_whatever_the_secret_is_made_of(row):
+    redactor = Redactor([f"a{row}b"])
+    for text in (row, row * 2, "=" * 200, "\\" * 200, "=3D" * 60, "%25" * 60, "&amp;" * 60):
+        assert redactor.text(f"a{text}x") == f"a{text}x"
+    assert redactor.text(f"a{row}b") == MARK
+
+
 def test_a_text_with_percent_signs_and_no_secret_is_left_as_it_is():
     for text in ("/a%20b?x=%2541%zz&100%", "%25252525252525", "50% off"):
         assert Redactor([KEY]).text(text) == text
