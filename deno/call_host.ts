@@ -9,17 +9,21 @@ export type Answer = ToolResultFrame | ToolErrorFrame;
 type CallType = "__tool_call__" | "__fetch__" | "__file__";
 
 interface Call {
-  type: CallType;
-  fields: string;
   /** Who waits for the answer. Nobody any more, when the call was given up. */
   settle: ((answer: Answer) => void) | undefined;
-  /** Stop listening to the signal that could end the call. */
-  release: (() => void) | undefined;
   /** Empty until it is sent. */
   id: string;
   bytes: number;
-  /** The call that is held back behind this one. */
-  next: Call | undefined;
+  /** Stop listening to the signal that could end the call. */
+  release?: () => void;
+}
+
+/** A call that is not sent yet, and the one behind it. */
+interface Held {
+  call: Call;
+  type: CallType;
+  fields: string;
+  next?: Held;
 }
 
 const core = internals.core;
@@ -29,14 +33,12 @@ const { addEventListener, removeEventListener } = AbortSignal.prototype;
 // The host ends a run whose unanswered calls are more than it keeps. Honest code may ask for a thousand files at once:
 // those beyond a share of what the host bears wait here, and go out in their order as answers come.
 const MAX_SENT = 200;
-let maxFrameBytes = 64 * 1024;
 
 /** The calls that are sent and have no answer, whether somebody waits for it or not. */
 const sent: Record<string, Call> = Object.create(null);
-let sentCount = 0;
-let sentBytes = 0;
-let firstHeld: Call | undefined;
-let lastHeld: Call | undefined;
+const wire = { calls: 0, bytes: 0, maxFrameBytes: 64 * 1024 };
+let firstHeld: Held | undefined;
+let lastHeld: Held | undefined;
 
 let waitingCount = 0;
 let lastId = 0;
@@ -45,7 +47,7 @@ let scheduled = false;
 
 /** Set how long a line the host takes. What is held back goes by it. */
 export function limitCalls(max_frame_bytes: number): void {
-  maxFrameBytes = max_frame_bytes;
+  wire.maxFrameBytes = max_frame_bytes;
 }
 
 /**
@@ -54,9 +56,10 @@ export function limitCalls(max_frame_bytes: number): void {
  */
 export function callHost(type: CallType, fields: string, signal?: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const call = made(type, fields, resolve);
-    if (hasRoom()) send(call);
-    else hold(call);
+    const call: Call = { settle: resolve, id: "", bytes: 0 };
+    waitingCount++;
+    if (hasRoom()) send(call, type, fields);
+    else hold({ call, type, fields });
     if (signal !== undefined) giveUpOn(signal, call, reject);
     schedule();
   });
@@ -69,44 +72,38 @@ export function callHost(type: CallType, fields: string, signal?: AbortSignal): 
 export function callHostSync(type: CallType, fields: string): Answer | undefined {
   if (pumping) return undefined;
   let answer: Answer | undefined;
-  send(made(type, fields, (given) => answer = given));
+  waitingCount++;
+  send({ settle: (given) => answer = given, id: "", bytes: 0 }, type, fields);
   while (answer === undefined) readFramesSync().forEach(settle);
   return answer;
-}
-
-function made(type: CallType, fields: string, settle: Call["settle"]): Call {
-  waitingCount++;
-  return { type, fields, settle, release: undefined, id: "", bytes: 0, next: undefined };
 }
 
 // A frame is as long as the host takes at most: with the next one there are never more bytes than two of those, and
 // with one that is waited for synchronously three. Where nothing is sent there is always room, and where there is room
 // nobody is held back.
 function hasRoom(): boolean {
-  return sentCount < MAX_SENT && sentBytes <= maxFrameBytes;
+  return wire.calls < MAX_SENT && wire.bytes <= wire.maxFrameBytes;
 }
 
-function send(call: Call): void {
+function send(call: Call, type: CallType, fields: string): void {
   const id = call.id = String(++lastId);
   sent[id] = call;
-  sentCount++;
-  call.bytes = writeLine(`{"type":"${call.type}","call_id":"${id}",${call.fields}}`);
-  sentBytes += call.bytes;
-  call.fields = "";
+  wire.calls++;
+  wire.bytes += call.bytes = writeLine(`{"type":"${type}","call_id":"${id}",${fields}}`);
 }
 
-function hold(call: Call): void {
-  if (lastHeld === undefined) firstHeld = call;
-  else lastHeld.next = call;
-  lastHeld = call;
+function hold(held: Held): void {
+  if (lastHeld === undefined) firstHeld = held;
+  else lastHeld.next = held;
+  lastHeld = held;
 }
 
 function sendHeld(): void {
   while (firstHeld !== undefined && hasRoom()) {
-    const call = firstHeld;
-    firstHeld = call.next;
-    if (firstHeld === undefined) lastHeld = undefined;
-    if (call.settle !== undefined) send(call);
+    const { call, type, fields, next } = firstHeld;
+    firstHeld = next;
+    if (next === undefined) lastHeld = undefined;
+    if (call.settle !== undefined) send(call, type, fields);
   }
 }
 
@@ -155,14 +152,18 @@ async function pump(): Promise<void> {
 }
 
 function settle(frame: HostFrame): void {
-  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
-  const call = sent[frame.call_id];
-  if (call === undefined) return;
-  delete sent[frame.call_id];
-  sentCount--;
-  sentBytes -= call.bytes;
-  leave(call)?.(frame);
+  if (frame.type !== "__run__" && frame.type !== "__rehearse__") take(frame.call_id)?.(frame);
   if (firstHeld !== undefined) sendHeld();
+}
+
+/** Who waits for the call of this id, which is with the host no more. */
+function take(id: string): Call["settle"] {
+  const call = sent[id];
+  if (call === undefined) return undefined;
+  delete sent[id];
+  wire.calls--;
+  wire.bytes -= call.bytes;
+  return leave(call);
 }
 
 /** Who waited for this call, and from now on waits no more. */

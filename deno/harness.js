@@ -90,10 +90,12 @@ const core = internals.core;
 const defer = queueMicrotask;
 const { addEventListener, removeEventListener } = AbortSignal.prototype;
 const MAX_SENT = 200;
-let maxFrameBytes = 64 * 1024;
 const sent = Object.create(null);
-let sentCount = 0;
-let sentBytes = 0;
+const wire = {
+  calls: 0,
+  bytes: 0,
+  maxFrameBytes: 64 * 1024
+};
 let firstHeld;
 let lastHeld;
 let waitingCount = 0;
@@ -101,13 +103,22 @@ let lastId = 0;
 let pumping = false;
 let scheduled = false;
 function limitCalls(max_frame_bytes) {
-  maxFrameBytes = max_frame_bytes;
+  wire.maxFrameBytes = max_frame_bytes;
 }
 function callHost(type, fields, signal) {
   return new Promise((resolve, reject)=>{
-    const call = made(type, fields, resolve);
-    if (hasRoom()) send(call);
-    else hold(call);
+    const call = {
+      settle: resolve,
+      id: "",
+      bytes: 0
+    };
+    waitingCount++;
+    if (hasRoom()) send(call, type, fields);
+    else hold({
+      call,
+      type,
+      fields
+    });
     if (signal !== undefined) giveUpOn(signal, call, reject);
     schedule();
   });
@@ -115,44 +126,35 @@ function callHost(type, fields, signal) {
 function callHostSync(type, fields) {
   if (pumping) return undefined;
   let answer;
-  send(made(type, fields, (given)=>answer = given));
+  waitingCount++;
+  send({
+    settle: (given)=>answer = given,
+    id: "",
+    bytes: 0
+  }, type, fields);
   while(answer === undefined)readFramesSync().forEach(settle);
   return answer;
 }
-function made(type, fields, settle) {
-  waitingCount++;
-  return {
-    type,
-    fields,
-    settle,
-    release: undefined,
-    id: "",
-    bytes: 0,
-    next: undefined
-  };
-}
 function hasRoom() {
-  return sentCount < MAX_SENT && sentBytes <= maxFrameBytes;
+  return wire.calls < MAX_SENT && wire.bytes <= wire.maxFrameBytes;
 }
-function send(call) {
+function send(call, type, fields) {
   const id = call.id = String(++lastId);
   sent[id] = call;
-  sentCount++;
-  call.bytes = writeLine(`{"type":"${call.type}","call_id":"${id}",${call.fields}}`);
-  sentBytes += call.bytes;
-  call.fields = "";
+  wire.calls++;
+  wire.bytes += call.bytes = writeLine(`{"type":"${type}","call_id":"${id}",${fields}}`);
 }
-function hold(call) {
-  if (lastHeld === undefined) firstHeld = call;
-  else lastHeld.next = call;
-  lastHeld = call;
+function hold(held) {
+  if (lastHeld === undefined) firstHeld = held;
+  else lastHeld.next = held;
+  lastHeld = held;
 }
 function sendHeld() {
   while(firstHeld !== undefined && hasRoom()){
-    const call = firstHeld;
-    firstHeld = call.next;
-    if (firstHeld === undefined) lastHeld = undefined;
-    if (call.settle !== undefined) send(call);
+    const { call, type, fields, next } = firstHeld;
+    firstHeld = next;
+    if (next === undefined) lastHeld = undefined;
+    if (call.settle !== undefined) send(call, type, fields);
   }
 }
 function giveUpOn(signal, call, reject) {
@@ -199,14 +201,16 @@ async function pump() {
   pumping = false;
 }
 function settle(frame) {
-  if (frame.type === "__run__" || frame.type === "__rehearse__") return;
-  const call = sent[frame.call_id];
-  if (call === undefined) return;
-  delete sent[frame.call_id];
-  sentCount--;
-  sentBytes -= call.bytes;
-  leave(call)?.(frame);
+  if (frame.type !== "__run__" && frame.type !== "__rehearse__") take(frame.call_id)?.(frame);
   if (firstHeld !== undefined) sendHeld();
+}
+function take(id) {
+  const call = sent[id];
+  if (call === undefined) return undefined;
+  delete sent[id];
+  wire.calls--;
+  wire.bytes -= call.bytes;
+  return leave(call);
 }
 function leave(call) {
   const { settle } = call;
