@@ -46,6 +46,7 @@ _DENIED_NETWORK = re.compile(r"Requires net access|getaddrinfo EPERM")
 _DENIED_IMPORT = re.compile(
     r'Requires import access|JSR package manifest for |npm specifiers were requested|Import "[^"]*" not a dependency'
 )
+_DENIED = re.compile("|".join(each.pattern for each in (_DENIED_FILE, _DENIED_NETWORK, _DENIED_IMPORT)))
 _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of memory", re.IGNORECASE)
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
@@ -110,8 +111,8 @@ def _type(failure: Failure) -> ErrorType:
     match failure.name:
         case "NotCapable" | "PermissionDenied":
             return ErrorType.PERMISSION
-        case "TypeError" | "Error" if _DENIED_IMPORT.match(failure.message) or _DENIED_NETWORK.match(failure.message):
-            return ErrorType.PERMISSION  # so a denied import calls itself, and a denied name in Node's functions
+        case "TypeError" | "Error" if _DENIED.match(failure.message):
+            return ErrorType.PERMISSION  # so a denied import calls itself, and a denied host in Node's functions
         case "ToolError":
             return ErrorType.TOOL
         case "LimitError":

@@ -90,6 +90,7 @@ NET = failure("NotCapable", 'Requires net access to "a.b:80", run again with the
 LOOKUP = failure("Error", "getaddrinfo EPERM a.b")  # what node:http says
 ENVIRONMENT = failure("NotCapable", 'Requires env access to "HOME", run again with the --allow-env flag')
 IMPORT = failure("TypeError", 'Requires import access to "a.b:443", run again with the --allow-import flag')
+FILE = failure("TypeError", 'Requires read access to "/etc/passwd", run again with the --allow-read flag')
 NPM = failure("TypeError", "npm specifiers were requested; but --no-npm is specified")
 BARE = failure("TypeError", 'Import "lodash" not a dependency')
 JSR = failure(
@@ -104,7 +105,7 @@ def test_advice_for_denos_own_command_line_is_left_out(frame):
     assert "run again" not in message
 
 
-@pytest.mark.parametrize("frame", [READ, WRITE, LINK, NET, LOOKUP, ENVIRONMENT])
+@pytest.mark.parametrize("frame", [READ, WRITE, LINK, NET, LOOKUP, ENVIRONMENT, FILE])
 def test_what_is_refused_to_a_run_without_grants_has_to_come_from_a_tool_or_the_context(frame):
     error = diagnose(frame, "", [])
     assert error.type == ErrorType.PERMISSION
