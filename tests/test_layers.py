@@ -105,6 +105,7 @@ def test_processes_are_started_and_killed_in_few_files_only():
     allowed = {
         "sandbox/process.py",
         "sandbox/fork_server.py",
+        "sandbox/jail/build.py",
         "sandbox/jail/launcher.py",
         "sandbox/jail/libraries.py",
         "sandbox/trials.py",

@@ -21,11 +21,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest, SandboxSettings
-from sandbox.command import find_deno
+from sandbox.command import PERMISSIONS, find_deno
 from sandbox.conversation import Conversation
 from sandbox.errors import MalformedFrame
 from sandbox.frames import FrameReader, decode
+from sandbox.jail import Layer
 from sandbox.testing import FunctionTools
+from sandbox.trials import BehindLayers
 from tests.conftest import descendants, small
 from tests.sandbox.test_ends import alive, denos, wait_until
 
@@ -204,8 +206,10 @@ def take_its_right_to_run(deno: Path) -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.usefixtures("nothing_left")
 async def test_a_deno_that_changes_under_an_open_runtime_is_a_refusal_until_it_is_back(tmp_path, break_it):
+    """Without a root of its own, which holds the binary that the runtime was opened with."""
     deno = deno_of_ones_own(tmp_path)
-    async with DenoRuntime(small(pool_size=0, deno_path=deno)) as runtime:
+    settings = small(pool_size=0, deno_path=deno)
+    async with BehindLayers(settings, set(Layer) - {Layer.ROOT}, PERMISSIONS) as runtime:
         assert (await runtime.execute(ONE)).result == 1
         break_it(deno)
         with anyio.fail_after(20):
@@ -215,6 +219,16 @@ async def test_a_deno_that_changes_under_an_open_runtime_is_a_refusal_until_it_i
         assert "Cannot start Deno" in outcome.error.message
         deno.unlink(missing_ok=True)
         deno_of_ones_own(tmp_path)
+        # Landlock knows the file that was there, and not its name.
+        assert (await runtime.execute(ONE)).result == (1 if deno.stat().st_nlink > 1 else None)
+
+
+@pytest.mark.deno
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_root_of_its_own_keeps_the_deno_that_it_was_made_with(tmp_path):
+    deno = deno_of_ones_own(tmp_path)
+    async with DenoRuntime(small(pool_size=0, deno_path=deno)) as runtime:
+        put_another_program_in_its_place(deno)
         assert (await runtime.execute(ONE)).result == 1
 
 

@@ -102,13 +102,36 @@ async def test_large_calls_that_wait_for_an_answer_are_limited_together():
     async def never(arguments):
         await anyio.sleep_forever()
 
-    code = (
-        "for (let n = 0; n < 100; n++) tools.never({ text: 'x'.repeat(1 << 20) }).catch(() => {}); await tools.never()"
-    )
+    # Written past the harness, which would hold them back.
+    code = """
+    const text = "x".repeat(1 << 20);
+    for (let n = 0; n < 100; n++) {
+      const frame = { type: "__tool_call__", call_id: String(n), name: "never", params: { text } };
+      Deno[Deno.internal].core.print(JSON.stringify(frame) + "\\n");
+    }
+    await new Promise(() => {});
+    """
     outcome = await execute(code, FunctionTools({"never": never}))
     assert outcome.error is not None
     assert outcome.error.type == ErrorType.LIMIT
     assert outcome.metrics.tool_calls < 12
+
+
+async def test_honest_code_may_ask_for_more_at_once_than_the_host_keeps():
+    most = now = 0
+
+    async def wait(arguments):
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        await anyio.sleep(0.01)
+        now -= 1
+        return arguments["n"]
+
+    code = "return (await Promise.all(Array.from({ length: 600 }, (_, n) => tools.wait({ n })))).length"
+    outcome = await execute(code, FunctionTools({"wait": wait}), max_tool_calls=1000)
+    assert outcome.result == 600
+    assert most <= 200
 
 
 async def test_a_tool_does_not_start_after_the_run_has_ended():
