@@ -88,7 +88,7 @@ class FetchBroker:
         self._closed = False
         self._under_way: set[anyio.CancelScope] = set()
         self._all_ended = anyio.Event()
-        self.max_calls = 2 * policy.max_requests + 100
+        self.max_calls = 2 * policy.max_requests + 1_000
         """A run that asks this often is not listening, and is ended."""
         self.requests = 0
         """Requests that were sent, or answered by a replay."""

@@ -269,3 +269,11 @@ async def test_a_flood_of_requests_that_wait_ends_the_run(server):
     outcome = await fetched(code, server)
     assert outcome.error.type in {ErrorType.LIMIT, ErrorType.TIMEOUT}
     assert server.connections <= 50
+
+
+async def test_honest_code_may_ask_for_many_pages_at_once_and_hears_of_the_limit(server):
+    code = """
+    const answers = await Promise.allSettled(Array.from({ length: 400 }, () => fetch(context.at + "/text")));
+    return [answers.filter(({ status }) => status === "fulfilled").length, answers.at(-1).reason.name];
+    """
+    assert (await fetched(code, server, timeout_ms=20_000)).result == [50, "LimitError"]

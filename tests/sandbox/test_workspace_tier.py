@@ -178,3 +178,11 @@ async def test_a_folder_that_is_gone_is_a_clear_error(folder, tmp_path_factory):
         )
     assert outcome.error is not None
     assert not outcome.ok
+
+
+async def test_honest_code_may_ask_for_many_files_at_once(folder):
+    code = """
+    const names = Array.from({ length: 1200 }, () => "old.txt");
+    return (await Promise.all(names.map((name) => Deno.readTextFile(name)))).every((text) => text === "old");
+    """
+    assert (await worked(folder, code, timeout_ms=30_000)).result is True
