@@ -229,7 +229,7 @@ def _show(outcome: ExecutionOutcome, output: str) -> None:
     for entry in outcome.logs:
         print(styled(f"[{entry.level}]", "dim", sys.stderr), visible(entry.text), file=sys.stderr)
     if outcome.ok:
-        print(visible(output))
+        print(visible(output), flush=True)  # before what follows on stderr, wherever both go
         return
     error = outcome.error
     assert error is not None
