@@ -8,7 +8,8 @@ calling.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -140,27 +141,16 @@ class Bridge:
     async def _fetch(self, call: Fetch, given_up: anyio.CancelScope) -> bytes:
         if self.network is None:
             raise ToolError("fetch needs the network tier; this run is in the isolated tier", code="denied")
-        try:
-            with given_up:
-                return await self.network.fetch(call)
-        except ToolError:
-            raise
-        except Exception as error:
-            log.exception("A request failed in the host")
-            raise ToolError(f"The request failed with {type(error).__name__}", code="network") from error
+        with _host_faults("The request", code="network"), given_up:
+            return await self.network.fetch(call)
         # Nobody waits for this, but the process still reads for an answer.
         raise ToolError("The request was aborted", code="aborted")
 
     async def _file(self, call: FileCall) -> bytes:
         if self._files is None:
             raise ToolError("No workspace was granted to this run", code="PermissionDenied")
-        try:
+        with _host_faults("The operation", code="PermissionDenied"):
             return await self._files.answer(call)
-        except ToolError:
-            raise
-        except Exception as error:
-            log.exception("A file operation failed in the host")
-            raise ToolError(f"The operation failed with {type(error).__name__}", code="PermissionDenied") from error
 
     async def _call_tool(self, call: ToolCall) -> Any:
         tool = self._lent.get(call.name)
@@ -190,6 +180,18 @@ class Bridge:
             message = f'Tool "{call.name}" returned {len(json)} bytes, more than {limit}'
             return _refusal(call, ToolError(message, code="result_too_large"))
         return tool_result_frame(call.call_id, json)
+
+
+@contextmanager
+def _host_faults(what: str, *, code: str) -> Iterator[None]:
+    """A fault of the host's own is an error of the call, without its text, and never the end of the run."""
+    try:
+        yield
+    except ToolError:
+        raise
+    except Exception as error:
+        log.exception("%s failed in the host", what)
+        raise ToolError(f"{what} failed with {type(error).__name__}", code=code) from error
 
 
 def _refusal(call: Call, error: ToolError) -> bytes:

@@ -633,6 +633,15 @@ REQUIREMENTS = (
         "Large answers, of the network or of files, neither hold up the event loop nor fill the host",
         (NET + "test_turns.py::", FILES + "test_answers.py::"),
     ),
+    Requirement(
+        "host-faults",
+        "design 2",
+        "A fault of the host's own is an error of the call; what was not granted is refused in the host",
+        (
+            "tests/sandbox/test_bridge.py::test_a_fault_of_the_host_is_an_error_of_the_call_without_its_text",
+            "tests/sandbox/test_bridge.py::test_what_was_not_granted_is_refused_here_whatever_the_guest_says",
+        ),
+    ),
     # Proof
     Requirement(
         "proof-escapes",
