@@ -1,0 +1,168 @@
+"""How state gets to disk: private folders, whole files, a lock between processes, and flushing off the hot path.
+
+What `os.write` has taken survives the end of this process, however it ends. What must also survive a power cut is
+flushed: at once (`durable=True`) for what a person decided, and in the background, many at a time, for the rest.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+log = logging.getLogger("motor_cortex")
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+LOCK_TIMEOUT_S = 5.0
+_LOCK_RETRY_S = 0.001
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made if it is missing, for nobody but its owner."""
+    path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    return path
+
+
+def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Whoever reads the path finds the old bytes or the new ones, never a part."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    if durable:
+        flush_folder(path.parent)
+
+
+def flush_folder(path: Path) -> None:
+    """A new name in a folder is on disk when the folder is."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class LockBusy(Exception):
+    """Another process has held the lock for too long."""
+
+
+class FileLock:
+    """One holder among all processes and threads. The kernel lets go of it when a holder dies.
+
+    Held only for work that takes microseconds: whoever waits in an event loop tries again and lets others run
+    meanwhile.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle = -1
+        # flock is the file's, not the thread's: a second taker through the same handle would walk in.
+        self._own = threading.Lock()
+
+    def try_take(self) -> bool:
+        if not self._own.acquire(blocking=False):
+            return False
+        try:
+            if self._handle < 0:
+                self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._own.release()
+            return False
+        except BaseException:
+            self._own.release()
+            raise
+        return True
+
+    def release(self) -> None:
+        fcntl.flock(self._handle, fcntl.LOCK_UN)
+        self._own.release()
+
+    @contextmanager
+    def held(self, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
+        """For code outside an event loop, and for work that is done before anybody could notice. Raises LockBusy."""
+        give_up = time.monotonic() + timeout_s
+        while not self.try_take():
+            if time.monotonic() > give_up:
+                raise LockBusy(self._complaint(timeout_s))
+            time.sleep(_LOCK_RETRY_S)
+        try:
+            yield
+        finally:
+            self.release()
+
+    async def take(self, timeout_s: float = LOCK_TIMEOUT_S) -> None:
+        """The caller releases it. Raises LockBusy."""
+        give_up = anyio.current_time() + timeout_s
+        while not self.try_take():
+            if anyio.current_time() > give_up:
+                raise LockBusy(self._complaint(timeout_s))
+            await anyio.sleep(_LOCK_RETRY_S)
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _complaint(self, timeout_s: float) -> str:
+        return f'another process has held "{self._path}" for {timeout_s:g} s; if it is stopped, continue or end it'
+
+
+class Flusher:
+    """Does what was asked for in the background, once for all who ask within the interval.
+
+    Without a running task (`run`) nothing is done before `flush`: a program for one command calls that at its end.
+    """
+
+    def __init__(self, interval_ms: int) -> None:
+        self._interval_s = interval_ms / 1000
+        self._wanted: dict[object, Callable[[], None]] = {}
+        self._news = anyio.Event()
+
+    def want(self, key: object, work: Callable[[], None]) -> None:
+        """Have the work done soon, in a thread. The last one that was given for a key is the one that counts."""
+        self._wanted[key] = work
+        if not self._news.is_set():
+            self._news.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._news.wait()
+            await anyio.sleep(self._interval_s)
+            self._news = anyio.Event()
+            # Taken here and done there: who asks meanwhile must find a table that nobody goes through.
+            await anyio.to_thread.run_sync(_do_all, self._take())
+
+    def flush(self) -> None:
+        """Do all that is wanted, now. Never raises: what cannot be flushed is still in the system's hands."""
+        _do_all(self._take())
+
+    def _take(self) -> list[Callable[[], None]]:
+        wanted, self._wanted = self._wanted, {}
+        return list(wanted.values())
+
+
+def _do_all(wanted: list[Callable[[], None]]) -> None:
+    for work in wanted:
+        try:
+            work()
+        except OSError as error:
+            log.warning("Cannot flush state to disk: %s", error)
