@@ -1,4 +1,4 @@
-"""The command line: `cortex run`, `cortex doctor`, `cortex demo`.
+"""The command line: `cortex chat`, `cortex run`, `cortex energy` and the others below.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 the code failed, 2 usage, 3 refused, 130
 interrupted. Commands are imported when they are used, so that `cortex --help` answers at once.
@@ -16,9 +16,13 @@ from pathlib import Path
 from .exits import INTERRUPTED, USAGE, CommandError
 
 COMMANDS = {
+    "demo": "tell the whole story, offline, in under a minute",
+    "chat": "talk to an agent that has hands",
     "run": "run one script in the sandbox",
+    "energy": "show the level, the prices and the ledger; set or top up the level",
+    "audit": "show what happened, and verify that nobody has changed the record",
+    "config": "print the settings, and where each came from",
     "doctor": "say what works on this machine, by trying it",
-    "demo": "show a handful of scripts and what each returns",
 }
 
 
@@ -29,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     parser, commands = _parsers()
-    name = next((argument for argument in arguments if argument in COMMANDS), None)
+    name = _named(arguments)
     if name is not None:
         module = importlib.import_module(f".{name}", __name__)
         module.add_arguments(commands[name])
@@ -53,12 +57,23 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
 
 
+def _named(arguments: Sequence[str]) -> str | None:
+    """The command, wherever it stands; not the value of an option that happens to be called like one."""
+    before = ("", *arguments)
+    pairs = zip(before, arguments, strict=False)
+    return next((word for last, word in pairs if word in COMMANDS and last not in {"--config", "--home"}), None)
+
+
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = argparse.ArgumentParser(prog="cortex", description="Hands for an LLM agent that can be trusted with them.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(command=None)
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--config", type=Path, metavar="FILE", help="settings (TOML), also CORTEX_CONFIG")
+    parser.set_defaults(config=None, home=None)
+    # Before the command or after it; suppressed, so that the second place does not undo the first.
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    for place in (parser, common):
+        place.add_argument("--config", type=Path, metavar="FILE", help="settings (TOML), also CORTEX_CONFIG")
+        place.add_argument("--home", type=Path, metavar="DIR", help="where state lives, also CORTEX_HOME")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     commands = {name: subparsers.add_parser(name, help=help_, parents=[common]) for name, help_ in COMMANDS.items()}
     return parser, commands
