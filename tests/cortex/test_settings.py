@@ -1,28 +1,44 @@
 from __future__ import annotations
 
+import re
 import tomllib
 
 import pytest
 
 from cortex import Settings, SettingsError, load_settings
-from sandbox import SandboxSettings, data_file
+from sandbox import HostRule, data_file
 
-# Their defaults depend on the machine, or are "none", which a file of settings cannot say.
-NOT_IN_THE_FILE = {"deno_path", "max_starting", "require", "secrets_file", "ca_file"}
+FILE = data_file("config", "defaults.toml").read_text(encoding="utf-8")
 
 
-def in_file(model):
-    return {
-        name: in_file(value) if isinstance(value, dict) else value
-        for name, value in model.items()
-        if name not in NOT_IN_THE_FILE
-    }
+def flat(values, above=""):
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def commented() -> set[str]:
+    """The keys that stand in the file as a comment, since their default is "none" or depends on the machine."""
+    found, section = set(), ""
+    for line in FILE.splitlines():
+        if heading := re.match(r"\[([\w.]+)\]", line):
+            section = heading[1] + "."
+        elif setting := re.match(r"# (\w+) = ", line):
+            found.add(section + setting[1])
+    return found
 
 
 def test_the_file_of_defaults_says_what_the_code_does():
-    file = tomllib.loads(data_file("config", "defaults.toml").read_text())
-    assert file["sandbox"] == in_file(SandboxSettings().model_dump(mode="json"))
-    assert file.keys() == Settings.model_fields.keys()
+    said = dict(flat(tomllib.loads(FILE)))
+    does = dict(flat(Settings().model_dump(mode="json")))
+    assert said == {name: value for name, value in does.items() if name in said}
+    # The entries of the allowlist have keys of their own, which the file explains beside it.
+    assert does.keys() - said.keys() == commented() - {
+        f"sandbox.network.{part}" for part in ("allow", *HostRule.model_fields)
+    }
+    assert {name for name in commented() if name in said} == {"sandbox.network.allow"}
 
 
 def test_a_file_changes_the_defaults(tmp_path):
