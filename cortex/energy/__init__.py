@@ -1,0 +1,31 @@
+"""Energy: what an agent may spend on acting, how it comes back, and an account of it that survives any crash."""
+
+from .errors import EnergyBusy, EnergyError
+from .forecast import Forecast, TierForecast, forecast
+from .gate import Affordable, Insufficient, recharged, weigh
+from .ledger import Entry
+from .metering import metered_cost
+from .notes import energy_note, prices
+from .reserve import EnergyReserve, Reservation
+from .wording import explain, in_about, rounded_down
+
+__all__ = [
+    "Affordable",
+    "EnergyBusy",
+    "EnergyError",
+    "EnergyReserve",
+    "Entry",
+    "Forecast",
+    "Insufficient",
+    "Reservation",
+    "TierForecast",
+    "energy_note",
+    "explain",
+    "forecast",
+    "in_about",
+    "metered_cost",
+    "prices",
+    "recharged",
+    "rounded_down",
+    "weigh",
+]

@@ -1,0 +1,11 @@
+"""Faults of the reserve. A lack of energy is not one: that is a value."""
+
+from __future__ import annotations
+
+
+class EnergyError(Exception):
+    """The energy cannot be accounted for, so none is given out. The message says why."""
+
+
+class EnergyBusy(EnergyError):
+    """Another process holds the lock. The message says which file, and what to do."""

@@ -1,0 +1,204 @@
+"""The ledger: one line for each change of the level, only ever added to, each line written at once.
+
+A line is whole when its newline is there. What stands behind the last newline was being written when a process died:
+nobody was given that energy, so it can be cut off. The caller holds the lock for everything that writes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cortex.files import FILE_MODE, flush_folder
+from cortex.sections import Share
+from sandbox import Tier
+
+_BLOCK_BYTES = 8_192
+# Behind the last newline after a crash there is a part of one line, and after a power cut perhaps a hole.
+_MOST_BYTES = 16 * 1024 * 1024
+_FIRST_LINE = b'{"seq":1,'
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Entry(BaseModel):
+    """One change of the level. Keys that a later version has added are no damage."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    seq: Annotated[int, Field(ge=1)]
+    at: Finite
+    """Seconds since 1970."""
+    reason: str
+    """`execution`, `settled`, `set`, `top-up`, `initial`, `recovered`, `clock`, or what a caller said."""
+    amount: Finite
+    """What was added; below zero, what was taken."""
+    recharged: Finite = 0.0
+    """What the clock had added since the entry before: level = level before + recharged + amount."""
+    level: Share
+    """After it."""
+    tier: Tier | None = None
+    turn: str | None = None
+    code_hash: str | None = None
+    reserved: Finite | None = None
+    settled: Finite | None = None
+    """What the run was measured to cost, where `reserved` had been taken for it."""
+    by: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the end of the file says."""
+
+    inode: int
+    size: int
+    whole_size: int
+    """Up to the last newline."""
+    newest: Entry | None
+    is_damaged: bool
+    """The last whole line is no entry; `newest` is the one before it that is, if there is one nearby."""
+
+    @property
+    def is_sound(self) -> bool:
+        return self.newest is not None and self.whole_size == self.size and not self.is_damaged
+
+
+class Ledger:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle = -1
+        self._inode = 0
+        self._is_new_name = False
+        self._known: Reading | None = None
+
+    def read(self) -> Reading | None:
+        """The end of the file, from memory when nobody has written since; None when there is no file.
+
+        Without the lock the last line may be one that another process is just writing.
+        """
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        known = self._known
+        if known is not None and known.size == status.st_size and known.inode == status.st_ino:
+            return known
+        reading = _read_end(self.path)
+        # A part of a line may be cut off and another line grow to the same size: that must not be taken for known.
+        self._known = reading if reading is not None and reading.is_sound else None
+        return reading
+
+    def append(self, entry: Entry) -> None:
+        """Add the line. All of it is there, or none and OSError is raised."""
+        handle = self._open()
+        size = os.fstat(handle).st_size
+        line = as_line(entry)
+        try:
+            if os.write(handle, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except BaseException:
+            os.ftruncate(handle, size)
+            raise
+        size += len(line)
+        self._known = Reading(self._inode, size, size, entry, is_damaged=False)
+
+    def cut(self, size: int) -> None:
+        os.ftruncate(self._open(), size)
+
+    def flush(self) -> None:
+        """What was written is on disk when this returns. Needs no lock."""
+        handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        if self._is_new_name:
+            flush_folder(self.path.parent)
+            self._is_new_name = False
+
+    def entries(self, last: int) -> list[Entry]:
+        """The newest ones, oldest first. Lines that are no entries are left out."""
+        if last <= 0:
+            return []
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return []
+        try:
+            _, data = _tail(handle, os.fstat(handle).st_size, last, most_bytes=None)
+        finally:
+            os.close(handle)
+        found = (_entry(line) for line in data.split(b"\n")[:-1])
+        return [entry for entry in found if entry is not None][-last:]
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _open(self) -> int:
+        """Kept open, as long as the path names the same file."""
+        try:
+            inode = os.stat(self.path).st_ino
+        except FileNotFoundError:
+            inode = 0
+            self._is_new_name = True
+        if self._handle < 0 or inode != self._inode:
+            self.close()
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._handle = os.open(self.path, flags, FILE_MODE)
+            self._inode = os.fstat(self._handle).st_ino
+        return self._handle
+
+
+def as_line(entry: Entry) -> bytes:
+    return entry.model_dump_json(exclude_none=True).encode() + b"\n"
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        return Entry.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+def _read_end(path: Path) -> Reading | None:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        status = os.fstat(handle)
+        start, data = _tail(handle, status.st_size, 1, _MOST_BYTES)
+    finally:
+        os.close(handle)
+    whole = data.rfind(b"\n") + 1
+    lines = data[:whole].split(b"\n")[:-1]
+    newest = next(filter(None, map(_entry, reversed(lines))), None)
+    if lines:
+        is_damaged = newest is None or _entry(lines[-1]) is None
+    else:
+        # The very first line may be torn too; anything else that stands there was no line of ours.
+        is_damaged = not (data.startswith(_FIRST_LINE) or _FIRST_LINE.startswith(data))
+    return Reading(status.st_ino, start + len(data), start + whole, newest, is_damaged)
+
+
+def _tail(handle: int, size: int, lines: int, most_bytes: int | None) -> tuple[int, bytes]:
+    """The end of the file with at least so many whole lines, if it has them, and where it starts: at a line."""
+    limit = size if most_bytes is None else min(size, most_bytes)
+    block = min(_BLOCK_BYTES, limit)
+    while True:
+        data = os.pread(handle, block, size - block)
+        if data.count(b"\n") > lines or block == limit:
+            break
+        block = min(block * 4, limit)
+    start = size - block
+    # The first line of a block in the middle of the file has lost its beginning.
+    skipped = data.find(b"\n") + 1 if start > 0 else 0
+    return start + skipped, data[skipped:]

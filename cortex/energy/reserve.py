@@ -1,0 +1,271 @@
+"""The energy of a home, shared by all its processes: what one has taken, no other can take, whatever dies meanwhile.
+
+A change is one line in the ledger, written under a lock between processes, and it counts from that moment. So a
+process that is killed loses nothing that it was given and gives nothing away. A power cut can lose what the flusher
+had not yet brought to disk; what the owner has set is on disk before the owner is told.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cortex.files import FileLock, Flusher, LockBusy, private_folder, replace_file
+from cortex.sections import EnergySettings
+from sandbox import Tier
+
+from .damage import set_aside
+from .errors import EnergyBusy, EnergyError
+from .gate import FULL, Affordable, Insufficient, recharged, weigh
+from .ledger import Entry, Ledger, as_line
+from .recovery import continued, recover
+from .snapshot import Snapshot, read_snapshot, write_snapshot
+
+log = logging.getLogger("motor_cortex")
+
+T = TypeVar("T")
+_MAX_TEXT = 200
+
+
+@dataclass(slots=True)
+class Reservation:
+    """Energy that was taken for one run, before it. It stays taken unless it is settled."""
+
+    tier: Tier
+    cost: float
+    level_before: float
+    level: float
+    """After it."""
+    seq: int
+    turn: str | None = None
+    code_hash: str | None = None
+    is_settled: bool = False
+
+
+def _nobody(entry: Entry) -> None:
+    pass
+
+
+class EnergyReserve:
+    """One for each home in a process. `on_change` is told of every entry that this process writes, repairs included.
+
+    Raises EnergyBusy when another process holds the lock for too long, and EnergyError when the disk refuses: energy
+    that cannot be accounted for is not given out.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: EnergySettings,
+        *,
+        now: Callable[[], float] = time.time,
+        flusher: Flusher | None = None,
+        on_change: Callable[[Entry], None] = _nobody,
+    ) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._now = now
+        self._flusher = flusher
+        self._on_change = on_change
+        self._news: list[Entry] = []
+        self._lock = FileLock(folder / "energy.lock")
+        self._ledger = Ledger(folder / "energy-ledger.jsonl")
+        self._snapshot = folder / "energy.json"
+        with self._faults():
+            private_folder(folder)
+
+    def level(self) -> float:
+        """Now, with what has recharged and with what other processes did."""
+        with self._faults():
+            reading = self._ledger.read()
+        now = self._now()
+        if (newest := continued(reading, now)) is not None:
+            return self._recharged(newest, now)
+        # Not decided by a look from outside: a line that is just being written looks torn, and a pause before the
+        # clock was read like a clock set back.
+        return self._alone_now(lambda: self._recharged(*self._current()))
+
+    def weigh(self, tier: Tier) -> Affordable | Insufficient:
+        """What `take` would say now. Nothing is taken, and by then another may have."""
+        return weigh(self.level(), tier, self._settings)
+
+    async def take(
+        self, tier: Tier, *, turn: str | None = None, code_hash: str | None = None, reason: str = "execution"
+    ) -> Reservation | Insufficient:
+        """Take what the tier costs, or nothing and say what is missing."""
+        return await self._alone(lambda: self._take(tier, turn, code_hash, reason))
+
+    async def settle(self, reservation: Reservation, cost: float) -> float:
+        """Correct what was taken for the run to what it cost, and return the level. The level never goes below 0.
+
+        Raises ValueError for a reservation that was settled before: the same energy must not come back twice.
+        """
+        if not 0 <= cost <= FULL:
+            raise ValueError(f"a run costs between 0 and 1, not {cost}")
+        return await self._alone(lambda: self._settle(reservation, cost))
+
+    def set(self, level: float, *, by: str = "owner") -> Entry:
+        """On disk when it returns. Raises ValueError for what is no level."""
+        if not 0 <= level <= FULL:
+            raise ValueError(f"a level is a number from 0 to 1, not {level}")
+        return self._decide(by, reason="set", level=level)
+
+    def top_up(self, amount: float, *, by: str = "owner") -> Entry:
+        """Add to the level, up to full. On disk when it returns. Raises ValueError for what cannot be added."""
+        if not 0 < amount <= FULL:
+            raise ValueError(f"what is added is a number above 0 and up to 1, not {amount}")
+        return self._decide(by, reason="top-up", amount=amount)
+
+    def entries(self, last: int = 20) -> list[Entry]:
+        """The newest ones, oldest first."""
+        with self._faults():
+            return self._ledger.entries(last)
+
+    def close(self) -> None:
+        """Bring everything to disk and let go of the files. Never raises."""
+        try:
+            self._write_out()
+        except OSError as error:
+            log.warning('Cannot flush the energy of "%s": %s', self._folder, error)
+        self._ledger.close()
+        self._lock.close()
+
+    def _take(self, tier: Tier, turn: str | None, code_hash: str | None, reason: str) -> Reservation | Insufficient:
+        newest, now = self._current()
+        before = self._recharged(newest, now)
+        verdict = weigh(before, tier, self._settings)
+        if isinstance(verdict, Insufficient):
+            return verdict
+        entry = self._write(
+            newest,
+            now,
+            reason=_bounded(reason),
+            amount=-verdict.cost,
+            tier=tier,
+            turn=turn and _bounded(turn),
+            code_hash=code_hash and _bounded(code_hash),
+        )
+        return Reservation(tier, verdict.cost, before, entry.level, entry.seq, entry.turn, entry.code_hash)
+
+    def _settle(self, reservation: Reservation, cost: float) -> float:
+        if reservation.is_settled:
+            raise ValueError(f"reservation {reservation.seq} is settled already")
+        entry = self._write(
+            *self._current(),
+            reason="settled",
+            amount=reservation.cost - cost,
+            tier=reservation.tier,
+            turn=reservation.turn,
+            code_hash=reservation.code_hash,
+            reserved=reservation.cost,
+            settled=cost,
+        )
+        reservation.is_settled = True
+        return entry.level
+
+    def _decide(self, by: str, **change: Any) -> Entry:
+        entry = self._alone_now(lambda: self._write(*self._current(), by=_bounded(by), **change))
+        with self._faults():
+            self._ledger.flush()
+            write_snapshot(self._snapshot, _snapshot_of(entry), durable=True)
+        return entry
+
+    def _current(self) -> tuple[Entry, float]:
+        """The newest entry and the time, once the ledger can be continued."""
+        reading = self._ledger.read()
+        now = self._now()
+        if (newest := continued(reading, now)) is not None:
+            return newest, now
+        recovery = recover(reading, read_snapshot(self._snapshot), now, self._settings)
+        # Killed between any two of these steps, the next start recovers to the same level: a home without both files
+        # would count as new, and full.
+        if recovery.sets_snapshot_aside:
+            set_aside(self._snapshot)
+        if recovery.replaces_ledger:
+            set_aside(self._ledger.path)
+            replace_file(self._ledger.path, as_line(recovery.entry), durable=True)
+        else:
+            if recovery.cut_to is not None:
+                self._ledger.cut(recovery.cut_to)
+            self._ledger.append(recovery.entry)
+        if recovery.sets_snapshot_aside:
+            write_snapshot(self._snapshot, _snapshot_of(recovery.entry), durable=True)
+        if recovery.entry.note is not None:
+            log.warning('Energy of "%s": %s', self._folder, recovery.entry.note)
+        self._news.append(recovery.entry)
+        return recovery.entry, now
+
+    def _write(
+        self, newest: Entry, now: float, *, reason: str, amount: float = 0.0, level: float | None = None, **cause: Any
+    ) -> Entry:
+        """Add the amount to the level, or go to the level, if that is given."""
+        before = self._recharged(newest, now)
+        after = min(FULL, max(0.0, before + amount)) if level is None else level
+        entry = Entry(
+            seq=newest.seq + 1,
+            at=max(now, newest.at),
+            reason=reason,
+            # What really moved: less than was asked for, when there was no more to take or no room for more.
+            amount=amount if after == before + amount else after - before,
+            recharged=before - newest.level,
+            level=after,
+            **cause,
+        )
+        self._ledger.append(entry)
+        self._news.append(entry)
+        return entry
+
+    def _recharged(self, newest: Entry, now: float) -> float:
+        return recharged(newest.level, now - newest.at, self._settings)
+
+    async def _alone(self, work: Callable[[], T]) -> T:
+        """Do the work under the lock. It does not wait for anything, so that a cancellation cannot fall into it."""
+        with self._faults():
+            if not self._lock.try_take():
+                await self._lock.take()
+            try:
+                done = work()
+            finally:
+                self._lock.release()
+        self._announce()
+        return done
+
+    def _alone_now(self, work: Callable[[], T]) -> T:
+        with self._faults(), self._lock.held():
+            done = work()
+        self._announce()
+        return done
+
+    def _announce(self) -> None:
+        if self._news and self._flusher is not None:
+            self._flusher.want(self, self._write_out)
+        while self._news:
+            self._on_change(self._news.pop(0))
+
+    def _write_out(self) -> None:
+        reading = self._ledger.read()
+        if reading is not None and reading.newest is not None:
+            self._ledger.flush()
+            write_snapshot(self._snapshot, _snapshot_of(reading.newest))
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except LockBusy as error:
+            raise EnergyBusy(f"Cannot use the energy: {error}") from error
+        except OSError as error:
+            raise EnergyError(f'Cannot use the energy in "{self._folder}": {error.strerror or error}') from error
+
+
+def _snapshot_of(entry: Entry) -> Snapshot:
+    return Snapshot(level=entry.level, at=entry.at, seq=entry.seq)
+
+
+def _bounded(text: str) -> str:
+    return text[:_MAX_TEXT].encode(errors="replace").decode()

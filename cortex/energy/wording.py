@@ -1,0 +1,61 @@
+"""Energy in words, for a model and for its owner. A time that is promised is never too early."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .gate import Insufficient
+
+_MINUTE = 60
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+# (up to, in steps of, said in units of, called): finer than anybody waits, coarse enough to say.
+_STEPS = (
+    (10, 1, 1, "second"),
+    (90, 5, 1, "second"),
+    (90 * _MINUTE, _MINUTE, _MINUTE, "minute"),
+    (36 * _HOUR, _HOUR, _HOUR, "hour"),
+    (365 * _DAY, _DAY, _DAY, "day"),
+)
+_MOST_DECIMALS = 6
+
+
+def explain(lack: Insufficient) -> str:
+    """What is missing, when it will suffice, and what is possible instead."""
+    needed, level = _side_by_side(lack.needed, lack.level)
+    missing = f"The {lack.tier} tier needs {needed} and the level is {level}"
+    if lack.wait_s is None:
+        later = "; it does not recharge by itself, but the owner can top it up."
+    else:
+        later = f"; it will suffice {in_about(lack.wait_s)}."
+    instead = f" The {lack.cheaper} tier is possible now." if lack.cheaper is not None else ""
+    return f"Insufficient energy for code execution. {missing}{later}{instead}"
+
+
+def in_about(seconds: float) -> str:
+    """A time from now that a person would say. Rounded up: whoever comes back then does not come in vain."""
+    for limit, step, unit, name in _STEPS:
+        rounded = math.ceil(seconds / step - 1e-9) * step
+        if rounded <= limit:
+            count = max(rounded // unit, 1)
+            return f"in about {count} {name}{'' if count == 1 else 's'}"
+    return "in more than a year"
+
+
+def rounded_down(level: float, decimals: int = 2) -> str:
+    """A level as text. Never more than there is, or a refusal would read as a mistake."""
+    shown = math.floor(level * 10**decimals + 1e-9 * 10**decimals) / 10**decimals
+    return f"{shown:.{decimals}f}"
+
+
+def _side_by_side(needed: float, level: float) -> tuple[str, str]:
+    """Both with as many decimals as show that one is lower."""
+    for decimals in range(2, _MOST_DECIMALS):
+        if math.isclose(round(needed, decimals), needed, abs_tol=1e-9):
+            break
+    else:
+        decimals = _MOST_DECIMALS
+    up = math.ceil(needed * 10**decimals - 1e-9 * 10**decimals) / 10**decimals
+    return f"{up:.{decimals}f}", rounded_down(level, decimals)
