@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 Positive = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -14,8 +16,46 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Policy = Literal["allow", "ask", "deny"]
 
 
+def _none_if_empty(value: Any) -> Any:
+    """An environment variable cannot say "none": an empty one does."""
+    return None if value == "" else value
+
+
+def _address(value: str | None) -> str | None:
+    if value is not None and not re.match(r"https?://[^/\s]", value):
+        raise ValueError("it is not an address that begins with http:// or https://")
+    return value
+
+
+OrNone = BeforeValidator(_none_if_empty)
+
+
+def _by_name(value: Any) -> Any:
+    """In an environment variable: "shop.stock=allow,shop.order=ask". In TOML a name without quotes is a table in a
+    table, and means the same as with them."""
+    if isinstance(value, str):
+        pairs = [pair.strip().rpartition("=") for pair in value.split(",") if pair.strip()]
+        for name, _, policy in pairs:
+            if not name.strip():
+                raise ValueError(f'"{policy[:100]}" is not of the form name=policy')
+        return {name.strip(): policy.strip() for name, _, policy in pairs}
+    return dict(_dotted(value)) if isinstance(value, Mapping) else value
+
+
+def _dotted(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+Policies = Annotated[dict[str, Policy], BeforeValidator(_by_name)]
+
+
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Deferred: all of them together are built once, as parts of Settings, and each command pays for that.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class MeteredSettings(Section):
@@ -31,6 +71,12 @@ class MeteredSettings(Section):
     """Of memory, at its highest."""
     per_fetched_mib: Rate = 0.02
     per_tool_call: Rate = 0.001
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.floor > self.ceiling:
+            raise ValueError(f'"floor" ({self.floor:g}) is above "ceiling" ({self.ceiling:g})')
+        return self
 
 
 class EnergySettings(Section):
@@ -55,11 +101,18 @@ class ExecuteSettings(Section):
     guard: bool = True
     """The static check before a run. It is a smoke detector, and the wall holds without it."""
 
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for name in ("max_timeout_isolated_ms", "max_timeout_network_ms"):
+            if self.min_timeout_ms > getattr(self, name):
+                raise ValueError(f'"min_timeout_ms" ({self.min_timeout_ms}) is above "{name}" ({getattr(self, name)})')
+        return self
+
 
 class ToolSettings(Section):
     """The tools of the toolbox."""
 
-    policies: dict[str, Policy] = Field(default_factory=dict)
+    policies: Policies = Field(default_factory=dict)
     """By name; these beat what the tool was registered with."""
     owner_timeout_s: Seconds = 120
     """How long the owner has to answer before it counts as no."""
@@ -91,12 +144,12 @@ class LoopSettings(Section):
 class ModelSettings(Section):
     """The language model: any endpoint that speaks like OpenAI's."""
 
-    name: str | None = None
-    base_url: str | None = None
+    name: Annotated[str | None, OrNone] = None
+    base_url: Annotated[str | None, OrNone, AfterValidator(_address)] = None
     """None is OpenAI itself."""
-    api_key: SecretStr | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_reply_tokens: Positive | None = None
+    api_key: Annotated[SecretStr | None, OrNone] = None
+    temperature: Annotated[Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None, OrNone] = None
+    max_reply_tokens: Annotated[Positive | None, OrNone] = None
     stream: bool = True
     connect_timeout_s: Seconds = 10
     stall_timeout_s: Seconds = 60

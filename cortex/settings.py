@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -21,14 +21,12 @@ from .sections import (
     ModelSettings,
     ToolSettings,
 )
+from .setting_keys import PREFIX, Explained, Key, Said, known, leaves, nearest, shown, sources_of, variable_of
 
-PREFIX = "CORTEX_"
 CONFIG_VARIABLE = "CORTEX_CONFIG"
 HOME_VARIABLE = "CORTEX_HOME"
 FOLDER = "motor-cortex"
 DEFAULT, OPTION = "default", "option"
-
-Key = tuple[str, ...]
 
 # What other programs that talk to such models read. Ours beat them, and so does a file.
 MODEL_VARIABLES = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL", "name": "OPENAI_MODEL"}
@@ -41,19 +39,19 @@ class SettingsError(ValueError):
     """The settings cannot be used. The message names the place and the problem."""
 
 
-def default_home(environment: Mapping[str, str] | None = None) -> Path:
+def default_home(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
     """Where state lives when nobody says: CORTEX_HOME, or else the user's data folder of this platform."""
     environment = os.environ if environment is None else environment
     if named := environment.get(HOME_VARIABLE):
         return Path(named)
     shared = Path(environment.get("XDG_DATA_HOME", ""))
-    if shared.is_absolute() and sys.platform != "darwin":
+    if shared.is_absolute() and platform != "darwin":
         return shared / FOLDER
     try:
         user = Path(environment.get("HOME") or Path.home())
     except RuntimeError:
         return NOWHERE
-    below = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
+    below = "Library/Application Support" if platform == "darwin" else ".local/share"
     return user / below / FOLDER
 
 
@@ -73,7 +71,8 @@ def _absolute(value: Any) -> Any:
 class Settings(BaseModel):
     """The settings of every folder, each under its name."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # What was wrong about a value is said without it: it may be a key that stands where it does not belong.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     home: Annotated[Path, BeforeValidator(_absolute)] = Field(default_factory=default_home, validate_default=True)
@@ -99,12 +98,23 @@ def load_settings(
     return _settled(list(_all_said(config, environment, home, overrides)))
 
 
-class Said(NamedTuple):
-    """One value that somebody gave: the file, a variable, the caller. What is said later counts."""
-
-    key: Key
-    value: Any
-    source: str
+def explain_settings(
+    config: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    home: Path | None = None,
+    **overrides: Any,
+) -> list[Explained]:
+    """Each setting that `load_settings` would give, and who set it: "default", the path of a file, the name of a
+    variable, "option". Secrets are hidden."""
+    said = list(_all_said(config, environment, home, overrides))
+    settings = _settled(said)
+    explained = []
+    for key in leaves(Settings):
+        value: Any = settings
+        for part in key:
+            value = getattr(value, part)
+        explained.append(Explained(".".join(key), shown(value), ", ".join(sources_of(key, said)) or DEFAULT))
+    return explained
 
 
 def _all_said(
@@ -117,17 +127,17 @@ def _all_said(
         if environment.get(name):
             yield Said(("model", key), environment[name], name)
     if config is not None or environment.get(CONFIG_VARIABLE):
-        yield from _from_file(Path(config or environment[CONFIG_VARIABLE]).expanduser())
+        yield from _from_file(Path(os.path.expanduser(config or environment[CONFIG_VARIABLE])))
     yield from _from_environment(environment)
     yield from _flat(overrides if home is None else {**overrides, "home": home}, OPTION)
 
 
 def _from_file(path: Path) -> Iterator[Said]:
     values = _read(path)
-    if isinstance(home := values.get("home"), str) and home:
+    if isinstance(home := values.get("home"), str) and home and not home.startswith("~"):
         # A file means the same wherever the program is started.
-        values["home"] = path.absolute().parent / Path(home).expanduser()
-    return _flat(values, str(path))
+        values["home"] = path.absolute().parent / home
+    return _flat(values, str(path.absolute()))
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[Said]:
@@ -169,20 +179,39 @@ def _settled(said: Sequence[Said]) -> Settings:
             if not isinstance(place.get(part), dict):
                 place[part] = {}
             place = place[part]
-        # An empty table says nothing about what is in it.
-        if value != {} or not isinstance(place.get(key[-1]), dict):
+        # An empty table says nothing about what is in it. A copy, since what follows is put into it.
+        if value == {}:
+            place.setdefault(key[-1], {})
+        else:
             place[key[-1]] = value
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
-        raise SettingsError(_explain(error)) from error
+        complaints = [_complaint(problem["loc"], problem["type"], problem["msg"], said) for problem in error.errors()]
+        raise SettingsError("\n".join(complaints)) from error
 
 
-def _explain(error: ValidationError) -> str:
-    lines = []
-    for problem in error.errors():
-        key = ".".join(str(part) for part in problem["loc"])
-        lines.append(
-            f'Unknown setting "{key}"' if problem["type"] == "extra_forbidden" else f'Setting "{key}": {problem["msg"]}'
-        )
-    return "\n".join(lines)
+def _complaint(place: tuple[int | str, ...], kind: str, message: str, said: Sequence[Said]) -> str:
+    # The parts of an entry of a list are named as if it were a section.
+    key = tuple(part for part in place if isinstance(part, str))
+    entry = next((entry for entry in reversed(said) if entry.key[: len(key)] == key[: len(entry.key)]), None)
+    source = OPTION if entry is None else entry.source
+    if kind == "extra_forbidden":
+        if entry is not None and source.upper() == variable_of(entry.key):
+            meant = nearest(".".join(entry.key), [*known(Settings), "config"])
+            return _unknown(source, meant and variable_of(tuple(meant.split("."))))
+        return _unknown(".".join(key), nearest(".".join(key), list(known(Settings)))) + _where(source)
+    if kind == "model_type":
+        message = "it is a section, and not a single value"
+    name = ".".join(str(part) for part in place)
+    return f'Setting "{name}": {message.removeprefix("Value error, ")}{_where(source)}'
+
+
+def _unknown(name: str, meant: str | None) -> str:
+    return f'Unknown setting "{name}": ' + (f'did you mean "{meant}"?' if meant else "cortex config lists all")
+
+
+def _where(source: str) -> str:
+    if source in {DEFAULT, OPTION}:
+        return ""
+    return f' (in "{source}")' if os.path.isabs(source) else f" (from {source})"

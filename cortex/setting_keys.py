@@ -1,0 +1,116 @@
+"""What each setting is called, who set it, which one was meant, and what of it may be shown."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple, get_args
+
+from pydantic import BaseModel, SecretStr
+
+PREFIX = "CORTEX_"
+HIDDEN = "•••"
+
+# Of an entry of the allowlist: what the host adds to a request is there because the code must not see it.
+_HIDDEN_TABLES = frozenset({"headers", "query"})
+# Of an address: the name and password before the host, and the query.
+_HIDDEN_PARTS = re.compile(r"(?<=://)[^/?#@]*(?=@)|(?<=\?).+")
+
+Key = tuple[str, ...]
+
+
+class Said(NamedTuple):
+    """One value that somebody gave: the file, a variable, the caller. What is said later counts."""
+
+    key: Key
+    value: Any
+    source: str
+
+
+class Explained(NamedTuple):
+    """A setting as it is in force, with what must not be seen hidden."""
+
+    key: str
+    value: Any
+    source: str
+
+
+def variable_of(key: Key) -> str:
+    return PREFIX + "__".join(key).upper()
+
+
+def sources_of(key: Key, said: Sequence[Said]) -> tuple[str, ...]:
+    """Who set it, the last first. A table can be of several, when each set a part of it."""
+    found: dict[str, None] = {}
+    for other, value, source in reversed(said):
+        if key[: len(other)] == other:
+            if value != {} or not found:
+                found[source] = None
+            break
+        if other[: len(key)] == key:
+            found[source] = None
+    return tuple(found)
+
+
+def leaves(model: type[BaseModel], above: Key = ()) -> Iterator[Key]:
+    """Every setting that is not a section of others, in the order of the models."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from leaves(field.annotation, (*above, name))
+        elif not field.exclude:
+            yield (*above, name)
+
+
+def known(model: type[BaseModel], above: Key = ()) -> Iterator[str]:
+    """Everything that a file may name: settings, sections, and the parts of an entry of a list."""
+    for name, field in model.model_fields.items():
+        if not field.exclude:
+            yield ".".join((*above, name))
+            for part in _models(field.annotation):
+                yield from known(part, (*above, name))
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models(argument)
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """The one that was probably meant, of dotted names."""
+    # Late: nobody who makes no mistake pays for it.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    # The right name in the wrong section is a likelier mistake than another name in this one.
+    namesakes = [other for other in names if other.rpartition(".")[2] == name.rpartition(".")[2]]
+    matches = get_close_matches(name, namesakes, 1, 0) or get_close_matches(name, names, 1)
+    return matches[0] if matches else None
+
+
+def shown(value: Any) -> Any:
+    """The value as JSON, without secrets."""
+    view = value
+    match value:
+        case SecretStr():
+            view = HIDDEN
+        case BaseModel():
+            parts = {name: part for name, part in value if name in value.model_fields_set}
+            view = {name: _entry_part(name, part) for name, part in parts.items()}
+        case Enum():
+            view = value.value
+        case os.PathLike():
+            view = os.fspath(value)
+        case str() if "://" in value:
+            view = _HIDDEN_PARTS.sub(HIDDEN, value)
+        case Mapping():
+            view = {str(name): shown(part) for name, part in value.items()}
+        case list() | tuple():
+            view = [shown(part) for part in value]
+    return view
+
+
+def _entry_part(name: str, part: Any) -> Any:
+    return dict.fromkeys(part, HIDDEN) if name in _HIDDEN_TABLES else shown(part)
