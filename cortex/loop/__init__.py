@@ -1,0 +1,51 @@
+"""One chat turn, from a message of the user to the agent's last word, and the conversations that turns make up."""
+
+from .conversation import Conversation, ConversationBusy, ConversationError
+from .conversations import Conversations, ConversationSummary
+from .endings import Stopped, TurnEnd
+from .events import CallEnded, CallStarted, Event, RoundEnded, TextArrived
+from .instructions import INSTRUCTIONS
+from .messages import (
+    AssistantMessage,
+    Finish,
+    Message,
+    ModelReply,
+    SystemMessage,
+    ToolAnswer,
+    ToolRequest,
+    Usage,
+    UserMessage,
+)
+from .ports import Answer, LanguageModel, ModelError, Turn, ignore
+from .turn import run_turn
+
+__all__ = [
+    "INSTRUCTIONS",
+    "Answer",
+    "AssistantMessage",
+    "CallEnded",
+    "CallStarted",
+    "Conversation",
+    "ConversationBusy",
+    "ConversationError",
+    "ConversationSummary",
+    "Conversations",
+    "Event",
+    "Finish",
+    "LanguageModel",
+    "Message",
+    "ModelError",
+    "ModelReply",
+    "RoundEnded",
+    "Stopped",
+    "SystemMessage",
+    "TextArrived",
+    "ToolAnswer",
+    "ToolRequest",
+    "Turn",
+    "TurnEnd",
+    "Usage",
+    "UserMessage",
+    "ignore",
+    "run_turn",
+]

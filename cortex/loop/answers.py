@@ -1,0 +1,53 @@
+"""The calls of one message: run at once, answered in their order, and each of them answered whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import anyio
+
+from .conversation import Conversation
+from .endings import CALL_INTERRUPTED
+from .events import CallEnded, CallStarted, Event
+from .messages import ToolAnswer, ToolRequest
+from .ports import Answer, Turn
+from .requests import firsts
+from .text import whole
+
+
+async def answer_all(
+    turn: Turn,
+    calls: Sequence[ToolRequest],
+    refusals: Sequence[str | None],
+    conversation: Conversation,
+    watch: Callable[[Event], None],
+) -> None:
+    """Run those that have no refusal; calls that ask for the same are run once. Raises what a watcher raises."""
+    same_as = firsts(calls)
+    answers: dict[int, Answer] = {}
+
+    async def answer(place: int) -> None:
+        call, refusal = calls[place], refusals[place]
+        watch(CallStarted(call))
+        if refusal is not None:
+            given = Answer(refusal, ok=False)
+        else:
+            given = await turn.answer(call.name, call.arguments_json)
+        answers[place] = given
+        watch(CallEnded(call, given))
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            for place in sorted(set(same_as)):
+                tasks.start_soon(answer, place)
+    finally:
+        # Also when the turn is cancelled: endpoints refuse a conversation in which a call has no answer.
+        for call, first in zip(calls, same_as, strict=True):
+            conversation.append(ToolAnswer(call.id, call.name, _read_by_model(answers.get(first))))
+
+
+def _read_by_model(answer: Answer | None) -> str:
+    if answer is None:
+        return CALL_INTERRUPTED
+    text = answer.text if answer.note is None else f"{answer.text}\n{answer.note}"
+    return whole(text) or "(no output)"

@@ -1,0 +1,63 @@
+"""How a turn ends, and the words with which it does when the model does not find any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..sections import LoopSettings
+from .messages import Usage
+
+Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "model_error", "length"]
+
+NUDGE = "(Your reply was empty. Answer the user in words, or call a tool.)"
+INTERRUPTED = "(This turn was interrupted before it had ended.)"
+CALL_INTERRUPTED = (
+    "EXECUTION_ERROR: ToolError: The call was interrupted before it had ended; what it had begun may have happened."
+)
+CUT_OFF = "(The reply reached its limit and is cut off here. Say “continue” to go on.)"
+FILTERED = "(The endpoint stopped this reply with its content filter. Put the question in other words.)"
+EMPTY = "(The model replied with nothing, twice. Put the question in other words, or try another model.)"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """The agent's last word on a message of the user."""
+
+    text: str
+    stopped: Stopped
+    usage: Usage
+    rounds: int
+    calls: int
+    """That were run. Refused and repeated ones do not count."""
+
+
+def last_words(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:
+    """For a bound of the turn that was reached."""
+    return f"(Stopped: {_reached(stopped, settings, usage)}. Say “continue” to go on.)"
+
+
+def too_many_calls(settings: LoopSettings) -> str:
+    return (
+        f"EXECUTION_DENIED: The limit of {settings.max_tool_calls} tool calls in this turn is reached. "
+        "Answer with what you have."
+    )
+
+
+def not_run(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:
+    """For calls whose answers nobody would read in this turn."""
+    return f"EXECUTION_DENIED: Not run, because the turn ended: {_reached(stopped, settings, usage)}."
+
+
+def _reached(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:
+    match stopped:
+        case "rounds":
+            return f"the limit of {settings.max_rounds} rounds is reached"
+        case "calls":
+            return f"the limit of {settings.max_tool_calls} tool calls is reached"
+        case "time":
+            return f"the limit of {settings.max_turn_s:g} seconds is reached"
+        case "tokens":
+            return f"the limit of {settings.max_turn_tokens} tokens is reached ({usage.total} were used)"
+        case _:
+            raise ValueError(f'"{stopped}" is not a bound')

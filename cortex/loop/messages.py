@@ -1,0 +1,71 @@
+"""What a conversation is made of, and what a model gives back. Plain values; no endpoint's format is known here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Finish = Literal["stop", "tools", "length", "filter"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """One call that the model wants. Its arguments are what the model wrote, which need not be JSON."""
+
+    id: str
+    name: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    text: str
+    calls: tuple[ToolRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What the model reads about a call of its last message."""
+
+    call_id: str
+    name: str
+    text: str
+
+
+Message = SystemMessage | UserMessage | AssistantMessage | ToolAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    input_tokens: int = 0
+    output_tokens: int = 0
+    estimated: bool = False
+    """The endpoint did not count; the numbers are a guess from the sizes."""
+
+    @property
+    def total(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    message: AssistantMessage
+    usage: Usage
+    finish: Finish

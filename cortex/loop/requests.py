@@ -1,0 +1,85 @@
+"""A reply of a model made fit for the conversation: bounded, with ids that are unique. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from .messages import AssistantMessage, ModelReply, ToolRequest
+from .text import bounded, whole
+
+MAX_TEXT_CHARS = 200_000
+MAX_ARGUMENTS_CHARS = 262_144
+MAX_NAME_CHARS = 128
+MAX_CALLS = 128
+
+_USABLE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+def tidied(message: AssistantMessage, taken_ids: Iterable[str]) -> AssistantMessage:
+    """The message as it goes into the conversation.
+
+    Ids that are missing, odd, or taken are replaced: an endpoint that finds one id twice cannot tell which answer
+    belongs to which call, and refuses the conversation from then on.
+    """
+    taken = set(taken_ids)
+    calls = []
+    for call in message.calls[:MAX_CALLS]:
+        call_id = call.id if _USABLE_ID.fullmatch(call.id) and call.id not in taken else _free_id(taken)
+        taken.add(call_id)
+        calls.append(ToolRequest(call_id, whole(call.name)[:MAX_NAME_CHARS], whole(call.arguments_json)))
+    return AssistantMessage(bounded(whole(message.text), MAX_TEXT_CHARS), tuple(calls))
+
+
+def _free_id(taken: set[str]) -> str:
+    # Nine letters and digits: some endpoints take nothing else.
+    number = len(taken)
+    while (candidate := f"call{number:05d}") in taken:
+        number += 1
+    return candidate
+
+
+def without_excess(message: AssistantMessage) -> AssistantMessage:
+    """For the conversation: arguments that are too long to be run are too long to be kept."""
+    return AssistantMessage(
+        message.text,
+        tuple(
+            ToolRequest(call.id, call.name, json.dumps({"left_out_characters": len(call.arguments_json)}))
+            if len(call.arguments_json) > MAX_ARGUMENTS_CHARS
+            else call
+            for call in message.calls
+        ),
+    )
+
+
+def refusal(call: ToolRequest, reply: ModelReply) -> str | None:
+    """Why this call is not to be run, if so: nobody knows what the rest of its arguments would have said."""
+    if len(call.arguments_json) > MAX_ARGUMENTS_CHARS:
+        return (
+            f"EXECUTION_DENIED: The arguments have {len(call.arguments_json)} characters and may have "
+            f"{MAX_ARGUMENTS_CHARS}; send less."
+        )
+    if reply.finish == "length" and parsed(call.arguments_json) is None:
+        return "EXECUTION_DENIED: Your reply reached its limit and the arguments were cut off; send less at once."
+    return None
+
+
+def parsed(arguments_json: str) -> Any:
+    """The arguments as a value, or None when they are not JSON."""
+    try:
+        return json.loads(arguments_json)
+    except (ValueError, RecursionError):
+        return None
+
+
+def firsts(calls: Iterable[ToolRequest]) -> list[int]:
+    """For each call the place of the first one that asks for the same. A model that repeats itself acts once."""
+    seen: dict[tuple[str, str], int] = {}
+    return [seen.setdefault((call.name, _canonical(call.arguments_json)), place) for place, call in enumerate(calls)]
+
+
+def _canonical(arguments_json: str) -> str:
+    value = parsed(arguments_json)
+    return arguments_json if value is None else json.dumps(value, sort_keys=True)

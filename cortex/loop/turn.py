@@ -1,0 +1,188 @@
+"""One turn: the model replies, its calls are answered, and so on until it has said its last word or reached a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from ..sections import LoopSettings
+from .answers import answer_all
+from .conversation import Conversation
+from .endings import CUT_OFF, EMPTY, FILTERED, INTERRUPTED, NUDGE, Stopped, TurnEnd, last_words, not_run, too_many_calls
+from .events import Event, RoundEnded, TextArrived
+from .instructions import first_words
+from .messages import (
+    AssistantMessage,
+    Finish,
+    Message,
+    ModelReply,
+    SystemMessage,
+    ToolRequest,
+    Usage,
+    UserMessage,
+)
+from .ports import LanguageModel, ModelError, Turn, ignore
+from .requests import MAX_TEXT_CHARS, firsts, refusal, tidied, without_excess
+from .text import bounded, whole
+
+
+async def run_turn(
+    model: LanguageModel,
+    turn: Turn,
+    tools: Sequence[Mapping[str, Any]],
+    conversation: Conversation,
+    text: str,
+    settings: LoopSettings,
+    *,
+    watch: Callable[[Event], None] = ignore,
+    memories: Sequence[str] = (),
+) -> TurnEnd:
+    """What the agent says to the text of the user. Faults of the model end the turn and are told in its last word.
+
+    However it ends, the conversation is one that can be gone on with: each call has its answer, and the turn has a last
+    word. Raises ConversationError when the conversation cannot be written, ConversationBusy when it is in use, and what
+    the watcher raises.
+    """
+    with conversation.turn():
+        rounds = _Rounds(model, turn, tools, conversation, settings, watch, first_words(settings, memories))
+        stopped: Stopped = "time"
+        try:
+            conversation.append(UserMessage(bounded(whole(text), MAX_TEXT_CHARS)))
+            try:
+                with anyio.move_on_after(settings.max_turn_s):
+                    stopped = await rounds.run()
+                if stopped == "time":
+                    rounds.end_with(last_words("time", settings, rounds.usage))
+            except ModelError as error:
+                stopped = "model_error"
+                rounds.end_with(f"(The model gave no answer: {error.message})")
+        except BaseException:
+            # Cancelled by the user, most of the time. What was shown has been said.
+            conversation.interrupt("".join((*rounds.said, rounds.gap(), INTERRUPTED)))
+            raise
+        last = AssistantMessage("".join(rounds.said))
+        conversation.append(last)
+        return TurnEnd(last.text, stopped, rounds.usage, rounds.count, rounds.calls)
+
+
+@dataclass(slots=True)
+class _Rounds:
+    model: LanguageModel
+    turn: Turn
+    tools: Sequence[Mapping[str, Any]]
+    conversation: Conversation
+    settings: LoopSettings
+    watch: Callable[[Event], None]
+    instructions: str
+    count: int = 0
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    said: list[str] = field(default_factory=list)
+    """Of the present message, as far as it has been shown. When the rounds are over: the last word."""
+    said_chars: int = 0
+    is_told: bool = False
+    """That the calls of this turn are used up."""
+    is_nudged: bool = False
+
+    async def run(self) -> Stopped:
+        while True:
+            reply = await self._reply()
+            stopped = await self._answer(reply) if reply.message.calls else self._end(reply)
+            self.watch(RoundEnded(self.count, self.usage))
+            if stopped is not None:
+                return stopped
+
+    async def _reply(self) -> ModelReply:
+        self._begin_message()
+        reply = await self.model.reply(self._messages(), self.tools, on_text=self.say)
+        self.count += 1
+        self.usage += reply.usage
+        if not self.said:
+            self.say(reply.message.text)  # A model that does not stream.
+        finish: Finish = "length" if len(reply.message.text) > MAX_TEXT_CHARS else reply.finish
+        return ModelReply(tidied(reply.message, self.conversation.call_ids()), reply.usage, finish)
+
+    def _messages(self) -> list[Message]:
+        messages: list[Message] = [SystemMessage(self.instructions)] if self.instructions else []
+        messages += self.conversation.messages(self.settings.max_history_bytes)
+        if self.is_nudged:
+            messages.append(UserMessage(NUDGE))  # Not kept: it is not what the user said.
+        return messages
+
+    def _end(self, reply: ModelReply) -> Stopped | None:
+        """A reply without calls is the last one, unless it says nothing."""
+        if reply.finish == "filter":
+            self.end_with(FILTERED)
+            return "model_error"
+        if reply.finish == "length":
+            self.end_with(CUT_OFF)
+            return "length"
+        if reply.message.text.strip():
+            return "answered"
+        if self.is_nudged:
+            self.end_with(EMPTY)
+            return "model_error"
+        self.is_nudged = True
+        if (stopped := self._bound()) is not None:
+            self.end_with(last_words(stopped, self.settings, self.usage))
+        return stopped
+
+    async def _answer(self, reply: ModelReply) -> Stopped | None:
+        calls = reply.message.calls
+        refusals = [refusal(call, reply) for call in calls]
+        stopped = self._bound()
+        if stopped is not None:
+            # Nobody would read the answers in this turn, and to run the calls costs energy.
+            refusals = [not_run(stopped, self.settings, self.usage)] * len(calls)
+        elif self._refuse_excess(calls, refusals):
+            stopped = "calls" if self.is_told else None
+            self.is_told = True
+        self.conversation.append(without_excess(reply.message))
+        self._begin_message()
+        self.is_nudged = False
+        await answer_all(self.turn, calls, refusals, self.conversation, self.watch)
+        if stopped is not None:
+            self.end_with(last_words(stopped, self.settings, self.usage))
+        return stopped
+
+    def _bound(self) -> Stopped | None:
+        """The one that does not let the model reply again."""
+        if self.count >= self.settings.max_rounds:
+            return "rounds"
+        return "tokens" if self.usage.total >= self.settings.max_turn_tokens else None
+
+    def _refuse_excess(self, calls: Sequence[ToolRequest], refusals: list[str | None]) -> bool:
+        """Refuse what is beyond the limit of calls, count the rest, and say whether anything was refused."""
+        is_any = False
+        for place in sorted(set(firsts(calls))):
+            if refusals[place] is not None:
+                continue
+            if self.calls < self.settings.max_tool_calls:
+                self.calls += 1
+            else:
+                refusals[place] = too_many_calls(self.settings)
+                is_any = True
+        return is_any
+
+    def _begin_message(self) -> None:
+        self.said.clear()
+        self.said_chars = 0
+
+    def say(self, text: str) -> None:
+        """Show a piece of the present message. More than a message may hold is left out."""
+        if piece := whole(text)[: MAX_TEXT_CHARS - self.said_chars]:
+            self.said.append(piece)
+            self.said_chars += len(piece)
+            self.watch(TextArrived(piece))
+
+    def end_with(self, words: str) -> None:
+        """Our words, after those of the model if there are any."""
+        words = self.gap() + words
+        self.said.append(words)
+        self.watch(TextArrived(words))
+
+    def gap(self) -> str:
+        return "\n\n" if self.said else ""
