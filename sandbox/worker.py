@@ -6,7 +6,8 @@ import logging
 import math
 import os
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import anyio
@@ -43,6 +44,8 @@ NO_REHEARSAL = rehearse_frame()
 log = logging.getLogger("motor_cortex.sandbox")
 
 READ_BYTES = 64 * 1024
+# A read can hold thousands of lines: so many are taken at a time, and then the other tasks have their turn.
+LINES_AT_ONCE = 32
 MAX_STDERR_BYTES = 16 * 1024
 MAX_STDERR_READS = 32
 # How often a run is looked at: its memory, and what it wrote to stderr.
@@ -61,6 +64,8 @@ class Worker:
         self.ready_at = ready_at
         self._settings = settings
         self._frames = FrameReader(settings.max_frame_bytes)
+        self._lines: Iterator[bytes] = iter(())
+        self._is_amid_lines = False
         self._stderr = b""
         self._private_bytes_at_start = 0
         self._watch_at = math.inf
@@ -147,7 +152,12 @@ class Worker:
 
     async def read(self, deadline: float) -> list[bytes]:
         """The next lines, at least one; none at all when the output is closed. Raises TimeoutError at the deadline."""
+        if self._is_amid_lines:
+            await self._let_others_go_on(deadline)
+            self._watch_now_and_then()
         while True:
+            if lines := self._some_lines():
+                return lines
             try:
                 chunk = os.read(self.process.stdout, READ_BYTES)
             except BlockingIOError:
@@ -158,12 +168,15 @@ class Worker:
             if len(chunk) == READ_BYTES:
                 await self._let_others_go_on(deadline)
             self._watch_now_and_then()
-            try:
-                lines = list(self._frames.feed(chunk))
-            except MalformedFrame as error:
-                raise RunFault(ExecutionError(ErrorType.LIMIT, f"The process sent {error}")) from error
-            if lines:
-                return lines
+            self._lines = self._frames.feed(chunk)
+
+    def _some_lines(self) -> list[bytes]:
+        try:
+            lines = list(islice(self._lines, LINES_AT_ONCE))
+        except MalformedFrame as error:
+            raise RunFault(ExecutionError(ErrorType.LIMIT, f"The process sent {error}")) from error
+        self._is_amid_lines = len(lines) == LINES_AT_ONCE
+        return lines
 
     async def _wait_readable(self, deadline: float) -> None:
         if await readable_before(self.process.stdout, min(deadline, anyio.current_time() + WATCH_INTERVAL_S)):

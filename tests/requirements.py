@@ -659,7 +659,7 @@ REQUIREMENTS = (
         "Killed guests and hosts, closed and full pipes, a Deno that goes away, 200 runs with a third hostile",
         (
             FAULTS + "test_a_process_killed_at_any_moment_is_a_crash_at_once_and_the_next_run_works",
-            FAULTS + "test_no_process_survives_its_killed_host_by_a_second",
+            FAULTS + "test_no_process_survives_its_killed_host",
             FAULTS + "test_of_two_hundred_at_once_with_a_third_hostile_every_caller_gets_its_own_answer",
             FAULTS + "test_a_fuzzed_stream_is_frames_or_refused_however_it_is_cut",
         ),

