@@ -24,12 +24,18 @@ log = logging.getLogger("motor_cortex")
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 LOCK_TIMEOUT_S = 5.0
+_FIRST_RETRY_S = 0.000_05
 _LOCK_RETRY_S = 0.001
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if it is missing, for nobody but its owner."""
-    path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    """The folder, made if it is missing, for nobody but its owner. So are those above it that are missing."""
+    try:
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    except FileNotFoundError:
+        # Not `parents=True`: that leaves those above open to all.
+        private_folder(path.parent)
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     return path
 
 
@@ -74,36 +80,47 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._handle = -1
+        self._process = os.getpid()
         # flock is the file's, not the thread's: a second taker through the same handle would walk in.
         self._own = threading.Lock()
 
     def try_take(self) -> bool:
+        if self._process != os.getpid():
+            self._start_anew()
         if not self._own.acquire(blocking=False):
             return False
         try:
-            if self._handle < 0:
-                self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            while True:
+                if self._handle < 0:
+                    self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(self._handle).st_nlink:
+                    return True
+                # Deleted under our hands: who comes next would make another file and hold that one.
+                self.close()
         except BlockingIOError:
             self._own.release()
             return False
         except BaseException:
             self._own.release()
             raise
-        return True
 
     def release(self) -> None:
-        fcntl.flock(self._handle, fcntl.LOCK_UN)
-        self._own.release()
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
+        finally:
+            self._own.release()
 
     @contextmanager
     def held(self, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
         """For code outside an event loop, and for work that is done before anybody could notice. Raises LockBusy."""
         give_up = time.monotonic() + timeout_s
+        pause_s = _FIRST_RETRY_S
         while not self.try_take():
             if time.monotonic() > give_up:
                 raise LockBusy(self._complaint(timeout_s))
-            time.sleep(_LOCK_RETRY_S)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LOCK_RETRY_S)
         try:
             yield
         finally:
@@ -122,6 +139,12 @@ class FileLock:
             os.close(self._handle)
             self._handle = -1
 
+    def _start_anew(self) -> None:
+        """After a fork: the handle is the parent's too, and a lock on it would be held by both."""
+        self.close()
+        self._own = threading.Lock()
+        self._process = os.getpid()
+
     def _complaint(self, timeout_s: float) -> str:
         return f'another process has held "{self._path}" for {timeout_s:g} s; if it is stopped, continue or end it'
 
@@ -129,40 +152,57 @@ class FileLock:
 class Flusher:
     """Does what was asked for in the background, once for all who ask within the interval.
 
-    Without a running task (`run`) nothing is done before `flush`: a program for one command calls that at its end.
+    Any thread may ask. Without a running task (`run`) nothing is done before `flush`: a program for one command calls
+    that at its end.
     """
 
     def __init__(self, interval_ms: int) -> None:
         self._interval_s = interval_ms / 1000
         self._wanted: dict[object, Callable[[], None]] = {}
-        self._news = anyio.Event()
+        self._table = threading.Lock()
+        # Held while work is done: `flush` does not return before what the thread has begun is finished.
+        self._doing = threading.Lock()
+        self._news = threading.Event()
 
     def want(self, key: object, work: Callable[[], None]) -> None:
         """Have the work done soon, in a thread. The last one that was given for a key is the one that counts."""
-        self._wanted[key] = work
+        with self._table:
+            self._wanted[key] = work
         if not self._news.is_set():
             self._news.set()
 
     async def run(self) -> None:
-        while True:
-            await self._news.wait()
-            await anyio.sleep(self._interval_s)
-            self._news = anyio.Event()
-            # Taken here and done there: who asks meanwhile must find a table that nobody goes through.
-            await anyio.to_thread.run_sync(_do_all, self._take())
+        """Until it is cancelled; then it returns once everything that was wanted is done."""
+        ended = threading.Event()
+        # A thread of its own, and not a task: those who ask may be in any thread, and cannot wake a loop from there.
+        thread = threading.Thread(target=self._work, args=(ended,), name="motor-cortex-flusher", daemon=True)
+        thread.start()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+            self._news.set()
+            # As long as the disk takes. Who cut it short would say "closed" of what is not yet written.
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(thread.join, limiter=anyio.CapacityLimiter(1))
 
     def flush(self) -> None:
         """Do all that is wanted, now. Never raises: what cannot be flushed is still in the system's hands."""
-        _do_all(self._take())
+        with self._doing:
+            for work in self._take():
+                try:
+                    work()
+                except Exception as error:  # noqa: BLE001 - one that fails must not keep the others from the disk
+                    log.warning("Cannot flush state to disk: %s", error)
+
+    def _work(self, ended: threading.Event) -> None:
+        while not ended.is_set():
+            self._news.wait()
+            ended.wait(self._interval_s)
+            self._news.clear()
+            self.flush()
 
     def _take(self) -> list[Callable[[], None]]:
-        wanted, self._wanted = self._wanted, {}
+        with self._table:
+            wanted, self._wanted = self._wanted, {}
         return list(wanted.values())
-
-
-def _do_all(wanted: list[Callable[[], None]]) -> None:
-    for work in wanted:
-        try:
-            work()
-        except OSError as error:
-            log.warning("Cannot flush state to disk: %s", error)

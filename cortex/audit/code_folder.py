@@ -1,0 +1,71 @@
+"""The code that was run, each piece once, in a file that is named by its hash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from cortex.files import private_folder, replace_file
+
+from .lines import is_hash
+
+MAX_CODE_BYTES = 1_048_576
+"""More than the sandbox takes; what is longer was refused, and is not kept."""
+
+
+def code_hash(code: str) -> str:
+    return sha256(_bytes(code)).hexdigest()
+
+
+class CodeFolder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, code: str, own_hash: str) -> Path | None:
+        """The file, if it is a new one. Whole or not at all, also when the process is killed meanwhile."""
+        data, path = _bytes(code), self._path(own_hash)
+        if len(data) > MAX_CODE_BYTES or self._has(path, len(data)):
+            return None
+        private_folder(path.parent)
+        replace_file(path, data)
+        return path
+
+    def read(self, own_hash: object) -> str | None:
+        """None if it was not kept. It may have been changed since: `code_hash` says."""
+        # From a line that anybody may have written: a hash is the only thing that becomes a path.
+        if not isinstance(own_hash, str) or not is_hash(own_hash):
+            return None
+        try:
+            with self._path(own_hash).open("rb") as file:
+                data = file.read(MAX_CODE_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        try:
+            return data.decode(errors="surrogatepass")
+        except UnicodeDecodeError:
+            return data.decode(errors="replace")
+
+    def changed(self) -> Iterator[str]:
+        """The files that do not hold what their name says, as paths below the folder of the log."""
+        for path in sorted(self._folder.glob("??/*.ts")):
+            with path.open("rb") as file:
+                data = file.read(MAX_CODE_BYTES + 1)
+            if sha256(data).hexdigest() != path.stem:
+                yield str(path.relative_to(self._folder.parent))
+
+    def _path(self, own_hash: str) -> Path:
+        return self._folder / own_hash[:2] / f"{own_hash}.ts"
+
+    @staticmethod
+    def _has(path: Path, size: int) -> bool:
+        try:
+            return os.stat(path).st_size == size
+        except FileNotFoundError:
+            return False
+
+
+def _bytes(code: str) -> bytes:
+    # Half of a surrogate pair: the sandbox refuses it, and what was refused has a hash too.
+    return code.encode(errors="surrogatepass")

@@ -1,0 +1,165 @@
+"""The files of the log, one for each day, and their lines in both directions. Memory is bounded whatever they hold.
+
+File by file in the order of their names is the order of the chain.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+from .lines import MAX_LINE_BYTES, NotARecord, Record, parse
+
+LATEST = "latest"
+"""A link to the newest file. Moved under the lock and before that file's first line, so who finds it where it was
+knows that nobody has gone on to another file."""
+
+_NAME = re.compile(r"\d{4}-\d\d-\d\d\.jsonl\Z")
+_BLOCK_BYTES = 65_536
+_FIRST_BLOCK_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    data: bytes
+    """Without its line end. Of one that is longer than any record, the beginning."""
+    start: int
+    end: int
+    """Where the next one begins."""
+    is_whole: bool = True
+    """Whether it has its line end."""
+
+
+def day_name(at: str) -> str:
+    """Where a record of that time belongs; the time in ISO format, UTC."""
+    return f"{at[:10]}.jsonl"
+
+
+def day_names(folder: Path) -> list[str]:
+    """Oldest first; none if there is no such folder."""
+    try:
+        return sorted(name for name in os.listdir(folder) if _NAME.match(name))
+    except FileNotFoundError:
+        return []
+
+
+def latest_name(folder: str) -> str | None:
+    try:
+        return os.readlink(f"{folder}/{LATEST}")
+    except OSError:
+        return None
+
+
+def point_latest(folder: Path, name: str) -> None:
+    """Only under the lock: the link is made under one fixed name first."""
+    new = folder / f".{LATEST}"
+    with suppress(FileNotFoundError):
+        new.unlink()
+    new.symlink_to(name)
+    new.replace(folder / LATEST)
+
+
+def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[Line]:
+    """From the first to the last, and then what there is after the last line end."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        end = size if end is None else min(end, size)
+        file.seek(start)
+        while start < end:
+            data = file.readline(min(MAX_LINE_BYTES + 1, end - start))
+            last, position = data, start + len(data)
+            while last and not last.endswith(b"\n") and position < end:
+                last = file.readline(min(_BLOCK_BYTES, end - position))
+                position += len(last)
+            if not last:  # shorter than it was a moment ago
+                return
+            yield Line(data.removesuffix(b"\n"), start, position, last.endswith(b"\n"))
+            start = position
+
+
+def lines_backwards(path: Path) -> Iterator[Line]:
+    """From the last to the first. Begins with what there is after the last line end, if there is something."""
+    with path.open("rb") as file:
+        stop = position = os.fstat(file.fileno()).st_size
+        tail, is_whole, block = b"", False, _FIRST_BLOCK_BYTES
+        while position:
+            size = min(block, position)
+            data = os.pread(file.fileno(), size, position - size)
+            if len(data) < size:  # shorter than it was a moment ago
+                return
+            tail, position, block = data + tail, position - size, _BLOCK_BYTES
+            while (cut := tail.rfind(b"\n")) >= 0:
+                start = position + cut + 1
+                if is_whole or start < stop:
+                    yield Line(tail[cut + 1 :], start, stop + is_whole, is_whole)
+                tail, stop, is_whole = tail[:cut], start - 1, True
+            tail = tail[: MAX_LINE_BYTES + 1]
+        if is_whole or stop:
+            yield Line(tail, 0, stop + is_whole, is_whole)
+
+
+def records(folder: Path, *, last: int | None = None) -> Iterator[Record]:
+    """Those that can be read, oldest first."""
+    if last is None:
+        return Tail(folder).news()
+    return islice(Tail.before(folder, last).news(), last)
+
+
+def find(folder: Path, seq: int) -> Record | None:
+    """The record of that number."""
+    for name in reversed(day_names(folder)):
+        found = _readable(lines(folder / name))
+        first = next(found, None)
+        if first is not None and first.seq <= seq:
+            return next((record for record in chain([first], found) if record.seq == seq), None)
+    return None
+
+
+class Tail:
+    """A place in the log, and what comes after it."""
+
+    def __init__(self, folder: Path, name: str = "", offset: int = 0) -> None:
+        self._folder = folder
+        self._name = name
+        self._offset = offset
+
+    @classmethod
+    def before(cls, folder: Path, last: int) -> Tail:
+        """Before the last so many records."""
+        return cls(folder, *_start_of(folder, last))
+
+    def news(self) -> Iterator[Record]:
+        """What has come since, as far as it can be read; a line that is not yet whole waits for the next time."""
+        # Listed before they are read: once there is a newer file, nobody writes to this one any more.
+        for name in [name for name in day_names(self._folder) if name >= self._name]:
+            if name != self._name:
+                self._name, self._offset = name, 0
+            self._offset = min(self._offset, os.stat(self._folder / name).st_size)
+            for line in lines(self._folder / name, self._offset):
+                if not line.is_whole:
+                    break
+                self._offset = line.end
+                with suppress(NotARecord):
+                    yield parse(line.data)
+
+
+def _start_of(folder: Path, last: int) -> tuple[str, int]:
+    """The file and the place behind which there are only so many records."""
+    for name in reversed(day_names(folder)):
+        for line in lines_backwards(folder / name):
+            if line.is_whole and last <= 0:
+                return name, line.end
+            last -= sum(1 for _ in _readable(iter([line])))
+    return "", 0
+
+
+def _readable(found: Iterator[Line]) -> Iterator[Record]:
+    for line in found:
+        with suppress(NotARecord):
+            if line.is_whole:
+                yield parse(line.data)

@@ -1,0 +1,254 @@
+"""Writes down what happened: one line for each event, in one chain that all processes of a home share.
+
+A record is with the system, whole, before `record` returns: it survives the end of the process. The flusher brings it
+to the disk, where it survives a power cut.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cortex.files import FILE_MODE, FileLock, Flusher, LockBusy, flush_folder, private_folder
+
+from . import days
+from .code_folder import CodeFolder, code_hash
+from .errors import AuditError, FactRefused, trouble
+from .facts import Bounded, bounded
+from .head import START, Found, Head, Known, find_head, has_changed, read_known, write_known
+from .lines import Record, is_kind, sealed
+from .verdict import Snapshot, Verdict, inspect
+
+if TYPE_CHECKING:
+    from cortex.sections import AuditSettings
+
+# Whoever waits may be an event loop, and a holder needs microseconds: one that takes so long has been stopped.
+LOCK_TIMEOUT_S = 2.0
+FOLLOW_INTERVAL_S = 0.25
+
+
+class Audit:
+    """Any number of objects, threads and processes may write to one folder. Nothing is made before the first record."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: AuditSettings,
+        *,
+        now: Callable[[], float] = time.time,
+        flusher: Flusher | None = None,
+    ) -> None:
+        self._folder = folder
+        self._path = str(folder)
+        self._settings = settings
+        self._now = now
+        self._flusher = flusher or Flusher(settings.flush_ms)
+        self._lock = FileLock(folder / ".lock")
+        self._head_lock = FileLock(folder / ".head.lock")
+        self._code = CodeFolder(folder / "code")
+        self._head = Head()
+        self._flushed = START
+        self._handle, self._handle_inode = -1, 0
+
+    def record(self, kind: str, /, **facts: Any) -> Record:
+        """Add a line. Raises AuditError if it cannot be written: then there is none, and not a part of one."""
+        if not is_kind(kind):
+            raise FactRefused(f'"{kind!s:.60}" is not the name of a kind: use small letters and _')
+        said = bounded(facts)
+        with _troubles("write to the audit in", self._folder):
+            try:
+                record = self._record(kind, said)
+            except FileNotFoundError:
+                private_folder(self._folder)
+                record = self._record(kind, said)
+        self._flusher.want(self, self._flush)
+        return record
+
+    def keep_code(self, code: str) -> str:
+        """The hash of the code, which is also kept if the settings say so. Raises AuditError."""
+        own_hash = code_hash(code)
+        if self._settings.keep_code:
+            with _troubles("keep code in", self._folder):
+                path = self._code.keep(code, own_hash)
+            if path is not None:
+                self._flusher.want(path, partial(_sync_new, path))
+        return own_hash
+
+    def code(self, own_hash: object) -> str | None:
+        """The code of that hash, if it was kept."""
+        with _troubles("read the audit in", self._folder):
+            return self._code.read(own_hash)
+
+    def records(self, *, last: int | None = None) -> Iterator[Record]:
+        """Oldest first; the last so many, or all. Lines that cannot be read are left out: `verify` names them."""
+        with _troubles("read the audit in", self._folder):
+            yield from days.records(self._folder, last=last)
+
+    def find(self, seq: int) -> Record | None:
+        with _troubles("read the audit in", self._folder):
+            return days.find(self._folder, seq)
+
+    def follow(
+        self,
+        *,
+        last: int = 0,
+        interval_s: float = FOLLOW_INTERVAL_S,
+        wait: Callable[[float], object] = time.sleep,
+    ) -> Iterator[Record]:
+        """The last so many, and then each that comes, from whatever process. Never ends by itself."""
+        with _troubles("read the audit in", self._folder):
+            tail = days.Tail.before(self._folder, last)
+            while True:
+                yield from tail.news()
+                wait(interval_s)
+
+    def verify(self) -> Verdict:
+        """Read everything, and say what is not as it was written. Raises AuditError if it cannot be read."""
+        with _troubles("read the audit in", self._folder):
+            return inspect(self._folder, self._snapshot())
+
+    def close(self) -> None:
+        """Bring everything to the disk, and let go of the files. Never raises."""
+        self._flusher.flush()
+        self._forget_handle()
+        self._lock.close()
+        self._head_lock.close()
+
+    def _record(self, kind: str, said: Bounded) -> Record:
+        with self._lock.held(LOCK_TIMEOUT_S):
+            # Under the lock: who is later in the chain must not be earlier by the clock.
+            moment = datetime.fromtimestamp(self._now(), UTC)
+            at = moment.isoformat(timespec="microseconds")
+            head = self._head
+            if days.latest_name(self._path) != head.name or has_changed(self._path, head):
+                head = self._catch_up(at)
+            self._head = self._append(head, at, kind, said.text)
+            return Record(self._head.known.seq, moment, kind, said.facts, head.known.hash, self._head.known.hash)
+
+    def _catch_up(self, at: str) -> Head:
+        """Others have written, or this is the beginning: find the end of the chain, and repair it if need be."""
+        mine = self._head
+        if mine.name and days.latest_name(self._path) == mine.name:
+            with suppress(FileNotFoundError):
+                found = find_head(self._folder, mine.name)
+                if not found.torn_bytes and not found.damaged_lines and found.head.known.seq > mine.known.seq:
+                    return found.head
+        found = find_head(self._folder)
+        known = read_known(self._folder)
+        if known is None and not found.head.name and not mine.name:
+            # Before the first line, so that from then on its absence means something.
+            write_known(self._folder, known := START)
+        if found.head.name and days.latest_name(self._path) != found.head.name:
+            days.point_latest(self._folder, found.head.name)
+        return self._repair(found, known, at)
+
+    def _repair(self, found: Found, known: Known | None, at: str) -> Head:
+        """Cut off what is not a whole line; for all else, go on behind it and say so: damage is never covered up."""
+        head = found.head
+        if found.torn_bytes:
+            os.truncate(self._folder / head.name, head.size)
+        last = max(known or START, self._head.known)
+        is_other = last.seq == head.known.seq and last.hash != head.known.hash
+        facts = {
+            "torn_bytes": found.torn_bytes,
+            "damaged_lines": found.damaged_lines,
+            "missing_records": max(0, last.seq - head.known.seq),
+            "changed_end": is_other,
+            "head_missing": known is None,
+        }
+        facts = {name: value for name, value in facts.items() if value}
+        if not facts:
+            return head
+        seq = max(last.seq, head.known.seq + found.damaged_lines)
+        # What was known beats what is there: the gap in the numbers, or the hash that does not fit, stays visible.
+        true_end = Known(seq, last.hash if last.seq >= head.known.seq else head.known.hash)
+        self._head = self._append(replace(head, known=true_end), at, "recovered", bounded(facts).text)
+        return self._head
+
+    def _append(self, head: Head, at: str, kind: str, facts: str) -> Head:
+        # A clock that was set back does not lead back: the order of the files is the order of the chain.
+        name = max(days.day_name(at), head.name)
+        if name != head.name:
+            if head.name:
+                _sync(self._folder / head.name)
+            days.point_latest(self._folder, name)
+            head = Head(name, 0, 0, head.known)
+        if self._handle < 0 or self._handle_inode != head.inode:
+            head = self._open(head)
+        line, own_hash = sealed(head.known.seq + 1, at, kind, facts, head.known.hash)
+        self._write(line, head.size)
+        return Head(name, head.inode, head.size + len(line), Known(head.known.seq + 1, own_hash))
+
+    def _open(self, head: Head) -> Head:
+        self._forget_handle()
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        self._handle = os.open(self._folder / head.name, flags, FILE_MODE)
+        status = os.fstat(self._handle)
+        self._handle_inode = status.st_ino
+        return replace(head, inode=status.st_ino, size=status.st_size)
+
+    def _write(self, line: bytes, size: int) -> None:
+        """One call, and so whole or nothing: only a disk that is full or a kill in between leaves a part."""
+        written = os.write(self._handle, line)
+        try:
+            while written < len(line):
+                written += os.write(self._handle, line[written:])
+        except OSError:
+            os.ftruncate(self._handle, size)
+            raise
+
+    def _flush(self) -> None:
+        head = self._head
+        if head.known == self._flushed:
+            return
+        # The lines first: an end that is known and not there would look like one that was cut off.
+        _sync(self._folder / head.name)
+        with self._head_lock.held():
+            known = read_known(self._folder)
+            if known is None or known.seq < head.known.seq:
+                write_known(self._folder, head.known)
+        self._flushed = head.known
+
+    def _snapshot(self) -> Snapshot:
+        try:
+            # So that no line is seen while it is being written.
+            with self._lock.held(LOCK_TIMEOUT_S):
+                return Snapshot.of(self._folder)
+        except OSError:
+            # No such folder, or not ours to write to: reading is all that is needed.
+            return Snapshot.of(self._folder)
+
+    def _forget_handle(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+@contextmanager
+def _troubles(action: str, folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise trouble(action, folder, error) from error
+    except LockBusy as error:
+        raise AuditError(f'Cannot {action} "{folder}": {error}') from error
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_new(path: Path) -> None:
+    _sync(path)
+    flush_folder(path.parent)

@@ -1,0 +1,172 @@
+"""The log for people: one line for each record, in 80 columns or more. Pure; nothing in a record steers a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cortex.terminal import visible
+
+from .lines import Record
+
+MIN_WIDTH = 80
+MAX_WIDTH = 160
+
+Paint = Callable[[str, str], str]
+"""A text in a style of the terminal, or as it is where there are no styles."""
+
+_LABELS = {"execution": "run", "tool_call": "tool", "owner_decision": "owner", "recovered": "repair"}
+_KIND_STYLES = {"execution": "cyan", "refusal": "yellow", "owner_decision": "bold", "recovered": "red"}
+_ANSWER_STYLES = {"ok": "green", "allowed": "green", "error": "red", "timeout": "red"}
+_REPLY_PREFIX = "EXECUTION_"
+# The first of these that there is says best what a record is about.
+_TOPICS = ("purpose", "what", "name", "neuron", "signal", "tool", "reason", "message")
+_FIXED_COLUMNS = len("   # time     kind     tier     answer      ms    energy hash  ")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    text: str
+    answer: str = ""
+
+
+def heading(width: int) -> str:
+    what = "what".ljust(_room(width))
+    return f"   # time     kind    {what} tier     answer      ms    energy hash"
+
+
+def line(record: Record, width: int, paint: Paint) -> str:
+    """As wide as the terminal, within reason; a longer kind or number takes from the text."""
+    facts = record.facts
+    row = _ROWS.get(record.kind, _any_row)(facts)
+    seq = f"{record.seq:>4}"
+    kind = fit(_LABELS.get(record.kind, record.kind), 40).ljust(7)
+    room = max(8, _room(width) - (len(seq) - 4) - (len(kind) - 7))
+    tier, answer = fit(_text(facts.get("tier")), 8), fit(row.answer, 7)
+    # What has no tier has a longer text.
+    what = (
+        f"{padded(fit(row.text, room), room)} {padded(tier, 8)}" if tier else padded(fit(row.text, room + 9), room + 9)
+    )
+    parts = (
+        paint(seq, "dim"),
+        f"{record.at.astimezone():%H:%M:%S}",
+        _painted(paint, kind, _KIND_STYLES.get(record.kind)),
+        what,
+        _painted(paint, padded(answer, 7), _ANSWER_STYLES.get(row.answer, "yellow") if answer else None),
+        _duration(facts).rjust(6),
+        _energy(facts).rjust(9),
+        paint(record.hash[:6], "dim"),
+    )
+    return " ".join(parts)
+
+
+def fit(text: str, columns: int) -> str:
+    """On one line and no wider, with a mark where it was cut."""
+    text = visible(" ".join(text.split())).encode(errors="backslashreplace").decode()
+    if width_of(text) <= columns:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += _columns(character)
+        if used > columns - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width_of(text))
+
+
+def width_of(text: str) -> int:
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def _room(width: int) -> int:
+    return min(max(width, MIN_WIDTH), MAX_WIDTH) - _FIXED_COLUMNS
+
+
+def _painted(paint: Paint, text: str, style: str | None) -> str:
+    return text if style is None else paint(text, style)
+
+
+def _execution(facts: Mapping[str, Any]) -> Row:
+    answer = _answer(facts.get("reply_code"))
+    error = _text(facts.get("error_type")) if answer == "error" else ""
+    return Row(_text(facts.get("purpose")) + (f" ({error})" if error else ""), answer)
+
+
+def _refusal(facts: Mapping[str, Any]) -> Row:
+    reason = _text(facts.get("reason"))
+    code, colon, rest = reason.partition(": ")
+    is_coded = bool(colon) and code.startswith(_REPLY_PREFIX)
+    about = _text(facts.get("purpose")) or _text(facts.get("tool"))
+    return Row(_joined(about, rest if is_coded else reason), _answer(code) if is_coded else "refused")
+
+
+def _tool_call(facts: Mapping[str, Any]) -> Row:
+    origin = " (from code)" if facts.get("origin") == "code" else ""
+    return Row(_joined(_text(facts.get("tool")) + origin, _text(facts.get("error_code"))), _ok(facts))
+
+
+def _owner_decision(facts: Mapping[str, Any]) -> Row:
+    about = " ".join(filter(None, (_text(facts.get("what")), _text(facts.get("tool")))))
+    answer = {True: "allowed", False: "denied"}.get(facts["allowed"], "") if "allowed" in facts else ""
+    return Row(_joined(about, _text(facts.get("reason"))), answer)
+
+
+def _any_row(facts: Mapping[str, Any]) -> Row:
+    """Of a kind that is not known here."""
+    topic = next((name for name in _TOPICS if isinstance(facts.get(name), str)), None)
+    text = facts[topic] if topic else " ".join(f"{name}={_text(value)}" for name, value in facts.items())
+    return Row(text, _answer(facts["reply_code"]) if "reply_code" in facts else _ok(facts))
+
+
+_ROWS: dict[str, Callable[[Mapping[str, Any]], Row]] = {
+    "execution": _execution,
+    "refusal": _refusal,
+    "tool_call": _tool_call,
+    "owner_decision": _owner_decision,
+}
+
+
+def _answer(code: Any) -> str:
+    return _text(code).removeprefix(_REPLY_PREFIX).lower().replace("cancelled", "stopped")
+
+
+def _ok(facts: Mapping[str, Any]) -> str:
+    return {True: "ok", False: "error"}[facts["ok"]] if isinstance(facts.get("ok"), bool) else ""
+
+
+def _duration(facts: Mapping[str, Any]) -> str:
+    ms = _number(facts.get("execution_ms", facts.get("duration_ms")))
+    if ms is None:
+        return ""
+    return f"{ms:.1f}" if ms < 1000 else f"{ms:.0f}" if ms < 1_000_000 else "long"
+
+
+def _energy(facts: Mapping[str, Any]) -> str:
+    cost, level = _number(facts.get("cost")), _number(facts.get("level"))
+    if level is None or level > 9:
+        return ""
+    return f"{level:.2f}" if cost is None or cost > 9 else f"{cost:.2f}/{level:.2f}"
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _joined(about: str, more: str) -> str:
+    return ": ".join(filter(None, (about, more)))
