@@ -198,7 +198,7 @@ def _complaint(place: tuple[int | str, ...], kind: str, message: str, said: Sequ
     source = OPTION if entry is None else entry.source
     if kind == "extra_forbidden":
         if entry is not None and source.upper() == variable_of(entry.key):
-            meant = nearest(".".join(entry.key), [*known(Settings), "config"])
+            meant = nearest(".".join(entry.key), [*map(".".join, leaves(Settings)), "config"])
             return _unknown(source, meant and variable_of(tuple(meant.split("."))))
         return _unknown(".".join(key), nearest(".".join(key), list(known(Settings)))) + _where(source)
     if kind == "model_type":
@@ -208,7 +208,7 @@ def _complaint(place: tuple[int | str, ...], kind: str, message: str, said: Sequ
 
 
 def _unknown(name: str, meant: str | None) -> str:
-    return f'Unknown setting "{name}": ' + (f'did you mean "{meant}"?' if meant else "cortex config lists all")
+    return f'Unknown setting "{name}": ' + (f'did you mean "{meant}"?' if meant else "see cortex config --defaults")
 
 
 def _where(source: str) -> str:

@@ -90,7 +90,7 @@ def test_the_caller_has_the_last_word():
             '[[sandbox.network.allow]]\nhost = "a.example"\nmethod = ["GET"]',
             'Unknown setting "sandbox.network.allow.method": did you mean "sandbox.network.allow.methods"?',
         ),
-        ("qqq = 1", 'Unknown setting "qqq": cortex config lists all'),
+        ("qqq = 1", 'Unknown setting "qqq": see cortex config --defaults'),
         ("energy = 0.5", 'Setting "energy": it is a section, and not a single value'),
         ("[energy.metered]\nfloor = 0.9", 'Setting "energy.metered": "floor" (0.9) is above "ceiling" (0.25)'),
         (
