@@ -20,11 +20,19 @@ def reply(outcome: ExecutionOutcome) -> str:
     error = outcome.error
     assert error is not None
     if outcome.refused:
-        return f"EXECUTION_DENIED: {error.message}"
+        return denied(error.message)
     if error.type is ErrorType.TIMEOUT:
         return f"EXECUTION_TIMEOUT: {error.message}"
-    return f"EXECUTION_ERROR: {error.type}: {error.message}"
+    return failed(error.type, error.message)
 
 
 def blocked(finding: Finding) -> str:
     return f"EXECUTION_BLOCKED: Code contains disallowed pattern: {finding.pattern}"
+
+
+def denied(reason: str) -> str:
+    return f"EXECUTION_DENIED: {reason}"
+
+
+def failed(kind: str, message: str) -> str:
+    return f"EXECUTION_ERROR: {kind}: {message}"

@@ -1,0 +1,62 @@
+"""What happens in a turn, told as it happens to whoever watches: a chat shows it, a program may count it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from sandbox import ExecutionOutcome
+
+    from .intents import RunCodeIntent
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionStarted:
+    """The energy is taken, and the code is about to run."""
+
+    intent: RunCodeIntent
+    level_before: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEnded:
+    intent: RunCodeIntent
+    outcome: ExecutionOutcome
+    reply: str
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing ran. `intent` is there if the request could be read that far."""
+
+    tool: str
+    reply: str
+    intent: RunCodeIntent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """A tool of the toolbox was called, by the model or by code in the sandbox."""
+
+    tool: str
+    origin: str
+    ok: bool
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    text: str
+
+
+TurnEvent: TypeAlias = ExecutionStarted | ExecutionEnded | Refused | ToolCalled | Said | Remembered
+Watch: TypeAlias = Callable[[TurnEvent], None]

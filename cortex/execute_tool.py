@@ -1,0 +1,117 @@
+"""`core.execute`: from the model's arguments to an intent, through the gate and the guard, to an outcome.
+
+Refusals come first and cost nothing; then the energy is taken, and only then does anything run. What was taken stays
+taken whatever the code does, and goes back only when nothing ran after all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sandbox import ExecutionOutcome, ExecutionRequest, Finding, Tier
+
+from .energy import Insufficient, explain, metered_cost, weigh
+from .intents import RunCode, RunCodeIntent, Trace
+from .replies import blocked, denied, reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox import CodeRuntime, Guard, HostTools
+
+    from .energy import EnergyReserve, Reservation
+    from .sections import EnergySettings, ExecuteSettings
+
+MAX_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The code was run, whatever came of it."""
+
+    outcome: ExecutionOutcome
+    cost: float
+    level: float
+
+    @property
+    def text(self) -> str:
+        return reply(self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """Nothing ran and nothing was charged."""
+
+    text: str
+
+
+def intent_of(arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace) -> RunCodeIntent:
+    """What the model asks for, within what it may ask for.
+
+    A time outside the range is moved to its nearest end and not refused: a model cannot know the range of this host.
+    """
+    tier = Tier(arguments.get("tier", Tier.ISOLATED))
+    longest = settings.max_timeout_network_ms if tier is Tier.NETWORK else settings.max_timeout_isolated_ms
+    payload = RunCode(
+        purpose=arguments.get("purpose", "")[:MAX_TEXT],
+        code=arguments["code"],
+        tier=tier,
+        timeout=int(min(max(arguments.get("timeout", longest), settings.min_timeout_ms), longest)),
+        expectedOutput=arguments.get("expectedOutput", "")[:MAX_TEXT] or None,
+    )
+    return RunCodeIntent(payload=payload, trace=trace)
+
+
+class ExecuteTool:
+    """Weighs, looks, takes and runs. One for all turns."""
+
+    def __init__(
+        self,
+        runtime: CodeRuntime,
+        energy: EnergyReserve,
+        settings: EnergySettings,
+        guard: Guard | None,
+    ) -> None:
+        self._runtime = runtime
+        self._energy = energy
+        self._settings = settings
+        self._guard = guard
+
+    async def run(
+        self,
+        intent: RunCodeIntent,
+        code_hash: str,
+        tools: HostTools | None,
+        on_start: Callable[[Reservation], None],
+    ) -> Ran | NotRun:
+        """Raises nothing but a cancellation, and what a broken disk or sandbox raises: the caller answers for those."""
+        refusal = await self._refusal(intent)
+        if refusal is not None:
+            return refusal
+        payload, turn = intent.payload, intent.trace.turn if intent.trace else None
+        # Taken before the run: two turns must not both spend the last of it.
+        taken = await self._energy.take(payload.tier, turn=turn, code_hash=code_hash)
+        if isinstance(taken, Insufficient):
+            return NotRun(denied(explain(taken)))
+        on_start(taken)
+        request = ExecutionRequest(code=payload.code, tier=payload.tier, timeout_ms=payload.timeout)
+        outcome = await self._runtime.execute(request, tools)
+        if outcome.refused:
+            await self._energy.settle(taken, 0.0)
+            return NotRun(reply(outcome))
+        if self._settings.metered.enabled:
+            cost = metered_cost(outcome.metrics, payload.tier, self._settings)
+            return Ran(outcome, cost, await self._energy.settle(taken, cost))
+        return Ran(outcome, taken.cost, taken.level)
+
+    async def _refusal(self, intent: RunCodeIntent) -> NotRun | None:
+        weighed = weigh(self._energy.level(), intent.payload.tier, self._settings)
+        if isinstance(weighed, Insufficient):
+            return NotRun(denied(explain(weighed)))
+        finding = await self._first_finding(intent.payload.code)
+        return None if finding is None else NotRun(blocked(finding))
+
+    async def _first_finding(self, code: str) -> Finding | None:
+        return next(iter(await self._guard.inspect(code)), None) if self._guard is not None else None

@@ -1,0 +1,41 @@
+"""What the agent means to do, as data: it travels from the tool to the runtime and into the audit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sandbox import Tier
+
+Language = Literal["typescript", "javascript"]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+
+class Trace(_Data):
+    """Where an intent came from."""
+
+    turn: str
+    call: int
+    """Its place among the calls of that turn, from 1."""
+
+
+class RunCode(_Data):
+    purpose: str
+    """What the code is for, in the model's words."""
+    code: str
+    language: Language = "typescript"
+    """TypeScript takes JavaScript as it is."""
+    tier: Tier
+    timeout: int
+    """Milliseconds."""
+    expected_output: str | None = Field(default=None, alias="expectedOutput")
+
+
+class RunCodeIntent(_Data):
+    type: Literal["RUN_CODE"] = "RUN_CODE"
+    payload: RunCode
+    trace: Trace | None = None

@@ -1,0 +1,124 @@
+"""What is written down of a turn: which facts, and never the text of code, of arguments or of results.
+
+An action that could not be written down is the last one: nothing more is done until the audit takes lines again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from .audit import Audit, AuditError
+
+if TYPE_CHECKING:
+    from sandbox import ExecutionOutcome
+
+    from .intents import RunCodeIntent
+    from .owner import Decision, Question
+
+log = logging.getLogger("motor_cortex")
+
+
+class Journal:
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+        self._missed = 0
+
+    def require(self) -> None:
+        """Raises AuditError while what happened cannot be written down."""
+        if self._missed:
+            self._audit.record("recovered", missed=self._missed)
+            self._missed = 0
+
+    def keep_code(self, code: str) -> str:
+        return self._audit.keep_code(code)
+
+    def execution(
+        self, intent: RunCodeIntent, code_hash: str, outcome: ExecutionOutcome, reply: str, cost: float, level: float
+    ) -> None:
+        metrics = outcome.metrics
+        self._write(
+            "execution",
+            **_of(intent),
+            code_hash=code_hash,
+            ok=outcome.ok,
+            reply_code="OK" if outcome.ok else reply.partition(":")[0],
+            error_type=outcome.error.type if outcome.error else None,
+            execution_ms=round(metrics.execution_ms, 3),
+            cpu_ms=round(metrics.cpu_ms, 3),
+            peak_memory_mb=round(metrics.peak_memory_mb, 1),
+            tool_calls=metrics.tool_calls,
+            fetches=metrics.fetches,
+            fetched_bytes=metrics.fetched_bytes,
+            result_bytes=outcome.result_bytes or len(reply.encode()),
+            result_hash=_hash(reply.encode()),
+            wall=metrics.level,
+            cost=cost,
+            level=level,
+        )
+
+    def cancelled(self, intent: RunCodeIntent, code_hash: str, cost: float, level: float) -> None:
+        self._write(
+            "execution", **_of(intent), code_hash=code_hash, ok=False, reply_code="CANCELLED", cost=cost, level=level
+        )
+
+    def refusal(
+        self, turn: str, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
+    ) -> None:
+        about = _of(intent) if intent is not None else {"turn": turn}
+        self._write("refusal", tool=tool, **about, code_hash=code_hash, reason=reply)
+
+    def tool_call(
+        self, turn: str, tool: str, origin: str, arguments: Any, error_code: str | None, duration_ms: float
+    ) -> None:
+        self._write(
+            "tool_call",
+            turn=turn,
+            tool=tool,
+            origin=origin,
+            ok=error_code is None,
+            error_code=error_code,
+            duration_ms=round(duration_ms, 3),
+            arguments_hash=_hash(to_json(arguments, inf_nan_mode="strings", serialize_unknown=True)),
+        )
+
+    def decision(self, question: Question, decision: Decision) -> None:
+        self._write(
+            "owner_decision",
+            what="tool call",
+            turn=question.turn,
+            tool=question.tool,
+            origin=question.origin,
+            allowed=decision.allowed,
+            reason=decision.reason,
+            arguments_hash=_hash(to_json(question.arguments, inf_nan_mode="strings", serialize_unknown=True)),
+        )
+
+    def _write(self, kind: str, **facts: Any) -> None:
+        try:
+            self._audit.record(kind, **{name: value for name, value in facts.items() if value is not None})
+        except AuditError as error:
+            # It has happened, and its answer is due; what comes next is refused by `require`.
+            self._missed += 1
+            log.error("Cannot write the audit: %s", error)
+
+
+def _of(intent: RunCodeIntent) -> dict[str, Any]:
+    payload = intent.payload
+    return {
+        "intent": intent.type,
+        "turn": intent.trace.turn if intent.trace else None,
+        "call": intent.trace.call if intent.trace else None,
+        "purpose": payload.purpose,
+        "language": payload.language,
+        "tier": payload.tier,
+        "timeout_ms": payload.timeout,
+        "expected_output": payload.expected_output,
+    }
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

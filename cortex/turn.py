@@ -1,0 +1,215 @@
+"""One turn of an agent: from a message of the user to the agent's last word on it. Limits per turn live here.
+
+Whatever the model asks for gets an answer that is one string and never empty; nothing is raised but a cancellation.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from sandbox import ErrorType, SandboxError, ToolError
+
+from .audit import AuditError
+from .energy import EnergyError
+from .energy_tool import low_energy, prices
+from .events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
+from .execute_tool import NotRun, intent_of
+from .files import LockBusy
+from .intents import Trace
+from .loop import Answer
+from .replies import denied, failed
+from .tools import CORE_TOOLS, Consent, LentTools, arguments_for, call_tool, cut, wire_name
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from .energy import EnergyReserve, Reservation
+    from .events import TurnEvent, Watch
+    from .execute_tool import ExecuteTool
+    from .intents import RunCodeIntent
+    from .journal import Journal
+    from .memory import Memory
+    from .owner import Origin, Owner
+    from .settings import Settings
+    from .tools import OnCall, Tool, Toolbox
+
+log = logging.getLogger("motor_cortex")
+
+MAX_SAID = 20_000
+MAX_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What every turn of one cortex shares."""
+
+    settings: Settings
+    toolbox: Toolbox
+    execute: ExecuteTool
+    energy: EnergyReserve
+    journal: Journal
+    memory: Memory
+    owner: Owner
+
+
+class Turn:
+    def __init__(self, parts: Parts, watch: Watch | None = None) -> None:
+        self._parts = parts
+        self._watch = watch
+        self.id = secrets.token_hex(8)
+        self.said: list[str] = []
+        """What the agent said with `core.say`, in order."""
+        self._calls = 0
+        self._executions = 0
+        self._is_open = True
+        self._consent = Consent(parts.owner, parts.settings.tools, turn=self.id, on_decision=parts.journal.decision)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._is_open = False
+
+    async def call(self, name: str, arguments: Any = None) -> str:
+        """The answer as the one string that a model reads. Names with dots and names from the wire are the same."""
+        return (await self.answer(name, arguments)).text
+
+    async def answer(self, name: str, arguments: Any = None) -> Answer:
+        """The same, with what a loop may tell the model beside it."""
+        self._calls += 1
+        tool = self._named(name)
+        try:
+            if not self._is_open:
+                return self._refused(tool, denied("This turn has ended"))
+            self._parts.journal.require()
+            return await self._answer(tool, arguments, self._calls)
+        except (AuditError, EnergyError, LockBusy, SandboxError) as error:
+            return self._refused(tool, denied(str(error)))
+        except Exception as error:
+            log.exception('The host failed to answer "%s"', tool)
+            return Answer(failed("InternalError", f"the host failed with {type(error).__name__}"), ok=False)
+
+    async def _answer(self, name: str, arguments: Any, number: int) -> Answer:
+        match name:
+            case "core.execute":
+                return await self._execute(arguments, number)
+            case "core.energy":
+                return Answer(to_json(prices(self._parts.energy.level(), self._parts.settings.energy)).decode())
+            case "core.say":
+                return self._say(arguments_for(name, arguments)["text"])
+            case "core.remember":
+                return self._remember(arguments_for(name, arguments)["text"])
+        tool = self._parts.toolbox.get(name)
+        if tool is None or not tool.for_model:
+            known = map(wire_name, (*CORE_TOOLS, *(tool.name for tool in self._parts.toolbox if tool.for_model)))
+            return self._refused(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
+        return await self._call_tool(tool, arguments)
+
+    async def _execute(self, arguments: Any, number: int) -> Answer:
+        parts = self._parts
+        intent = intent_of(
+            arguments_for("core.execute", arguments), parts.settings.execute, Trace(turn=self.id, call=number)
+        )
+        code_hash = parts.journal.keep_code(intent.payload.code)
+        limit = parts.settings.execute.max_calls_per_turn
+        if self._executions >= limit:
+            reason = f"core_execute runs at most {limit} times in a turn; answer with what you have"
+            return self._refused("core.execute", denied(reason), intent, code_hash)
+        # Counted before anything is waited for: calls of one message run at the same time.
+        self._executions += 1
+        running: list[Reservation] = []
+
+        def started(taken: Reservation) -> None:
+            running.append(taken)
+            self._tell(ExecutionStarted(intent, taken.level_before, taken.level))
+
+        try:
+            done = await parts.execute.run(intent, code_hash, self._lent(intent), started)
+        except BaseException:
+            self._executions -= not running
+            if running:
+                parts.journal.cancelled(intent, code_hash, running[0].cost, running[0].level)
+            raise
+        if isinstance(done, NotRun):
+            self._executions -= 1
+            return self._refused("core.execute", done.text, intent, code_hash)
+        text = done.text
+        parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
+        self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
+        return Answer(text, low_energy(done.level, parts.settings.energy), ok=done.outcome.ok)
+
+    async def _call_tool(self, tool: Tool, arguments: Any) -> Answer:
+        limits = self._parts.settings.tools
+        try:
+            result = await call_tool(
+                tool,
+                arguments,
+                self._consent,
+                origin="model",
+                timeout_ms=limits.call_timeout_ms,
+                on_call=self._on_call("model"),
+            )
+        except ToolError as error:
+            is_refusal = error.code in {"denied", "invalid_arguments"}
+            text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
+            return Answer(cut(text, limits.max_result_bytes), ok=False)
+        return Answer(cut(to_json(result).decode(), limits.max_result_bytes))
+
+    def _lent(self, intent: RunCodeIntent) -> LentTools:
+        return LentTools(
+            self._parts.toolbox, self._consent, purpose=intent.payload.purpose, on_call=self._on_call("code")
+        )
+
+    def _on_call(self, origin: Origin) -> OnCall:
+        def note(tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
+            self._parts.journal.tool_call(self.id, tool, origin, arguments, error_code, duration_ms)
+            self._tell(ToolCalled(tool, origin, ok, duration_ms))
+
+        return note
+
+    def _say(self, text: str) -> Answer:
+        text = cut(text, MAX_SAID)
+        self.said.append(text)
+        self._tell(Said(text))
+        return Answer("Said.")
+
+    def _remember(self, text: str) -> Answer:
+        try:
+            self._parts.memory.remember(text)
+        except OSError as error:
+            return self._refused("core.remember", denied(f"Nothing can be remembered now: {error.strerror}"))
+        self._tell(Remembered(text))
+        return Answer("Remembered.")
+
+    def _refused(
+        self, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
+    ) -> Answer:
+        self._parts.journal.refusal(self.id, tool, reply, intent, code_hash)
+        self._tell(Refused(tool, reply, intent))
+        return Answer(reply, ok=False)
+
+    def _named(self, name: Any) -> str:
+        """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
+        name = str(name)[:MAX_NAME]
+        known = next((core for core in CORE_TOOLS if name in {core, wire_name(core)}), None)
+        return known or name
+
+    def _tell(self, event: TurnEvent) -> None:
+        if self._watch is None:
+            return
+        try:
+            self._watch(event)
+        except Exception:
+            # Whoever looks on must not change what happens.
+            log.exception("Whoever watches the turn failed")
