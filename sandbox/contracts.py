@@ -65,7 +65,7 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What the execution took. Times are in milliseconds of wall clock."""
+    """What the execution took. Times are in milliseconds, of wall clock but for `cpu_ms`."""
 
     startup_ms: float = 0.0
     """How long the caller waited for a process: next to nothing when one was warm."""
@@ -73,6 +73,8 @@ class Metrics:
     """From handing over the code to the answer."""
     total_ms: float = 0.0
     """All that the caller waited, the queue included."""
+    cpu_ms: float = 0.0
+    """What the process computed meanwhile, in all its threads; 0 where the system does not tell."""
     peak_memory_mb: float = 0.0
     tool_calls: int = 0
     fetches: int = 0

@@ -241,7 +241,7 @@ class ForkServer:
                 process.limited.set()
             case "exited":
                 del self._alive[process.id]
-                process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"]))
+                process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"], event["cpu_s"]))
 
     def _note_wall(self, event: dict[str, Any]) -> None:
         if "failed" in event:

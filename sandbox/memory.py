@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,6 +68,17 @@ def _field(status: bytes, name: bytes) -> int:
     _, found, rest = status.partition(b"\n%b:" % name)
     number = rest.split(None, 1)[0] if found else b""
     return int(number) if number.isdigit() else 0
+
+
+def cpu_s(pid: int | None) -> float | None:
+    """What all threads of the process have computed so far, those that have ended among them; None where nobody tells,
+    as when it is gone. A system call, and no file: two microseconds."""
+    if pid is None or sys.platform != "linux":
+        return None
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # as clock_getcpuclockid(3) makes it
+    except OSError:
+        return None
 
 
 def private_bytes(pid: int | None) -> int:

@@ -38,6 +38,7 @@ class ProcessExit:
 
     status: int
     peak_memory_mb: float = 0.0
+    cpu_s: float = 0.0
 
 
 @dataclass(eq=False, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import anyio
 import anyio.abc
@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     from .process import Spawner
     from .worker import Worker
     from .workspace import Workspace
+
+
+class Times(NamedTuple):
+    """When the execution was asked for, wanted a process, had one, and was over."""
+
+    began: float
+    asked: float
+    started: float
+    ended: float
 
 
 class DenoRuntime:
@@ -181,7 +190,9 @@ class DenoRuntime:
             answer = fault
         finally:
             pool.release(worker)
-        logs, metrics = tuple(run.logs), self._metrics(run, worker, began, asked, started)
+        ended = anyio.current_time()
+        metrics = self._metrics(run, worker, Times(began, asked, started, ended), await worker.cpu_ms())
+        logs = tuple(run.logs)
         if isinstance(answer, RunFault):
             return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics)
         return ExecutionOutcome(
@@ -193,13 +204,13 @@ class DenoRuntime:
             changes=grants.changes(),
         )
 
-    def _metrics(self, run: Run, worker: Worker, began: float, asked: float, started: float) -> Metrics:
-        now = anyio.current_time()
+    def _metrics(self, run: Run, worker: Worker, times: Times, cpu_ms: float) -> Metrics:
         network = run.bridge.network
         return Metrics(
-            startup_ms=(started - asked) * 1000,
-            execution_ms=(now - started) * 1000,
-            total_ms=(now - began) * 1000,
+            startup_ms=(times.started - times.asked) * 1000,
+            execution_ms=(times.ended - times.started) * 1000,
+            total_ms=(times.ended - times.began) * 1000,
+            cpu_ms=cpu_ms,
             peak_memory_mb=worker.peak_memory_mb(),
             tool_calls=run.bridge.calls,
             fetches=network.requests if network else 0,

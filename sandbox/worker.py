@@ -27,7 +27,7 @@ from .frames import (
     rehearse_frame,
     tool_result_frame,
 )
-from .memory import MIB, ProcessStatus, private_bytes
+from .memory import MIB, ProcessStatus, cpu_s, private_bytes
 from .readiness import readable_before, write_all
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Worker:
         self._private_bytes_at_start = 0
         self._watch_at = math.inf
         self._headless_looks = 0
+        self._cpu_s_at_start: float | None = None
+        self._last_cpu_s: float | None = None
         self.on_long_run: Callable[[], None] = lambda: None
         self._status = ProcessStatus(None)
         self._writing = anyio.Lock(fast_acquire=True)
@@ -118,11 +120,25 @@ class Worker:
     def begin_watch(self) -> None:
         """Look after the process from now on, every now and then."""
         self._watch_at = anyio.current_time() + WATCH_INTERVAL_S
+        self._cpu_s_at_start = self._last_cpu_s = cpu_s(self.process.pid)
 
     def peak_memory_mb(self) -> float:
         if self.process.exit is not None and self.process.exit.peak_memory_mb:
             return self.process.exit.peak_memory_mb
         return self._status.peak_mb()
+
+    async def cpu_ms(self) -> float:
+        """What the process has computed since `begin_watch`; 0 where nobody tells. Waits only for one that is gone."""
+        began_s = self._cpu_s_at_start
+        if began_s is None:
+            return 0.0
+        now_s = cpu_s(self.process.pid) if self.process.exit is None else None
+        if now_s is None:
+            # Its exit tells. Otherwise code could compute, answer, and be gone before anybody looks.
+            with anyio.move_on_after(EXIT_NEWS_S):
+                await self.process.exited.wait()
+            now_s = (self.process.exit.cpu_s if self.process.exit else 0.0) or self._last_cpu_s or began_s
+        return max(0.0, now_s - began_s) * 1000
 
     async def _greet(self, first_words: bytes) -> None:
         """Send the harness and its rehearsal, and wait until the process says that it is ready."""
@@ -201,6 +217,7 @@ class Worker:
     def _watch(self) -> None:
         self.on_long_run()
         self._drain_stderr()
+        self._last_cpu_s = cpu_s(self.process.pid) or self._last_cpu_s
         look = self._status.look()
         if look.threads > MAX_THREADS:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"The code has more than {MAX_THREADS} threads"))

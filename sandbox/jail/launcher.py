@@ -73,7 +73,7 @@ class Launcher:
                 try:
                     self.pids[worker] = self.start(descriptors)
                 except OSError:  # no process to be had just now: only this one is told so
-                    tell(self.host, event="exited", id=worker, status=NO_PROCESS, peak_memory_mb=0)
+                    tell(self.host, event="exited", id=worker, status=NO_PROCESS, peak_memory_mb=0, cpu_s=0)
                 else:
                     tell(self.host, event="started", id=worker, pid=self.pids[worker])
             case "limit":
@@ -132,6 +132,7 @@ class Launcher:
                 id=worker,
                 status=os.waitstatus_to_exitcode(status),
                 peak_memory_mb=usage.ru_maxrss / 1024,
+                cpu_s=usage.ru_utime + usage.ru_stime,
             )
 
 

@@ -48,7 +48,7 @@ def test_json_is_for_programs():
     assert (answer["ok"], answer["output"], answer["result"], answer["error"]) == (True, "[1]", [1], None)
     assert answer["logs"] == [{"level": "warn", "text": "w"}]
     assert answer["metrics"].keys() == {
-        *("startup_ms", "execution_ms", "total_ms", "peak_memory_mb", "tool_calls"),
+        *("startup_ms", "execution_ms", "total_ms", "cpu_ms", "peak_memory_mb", "tool_calls"),
         *("fetches", "fetched_bytes", "level", "layers"),
     }
     assert (answer["metrics"]["level"], "seccomp" in answer["metrics"]["layers"]) == ("full", True)
@@ -164,7 +164,7 @@ def test_a_signal_ends_it_and_leaves_nothing(number):
     if number == signal.SIGINT:
         assert process.returncode == 130
         assert errors.decode() == "Interrupted\n"
-    until = time.monotonic() + 2
+    until = time.monotonic() + 20
     while any(os.path.exists(f"/proc/{pid}") for pid in started) and time.monotonic() < until:
         time.sleep(0.01)
     assert not [pid for pid in started if os.path.exists(f"/proc/{pid}")]

@@ -1,0 +1,117 @@
+"""What a run computes, in the time of processors and not of clocks."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from sandbox import DenoRuntime, ExecutionRequest
+from sandbox.memory import cpu_s
+from sandbox.process import ProcessExit, WorkerProcess
+from sandbox.testing import FunctionTools
+from sandbox.worker import Worker
+from tests.conftest import execute, small
+from tests.escapes.arena import UnpermittedRuntime
+from tests.escapes.program import FOLDER
+
+deno = pytest.mark.deno
+SPIN = "const end = performance.now() + 300; while (performance.now() < end);"
+FORGE = 'Deno[Deno.internal].core.writeSync(1, new TextEncoder().encode(\'{"type":"__result__","value":1}\\n\')); Deno.exit()'
+
+
+def test_the_time_of_another_process_is_told_until_it_is_gone():
+    own = cpu_s(os.getpid())
+    assert own == pytest.approx(time.process_time(), abs=0.5)
+    child = os.fork()
+    if child == 0:
+        while time.process_time() < 0.05:
+            pass
+        os._exit(0)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert cpu_s(child) >= 0.05  # also of one that nobody has buried yet
+    os.waitpid(child, 0)
+    assert cpu_s(child) is None
+    assert cpu_s(None) is None
+
+
+@deno
+async def test_code_that_computes_has_computed_and_code_that_waits_has_not():
+    async with DenoRuntime(small()) as runtime:
+        # The machine may be busy: the code gets at most a processor, and a tenth of one is taken for sure.
+        busy = await runtime.execute(ExecutionRequest(code="while (true) {}", timeout_ms=1000))
+        idle = await runtime.execute(ExecutionRequest(code="await new Promise(() => {})", timeout_ms=1000))
+    assert busy.metrics.cpu_ms > 100
+    assert idle.metrics.cpu_ms < busy.metrics.cpu_ms / 2
+    assert busy.metrics.cpu_ms < busy.metrics.execution_ms * (os.cpu_count() or 1) * 1.2
+
+
+@deno
+async def test_what_the_process_did_before_the_run_is_not_counted():
+    async with DenoRuntime(small()) as runtime:
+        [worker] = runtime._pool._ready
+
+        async def look(arguments):
+            return cpu_s(worker.process.pid) * 1000
+
+        outcome = await runtime.execute(
+            ExecutionRequest(code="return await tools.look({})"), FunctionTools({"look": look})
+        )
+    assert 0 < outcome.metrics.cpu_ms < outcome.result / 2  # a start is thirty times what this code takes
+
+
+@deno
+async def test_threads_count_too():
+    worker = "new Worker('data:text/javascript,while(true){}', { type: 'module' })"
+    code = f"{worker}; await new Promise((r) => setTimeout(r, 700)); return 1"
+    outcome = await execute(code, max_memory_mb=2000)  # a thread reserves half a gigabyte
+    assert outcome.result == 1
+    assert outcome.metrics.cpu_ms > 100
+
+
+@deno
+@pytest.mark.parametrize(
+    "end", ["Deno.exit(3)", "Deno.kill(Deno.pid, 'SIGKILL')", FORGE], ids=["exit", "kill", "forge"]
+)
+async def test_a_process_that_is_gone_is_told_by_its_exit(end):
+    outcome = await execute(f"{SPIN} {end}; await new Promise(() => {{}})")
+    assert outcome.metrics.cpu_ms > 30
+
+
+@deno
+async def test_a_process_without_its_main_thread_is_told_all_the_same():
+    prelude = (FOLDER / "preludes/native.js").read_text()
+    code = f"""
+    {prelude}
+    const {{ pthread_exit }} = libc({{ pthread_exit: {{ parameters: ["pointer"], result: "void" }} }});
+    {SPIN}
+    setTimeout(() => pthread_exit(null), 10);
+    await new Promise(() => {{}});
+    """
+    async with UnpermittedRuntime(small(pool_size=0)) as runtime:
+        outcome = await runtime.execute(ExecutionRequest(code=code, timeout_ms=5000))
+    assert not outcome.ok
+    assert outcome.metrics.cpu_ms > 30
+
+
+@deno
+async def test_without_a_launcher_the_last_look_counts(monkeypatch):
+    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    outcome = await execute(f"{SPIN} Deno.exit(3)", require=())
+    assert outcome.metrics.cpu_ms > 30
+
+
+async def test_where_nobody_tells_nothing_is_claimed():
+    process = WorkerProcess(1, -1, -1, -1, pid=None)
+    worker = Worker(process, small(), 0.0)
+    worker.begin_watch()
+    assert await worker.cpu_ms() == 0.0
+
+
+async def test_an_exit_that_tells_nothing_counts_as_nothing():
+    process = WorkerProcess(1, -1, -1, -1, pid=os.getpid())
+    worker = Worker(process, small(), 0.0)
+    worker.begin_watch()
+    process.note_exit(ProcessExit(-9))
+    assert await worker.cpu_ms() == 0.0
