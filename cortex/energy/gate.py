@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import assert_never
 
 from cortex.sections import EnergySettings
@@ -36,7 +37,7 @@ class Insufficient:
     wait_s: float | None
     """Until it suffices, if nothing is spent meanwhile; None when it never will by itself."""
     cheaper: Tier | None = None
-    """A tier that costs no more and is possible now."""
+    """A tier that reaches less, costs no more and is possible now."""
 
     @property
     def needed(self) -> float:
@@ -59,7 +60,9 @@ def weigh(level: float, tier: Tier, settings: EnergySettings) -> Affordable | In
     cost = cost_of(tier, settings)
     if is_possible(level, tier, settings):
         return Affordable(tier, cost, level)
-    possible = (other for other in Tier if cost_of(other, settings) <= cost and is_possible(level, other, settings))
+    # Tiers are listed by what they reach: a model that lacks energy is never led to one that reaches further.
+    narrower = takewhile(lambda other: other is not tier, Tier)
+    possible = [other for other in narrower if cost_of(other, settings) <= cost and is_possible(level, other, settings)]
     return Insufficient(
         tier,
         cost,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cortex.files import FileLock, Flusher, LockBusy, private_folder, replace_file
+from cortex.files import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, private_folder, replace_file
 from cortex.sections import EnergySettings
 from sandbox import Tier
 
@@ -66,12 +66,14 @@ class EnergyReserve:
         now: Callable[[], float] = time.time,
         flusher: Flusher | None = None,
         on_change: Callable[[Entry], None] = _nobody,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         self._folder = folder
         self._settings = settings
         self._now = now
         self._flusher = flusher
         self._on_change = on_change
+        self._lock_timeout_s = lock_timeout_s
         self._news: list[Entry] = []
         self._lock = FileLock(folder / "energy.lock")
         self._ledger = Ledger(folder / "energy-ledger.jsonl")
@@ -227,7 +229,7 @@ class EnergyReserve:
         """Do the work under the lock. It does not wait for anything, so that a cancellation cannot fall into it."""
         with self._faults():
             if not self._lock.try_take():
-                await self._lock.take()
+                await self._lock.take(self._lock_timeout_s)
             try:
                 done = work()
             finally:
@@ -236,7 +238,7 @@ class EnergyReserve:
         return done
 
     def _alone_now(self, work: Callable[[], T]) -> T:
-        with self._faults(), self._lock.held():
+        with self._faults(), self._lock.held(self._lock_timeout_s):
             done = work()
         self._announce()
         return done
