@@ -1,0 +1,41 @@
+"""Server-sent events from bytes that may be split anywhere. Pure and bounded."""
+
+from __future__ import annotations
+
+
+class EventTooLong(ValueError):
+    """A single event is longer than a whole reply may be."""
+
+
+class EventStream:
+    """Feed it bytes, and it gives the data of each event that is whole by then."""
+
+    def __init__(self, max_event_bytes: int) -> None:
+        self._max = max_event_bytes
+        self._rest = bytearray()
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Raises EventTooLong."""
+        self._rest += chunk
+        lines: list[bytearray] = []
+        if b"\n" in chunk:  # Else a long line would be gone through anew with each piece of it.
+            *lines, self._rest = self._rest.split(b"\n")
+        if len(self._rest) > self._max:
+            raise EventTooLong(f"an event has more than {self._max} bytes")
+        return [event for line in lines if (event := self._line(bytes(line.removesuffix(b"\r")))) is not None]
+
+    def end(self) -> list[bytes]:
+        """What is left when the connection ends: some leave out the last empty line."""
+        return [event for event in (self._line(bytes(self._rest)), self._line(b"")) if event is not None]
+
+    def _line(self, line: bytes) -> bytes | None:
+        if not line:
+            event, self._data = b"\n".join(self._data), []
+            return event or None
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+            if sum(map(len, self._data)) > self._max:
+                raise EventTooLong(f"an event has more than {self._max} bytes")
+        return None
