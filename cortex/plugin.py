@@ -99,7 +99,8 @@ class MotorCortex:
         traceback: TracebackType | None,
     ) -> None:
         self._parts = None
-        await self._stack.__aexit__(exc_type, exc, traceback)
+        # Without the exception: a task group would wrap what the caller raised.
+        await self._stack.aclose()
 
     def turn(self, watch: Watch | None = None) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it."""

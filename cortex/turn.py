@@ -201,7 +201,7 @@ class Turn:
 
     def _named(self, name: Any) -> str:
         """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
-        name = str(name)[:MAX_NAME]
+        name = str(name)[:MAX_NAME].encode(errors="replace").decode()
         known = next((core for core in CORE_TOOLS if name in {core, wire_name(core)}), None)
         return known or name
 

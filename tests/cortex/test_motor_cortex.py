@@ -1,0 +1,155 @@
+"""The whole cortex with real Deno: what code reaches, what it does not, and what is left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
+from cortex.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
+from sandbox import NetworkPolicy
+from tests.conftest import descendants, small
+from tests.network.servers import Server, Talk
+
+pytestmark = pytest.mark.deno
+
+MANY = ExecuteSettings(max_calls_per_turn=50)
+
+
+def shop() -> Toolbox:
+    toolbox = Toolbox()
+
+    @toolbox.tool(name="shop.stock")
+    async def stock(item: str) -> int:
+        """How many are left."""
+        return len(item)
+
+    @toolbox.tool(name="shop.buy")
+    def buy(item: str, count: int = 1) -> str:
+        """Buy some."""
+        return f"bought {count} {item}"
+
+    return toolbox
+
+
+async def test_the_public_contract(tmp_path: Path, nothing_left):
+    toolbox = Toolbox()
+
+    @toolbox.tool
+    async def add(a: int, b: int) -> int:
+        return a + b
+
+    async with MotorCortex(Settings(home=tmp_path, sandbox=small()), toolbox=toolbox) as cortex:
+        async with cortex.turn() as turn:
+            text = await turn.call("core.execute", {"purpose": "sum", "code": "return 1 + 1"})
+            lent = await turn.call("core.execute", {"purpose": "sum", "code": "return await tools.add({a: 1, b: 2})"})
+        names = [tool["function"]["name"] for tool in cortex.openai_tools()]
+    assert (text, lent) == ("2", "3")
+    assert names == ["core_execute", "core_energy", "core_say", "core_remember", "add"]
+
+
+async def test_consent_is_asked_for_inside_code_too_and_the_clock_waits_for_the_person(tmp_path: Path):
+    class Slow(ScriptedOwner):
+        async def decide(self, question):
+            await anyio.sleep(0.4)
+            return await super().decide(question)
+
+    owner = Slow([True, False])
+    settings = Settings(home=tmp_path, sandbox=small(), tools=ToolSettings(policies={"shop.buy": "ask"}))
+    code = "return await tools.shop.buy({item: 'tea'}).catch((error) => `${error.code}: ${error.message}`)"
+    async with MotorCortex(settings, toolbox=shop(), owner=owner) as cortex, cortex.turn() as turn:
+        call = {"purpose": "shopping", "code": code, "timeout": 200}
+        texts = [json.loads(await turn.call("core.execute", call)) for _ in range(2)]
+    assert texts == ["bought 1 tea", "denied: the owner was asked about shop.buy and said no"]
+    assert [(asked.tool, asked.origin, asked.purpose) for asked in owner.questions] == [
+        ("shop.buy", "code", "shopping")
+    ] * 2
+    decisions = [record.facts for record in cortex.audit.records() if record.kind == "owner_decision"]
+    assert [(facts["allowed"], facts["origin"]) for facts in decisions] == [(True, "code"), (False, "code")]
+
+
+async def test_core_tools_are_never_lent(tmp_path: Path):
+    settings = Settings(home=tmp_path, sandbox=small(), execute=MANY)
+    async with MotorCortex(settings, toolbox=shop()) as cortex, cortex.turn() as turn:
+        listed = await turn.call("core.execute", "return [Object.keys(tools), typeof tools.core]")
+        forged = await turn.call("core.execute", "return await tools.core.execute({code: 'return 1'})")
+    assert json.loads(listed) == [["shop"], "undefined"]
+    assert forged.startswith("EXECUTION_ERROR: ")
+
+
+async def test_hosts_come_from_the_settings_whatever_the_arguments_say(tmp_path: Path):
+    def answer(talk: Talk) -> None:
+        talk.reply(b"hello")
+
+    with Server({"/": answer}) as server, Server({"/": answer}) as other:
+        policy = NetworkPolicy.model_validate(
+            {"allow": [{"host": "127.0.0.1", "ports": [server.port], "http": True, "private": True}]}
+        )
+        settings = Settings(home=tmp_path, sandbox=small(network=policy), execute=MANY)
+        async with MotorCortex(settings) as cortex, cortex.turn() as turn:
+            for port, tier in ((server.port, "network"), (other.port, "network"), (server.port, "isolated")):
+                arguments = {
+                    "purpose": "look",
+                    "tier": tier,
+                    "code": f"return (await fetch('http://127.0.0.1:{port}/')).status",
+                    "hosts": [f"127.0.0.1:{other.port}"],
+                    "network": {"allow": ["*"]},
+                    "allow": ["*"],
+                }
+                text = await turn.call("core.execute", arguments)
+                assert text.isdigit() == (port == server.port and tier == "network"), text
+        assert other.paths() == []
+
+
+async def test_a_cancelled_turn_stops_the_sandbox(tmp_path: Path):
+    toolbox, running = Toolbox(), anyio.Event()
+
+    @toolbox.tool
+    async def begin() -> None:
+        running.set()
+
+    async with MotorCortex(Settings(home=tmp_path, sandbox=small()), toolbox=toolbox) as cortex, cortex.turn() as turn:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turn.call, "core.execute", "await tools.begin({}); while (true) {}")
+            with anyio.fail_after(10):
+                await running.wait()
+            busy = {pid for pid, command in descendants().items() if "deno run" in command}
+            assert len(busy) == 1
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            while busy & descendants().keys():
+                await anyio.sleep(0.01)
+
+
+async def test_a_metered_run_is_settled_by_what_it_took(tmp_path: Path):
+    metered = MeteredSettings(enabled=True, floor=0.0001, per_tool_call=0.02, per_cpu_second=0, per_peak_gib=0)
+    settings = Settings(home=tmp_path, sandbox=small(), energy=EnergySettings(recharge_per_minute=0, metered=metered))
+    async with MotorCortex(settings, toolbox=shop()) as cortex, cortex.turn() as turn:
+        code = "for (let n = 0; n < 4; n++) await tools.shop.stock({item: 'tea'}); return 'done'"
+        assert await turn.call("core.execute", code) == '"done"'
+        assert cortex.energy.level() == pytest.approx(1 - 4 * 0.02)
+
+
+def test_energy_that_was_spent_survives_a_host_that_is_killed_in_the_middle_of_a_run(tmp_path: Path):
+    program = (
+        "import anyio, os, sys\n"
+        "from pathlib import Path\n"
+        "from cortex import MotorCortex, Settings\n"
+        "from sandbox import SandboxSettings\n"
+        "async def main():\n"
+        f"    settings = Settings(home=Path({str(tmp_path)!r}), sandbox=SandboxSettings(pool_size=0))\n"
+        "    async with MotorCortex(settings) as cortex:\n"
+        "        async with cortex.turn(lambda event: os.kill(os.getpid(), 9)) as turn:\n"
+        "            await turn.call('core.execute', 'while (true) {}')\n"
+        "anyio.run(main)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True)
+    assert done.returncode == -9, done.stderr
+    after = MotorCortex(Settings(home=tmp_path, energy=EnergySettings(recharge_per_minute=0)))
+    assert after.energy.level() == pytest.approx(0.95, abs=0.001)
+    assert [entry.reason for entry in after.energy.entries(1)] == ["execution"]
