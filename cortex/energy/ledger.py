@@ -24,6 +24,8 @@ _MOST_BYTES = 16 * 1024 * 1024
 _FIRST_LINE = b'{"seq":1,'
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Moment = Annotated[float, Field(ge=0, lt=32_503_680_000)]
+"""Seconds since 1970, and before the year 3000: a clock that says otherwise is no clock."""
 
 
 class Entry(BaseModel):
@@ -32,8 +34,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     seq: Annotated[int, Field(ge=1)]
-    at: Finite
-    """Seconds since 1970."""
+    at: Moment
     reason: str
     """`execution`, `settled`, `set`, `top-up`, `initial`, `recovered`, `clock`, or what a caller said."""
     amount: Finite

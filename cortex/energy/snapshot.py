@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cortex.files import replace_file
 from cortex.sections import Share
 
+from .ledger import Moment
+
 FORMAT = 1
 _MOST_BYTES = 65_536
 
@@ -20,8 +22,8 @@ class Snapshot(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     level: Share
-    at: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    """Seconds since 1970; None counts as now."""
+    at: Moment | None = None
+    """None counts as now."""
     seq: Annotated[int, Field(ge=0)] = 0
     """Of the newest entry that it knows of."""
     format: Annotated[int, Field(ge=1, le=FORMAT)] = FORMAT

@@ -1,0 +1,206 @@
+"""`cortex energy`: the level, what it buys and the last entries of the ledger. `set` and `top-up` are the owner's."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cortex.energy import EnergyError, EnergyReserve, Entry, Forecast, TierForecast, forecast, in_about, rounded_down
+from cortex.home import Home
+from cortex.sections import EnergySettings
+from cortex.settings import Settings, load_settings
+from cortex.terminal import styled, visible
+
+from .exits import REFUSED, SUCCESS, CommandError
+
+DEFAULT_LAST = 10
+_GAUGE_WIDTH = 30
+_NOTE_INDENT = 15
+_BLOCKS = ("█", "░")
+_LETTERS = ("#", ".")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--last", type=_count, metavar="N", help=f"so many entries, {DEFAULT_LAST} if not said")
+    parser.add_argument("--json", action="store_true", help="print {level, full_in_s, tiers, entries, …}")
+    actions = parser.add_subparsers(dest="action", metavar="[set LEVEL | top-up AMOUNT]")
+    # What was said before the word must not be undone behind it.
+    common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--json", action="store_true", help="print the entry of the ledger")
+    common.add_argument("--config", type=Path, help=argparse.SUPPRESS)
+    common.add_argument("--home", type=Path, help=argparse.SUPPRESS)
+    set_ = actions.add_parser("set", parents=[common], help="make this the level")
+    set_.add_argument("value", metavar="LEVEL", help="from 0 to 1")
+    top_up = actions.add_parser("top-up", parents=[common], help="add to the level, up to 1")
+    top_up.add_argument("value", metavar="AMOUNT", help="above 0, up to 1")
+
+
+def run(options: Namespace) -> int:
+    if options.action and options.last is not None:
+        raise CommandError(f"--last does not go with {options.action}")
+    settings = load_settings(options.config, home=options.home)
+    try:
+        reserve = EnergyReserve(Home(settings.home).state, settings.energy)
+        try:
+            lines = list(_decide(reserve, options, settings) if options.action else _look(reserve, options, settings))
+        finally:
+            reserve.close()
+    except EnergyError as error:
+        raise CommandError(str(error), REFUSED) from error
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:
+        # `cortex energy | head` has seen enough; Python would complain once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return SUCCESS
+
+
+def _decide(reserve: EnergyReserve, options: Namespace, settings: Settings) -> Iterator[str]:
+    change = _number(options.action, options.value)
+    before = reserve.level()
+    after = change if options.action == "set" else min(1.0, before + change)
+    _record(settings, what=f"energy {options.action}", value=change, level_before=before, level=after)
+    entry = reserve.set(change) if options.action == "set" else reserve.top_up(change)
+    if options.json:
+        yield json.dumps(entry.model_dump(mode="json"))
+    else:
+        yield f"Energy {rounded_down(entry.level)}, it was {rounded_down(before)}"
+
+
+def _number(action: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if action == "set" and not 0 <= number <= 1:
+        raise CommandError(f'a level is a number from 0 to 1, not "{text[:40]}"')
+    if action == "top-up" and not 0 < number <= 1:
+        raise CommandError(f'an amount is a number above 0 and up to 1, not "{text[:40]}"')
+    return number
+
+
+def _record(settings: Settings, **facts: Any) -> None:
+    """Before it is done: where it cannot be recorded, nothing is changed."""
+    from cortex.audit import Audit, AuditError
+
+    audit = Audit(Home(settings.home).audit, settings.audit)
+    reason = f"{rounded_down(facts['level_before'])} to {rounded_down(facts['level'])}"
+    try:
+        audit.record("owner_decision", reason=reason, **facts)
+    except AuditError as error:
+        raise CommandError(f"nothing was changed: {error}", REFUSED) from error
+    finally:
+        audit.close()
+
+
+def _look(reserve: EnergyReserve, options: Namespace, settings: Settings) -> Iterator[str]:
+    outlook = forecast(reserve.level(), settings.energy)
+    entries = reserve.entries(DEFAULT_LAST if options.last is None else options.last)
+    if options.json:
+        yield json.dumps(_as_json(outlook, entries, settings.energy))
+        return
+    heading = f"{styled('Energy', 'bold', sys.stdout)} {rounded_down(outlook.level)}"
+    yield f"{heading}{_gauge(outlook)}  {_full(outlook)}".rstrip()
+    if settings.energy.recharge_per_minute:
+        yield f"recharges {settings.energy.recharge_per_minute:g} a minute"
+    else:
+        yield "does not recharge by itself: cortex energy top-up AMOUNT"
+    if (metered := settings.energy.metered).enabled:
+        yield f"metered: a run is settled to what it took, from {metered.floor:g} to {metered.ceiling:g}"
+    yield ""
+    yield styled(f"{'tier':10} {'cost':>6} {'floor':>6}  now", "dim", sys.stdout)
+    for tier in outlook.tiers:
+        yield f"{tier.tier:10} {_price(tier.cost):>6} {_price(tier.floor):>6}  {_now(tier)}"
+    if entries:
+        yield ""
+        head = f"{'time':14} {'amount':>8} {'level':>7}  {'reason':12} {'tier':9} {'turn':9} code"
+        yield styled(head, "dim", sys.stdout)
+        for entry in entries:
+            yield from _entry(entry)
+
+
+def _as_json(outlook: Forecast, entries: list[Entry], settings: EnergySettings) -> dict[str, Any]:
+    return {
+        "level": outlook.level,
+        "recharge_per_minute": settings.recharge_per_minute,
+        "full_in_s": outlook.full_in_s,
+        "metered": settings.metered.model_dump(),
+        "tiers": [{**asdict(tier), "possible": tier.possible_in_s == 0} for tier in outlook.tiers],
+        "entries": [entry.model_dump(mode="json") for entry in entries],
+    }
+
+
+def _gauge(outlook: Forecast) -> str:
+    if not sys.stdout.isatty():
+        return ""
+    possible = [tier.possible_in_s == 0 for tier in outlook.tiers]
+    colour = "green" if all(possible) else "yellow" if any(possible) else "red"
+    full, empty = _BLOCKS if _can_print("".join(_BLOCKS)) else _LETTERS
+    # Rounded down: a gauge looks full only when it is.
+    filled = int(outlook.level * _GAUGE_WIDTH + 1e-9)
+    return f"  {styled(full * filled, colour, sys.stdout)}{styled(empty * (_GAUGE_WIDTH - filled), 'dim', sys.stdout)}"
+
+
+def _can_print(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _full(outlook: Forecast) -> str:
+    match outlook.full_in_s:
+        case None:
+            return ""
+        case 0:
+            return "full"
+        case seconds:
+            return f"full {in_about(seconds)}"
+
+
+def _now(tier: TierForecast) -> str:
+    if tier.possible_in_s is None:
+        return styled("not possible until it is topped up", "red", sys.stdout)
+    if tier.possible_in_s > 0:
+        return styled(in_about(tier.possible_in_s), "yellow", sys.stdout)
+    many = "" if tier.runs is None else f", {tier.runs} run{'' if tier.runs == 1 else 's'} in a row"
+    return styled("possible", "green", sys.stdout) + many
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    at = f"{datetime.fromtimestamp(entry.at, UTC).astimezone():%m-%d %H:%M:%S}"
+    texts = ((entry.reason, 12), (entry.tier, 9), (entry.turn, 9), (entry.code_hash, 8))
+    cells = " ".join(_cell(text or "", width) for text, width in texts)
+    yield f"{at} {entry.amount:>+8.4f} {entry.level:>7.4f}  {cells}".rstrip()
+    notes = [entry.note] if entry.note else []
+    if entry.reserved is not None and entry.settled is not None:
+        notes.append(f"{_price(entry.reserved)} reserved, {_price(entry.settled)} settled")
+    if entry.by is not None and entry.by != "owner":
+        notes.append(f"by {entry.by}")
+    for note in notes:
+        for line in textwrap.wrap(visible(" ".join(note.split())), 80 - _NOTE_INDENT):
+            yield styled(" " * _NOTE_INDENT + line, "dim", sys.stdout)
+
+
+def _cell(text: str, width: int) -> str:
+    return f"{visible(' '.join(text.split()))[:width]:{width}}"
+
+
+def _price(amount: float) -> str:
+    return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:.4f}"
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"a number of entries, not {text!r:.40}")
+    return int(text)
