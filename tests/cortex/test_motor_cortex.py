@@ -118,11 +118,10 @@ async def test_a_cancelled_turn_stops_the_sandbox(tmp_path: Path):
             tasks.start_soon(turn.call, "core.execute", "await tools.begin({}); while (true) {}")
             with anyio.fail_after(10):
                 await running.wait()
-            busy = {pid for pid, command in descendants().items() if "deno run" in command}
-            assert len(busy) == 1
+            before = {pid for pid, command in descendants().items() if "deno run" in command}
             tasks.cancel_scope.cancel()
         with anyio.fail_after(10):
-            while busy & descendants().keys():
+            while before <= descendants().keys():  # one waits already for the next run, and stays
                 await anyio.sleep(0.01)
 
 

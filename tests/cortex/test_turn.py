@@ -369,8 +369,10 @@ def shop() -> Toolbox:
         (
             "for_code_only",
             {},
-            'EXECUTION_DENIED: There is no tool "for_code_only"; there are core_execute, core_energy, core_say, '
-            "core_remember, shop_stock, long_text, hang",
+            (
+                'EXECUTION_DENIED: There is no tool "for_code_only"; there are core_execute, core_energy, core_say, '
+                "core_remember, shop_stock, long_text, hang"
+            ),
         ),
     ],
 )
@@ -421,12 +423,11 @@ async def test_everything_that_happens_is_written_down_once_and_holds_no_text_of
 async def test_a_cancelled_run_stays_charged_and_is_written_down(tmp_path: Path):
     runtime = Endless()
     place = cortex(tmp_path, runtime=runtime)
-    async with place, place.turn() as turn:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(turn.call, "core.execute", RUN)
-            with anyio.fail_after(5):
-                await runtime.started.wait()
-            tasks.cancel_scope.cancel()
+    async with place, place.turn() as turn, anyio.create_task_group() as tasks:
+        tasks.start_soon(turn.call, "core.execute", RUN)
+        with anyio.fail_after(5):
+            await runtime.started.wait()
+        tasks.cancel_scope.cancel()
     assert [record.facts["reply_code"] for record in place.audit.records()] == ["CANCELLED"]
     assert place.energy.level() == pytest.approx(0.95)
 
