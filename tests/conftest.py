@@ -14,10 +14,13 @@ from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, HostTools, 
 
 
 @pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is remembered between runs is remembered for these tests alone."""
+def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is remembered between runs, and kept in a home, is there for these tests alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        for name in [name for name in os.environ if name.startswith(("CORTEX_", "OPENAI_"))]:
+            patch.delenv(name)
         yield
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .exits import INTERRUPTED, USAGE, CommandError
+from .exits import INTERRUPTED, SUCCESS, USAGE, CommandError
 
 COMMANDS = {
     "demo": "tell the whole story, offline, in under a minute",
@@ -48,7 +49,13 @@ def run(arguments: Sequence[str]) -> int:
     from cortex.terminal import visible
 
     try:
-        return int(module.run(options))
+        code = int(module.run(options))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read has had enough. What Python still holds back must not complain of it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SUCCESS
     except (CommandError, SettingsError) as error:
         print(f"cortex {options.command}: {visible(str(error))}", file=sys.stderr)
         return error.exit_code if isinstance(error, CommandError) else USAGE
