@@ -1,0 +1,122 @@
+"""What the agent chose to remember, between conversations: short texts, the newest at the end, never too many.
+
+One line of JSON for each. A line is written whole or, when the power fails in the middle, is passed over and reported;
+it never takes others with it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .files import FILE_MODE, FileLock, Flusher, private_folder, replace_file
+
+log = logging.getLogger("motor_cortex")
+
+MAX_CHARACTERS = 2_000
+MAX_ENTRIES = 1_000
+# One character is at most twelve bytes of JSON (two escaped halves), and the rest of the line is short.
+_MAX_LINE_BYTES = 12 * MAX_CHARACTERS + 200
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    at: float
+    text: str
+
+
+class Memory:
+    def __init__(self, folder: Path, *, now: Callable[[], float] = time.time, flusher: Flusher | None = None) -> None:
+        self._path = folder / "memory.jsonl"
+        self._lock = FileLock(folder / "memory.lock")
+        self._now = now
+        self._flusher = flusher
+
+    def remember(self, text: str) -> None:
+        """Keep the text, as much of it as there is room for; the oldest make way for it. Raises ValueError for a text
+        that says nothing, and OSError or LockBusy when it cannot be kept."""
+        text = _clean(text).strip()
+        if not text:
+            raise ValueError("there is nothing to remember in an empty text")
+        if len(text) > MAX_CHARACTERS:
+            text = f"{text[: MAX_CHARACTERS - 1]}…"
+        line = json.dumps({"at": self._now(), "text": text}).encode() + b"\n"
+        private_folder(self._path.parent)
+        with self._lock.held():
+            self._keep(line)
+
+    def recent(self, most: int = MAX_ENTRIES) -> list[Recollection]:
+        """The newest, oldest first. Lines that cannot be read are passed over and reported."""
+        lines = self._tail(min(most, MAX_ENTRIES) * _MAX_LINE_BYTES)
+        found: list[Recollection] = []
+        damaged = 0
+        for line in reversed(lines):
+            if len(found) >= most:
+                break
+            entry = _entry(line)
+            if entry is None:
+                damaged += 1
+            else:
+                found.append(entry)
+        if damaged:
+            log.warning('Passed over %d lines of "%s" that cannot be read', damaged, self._path)
+        return found[::-1]
+
+    def close(self) -> None:
+        self._lock.close()
+
+    def _keep(self, line: bytes) -> None:
+        lines = self._tail(MAX_ENTRIES * _MAX_LINE_BYTES)
+        if len(lines) >= MAX_ENTRIES:
+            kept = lines[len(lines) - MAX_ENTRIES + 1 :]
+            replace_file(self._path, b"".join(old + b"\n" for old in kept) + line, durable=True)
+            return
+        handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        try:
+            size = os.fstat(handle).st_size
+            # A line that was cut off in the middle must not spoil this one.
+            mend = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
+            os.write(handle, mend + line)
+        finally:
+            os.close(handle)
+        if self._flusher is not None:
+            self._flusher.want(self._path, self._flush)
+
+    def _flush(self) -> None:
+        handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _tail(self, max_bytes: int) -> list[bytes]:
+        """The last lines, in at most so many bytes, however large somebody made the file."""
+        try:
+            with self._path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                start = max(0, size - max_bytes)
+                file.seek(start)
+                lines = file.read(max_bytes).split(b"\n")
+        except FileNotFoundError:
+            return []
+        # What comes before the first line end may be the rest of a line.
+        return [line for line in (lines[1:] if start else lines) if line.strip()]
+
+
+def _entry(line: bytes) -> Recollection | None:
+    try:
+        entry = json.loads(line)
+        at, text = float(entry["at"]), entry["text"]
+    except (ValueError, RecursionError, KeyError, TypeError, OverflowError):
+        return None
+    return Recollection(at, _clean(text)[:MAX_CHARACTERS]) if isinstance(text, str) else None
+
+
+def _clean(text: str) -> str:
+    """Half a surrogate pair cannot be sent to a model: the request would fail, and every later one with it."""
+    return text.encode(errors="replace").decode()

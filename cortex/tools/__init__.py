@@ -1,0 +1,38 @@
+"""Tools: Python functions that a model, or its code in the sandbox, may call, each under the owner's policy."""
+
+from .arguments import MAX_ARGUMENT_CHARACTERS
+from .calls import OnCall, call_tool
+from .consent import Allowed, Consent, Permission, Refused
+from .core_arguments import arguments_for
+from .definitions import CORE_TOOLS, ToolDefinition, core_definitions
+from .lent import LentTools
+from .names import WireNames, is_core, wire_name
+from .openai import openai_tools
+from .policy import policies_for_nobody, policy_of
+from .results import cut
+from .tool import Tool
+from .toolbox import Toolbox
+
+__all__ = [
+    "CORE_TOOLS",
+    "MAX_ARGUMENT_CHARACTERS",
+    "Allowed",
+    "Consent",
+    "LentTools",
+    "OnCall",
+    "Permission",
+    "Refused",
+    "Tool",
+    "ToolDefinition",
+    "Toolbox",
+    "WireNames",
+    "arguments_for",
+    "call_tool",
+    "core_definitions",
+    "cut",
+    "is_core",
+    "openai_tools",
+    "policies_for_nobody",
+    "policy_of",
+    "wire_name",
+]

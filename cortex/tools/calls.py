@@ -1,0 +1,52 @@
+"""One call of a tool from its arguments to its result: read, consented to, made, and reported. There is no other way to
+call a tool for a model, so that no caller can leave out a step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sandbox import ToolError
+
+from .consent import Refused
+
+if TYPE_CHECKING:
+    from ..owner import Origin
+    from .consent import Consent
+    from .tool import Tool
+
+OnCall: TypeAlias = Callable[[str, Any, bool, str | None, float], None]
+"""Name, arguments, whether it went well, the error's code if not, and the milliseconds that the tool itself took."""
+
+
+async def call_tool(
+    tool: Tool,
+    arguments: Mapping[str, Any] | str | None,
+    consent: Consent,
+    *,
+    origin: Origin,
+    purpose: str = "",
+    timeout_ms: int | None = None,
+    on_call: OnCall = lambda *_: None,
+) -> Any:
+    """The result as JSON. Raises ToolError: `invalid_arguments` before anybody is asked, `denied` before anything is
+    done, or what came of it. The owner is asked about exactly what the tool is then given."""
+    given: Any = arguments
+    error_code: str | None = "cancelled"
+    began: float | None = None
+    try:
+        given = tool.read(arguments)
+        permission = await consent.of(tool, given, origin=origin, purpose=purpose)
+        if isinstance(permission, Refused):
+            raise ToolError(permission.reason, code="denied")
+        began = time.perf_counter()
+        result = await tool.call(given, timeout_ms=timeout_ms)
+        error_code = None
+    except ToolError as error:
+        error_code = str(error.code)
+        raise
+    finally:
+        duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000
+        on_call(tool.name, given, error_code is None, error_code, duration_ms)
+    return result

@@ -1,0 +1,105 @@
+"""Whether a call may be made: by policy and, where that says so, by asking the owner. The same for the model's calls
+and for those from inside its code; everything that is not a clear yes is a no."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+
+import anyio
+from pydantic_core import from_json, to_json
+
+from sandbox import person_decides
+
+from ..owner import Decision, Question
+from .policy import policy_of
+
+if TYPE_CHECKING:
+    from ..owner import Origin, Owner
+    from ..sections import ToolSettings
+    from .policy import Governed
+
+log = logging.getLogger("motor_cortex")
+
+MAX_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    reason: str
+
+
+Permission: TypeAlias = Allowed | Refused
+
+
+class Consent:
+    """The consent of one turn: it counts how often the owner was asked."""
+
+    def __init__(
+        self,
+        owner: Owner,
+        settings: ToolSettings,
+        *,
+        turn: str = "",
+        on_decision: Callable[[Question, Decision], None] = lambda *_: None,
+    ) -> None:
+        self._owner = owner
+        self._settings = settings
+        self._turn = turn
+        self._on_decision = on_decision
+        self._questions = 0
+        # One question at a time: a person reads one, and two prompts in one terminal answer each other.
+        self._asking = anyio.Lock()
+
+    async def of(self, tool: Governed, arguments: dict[str, Any], *, origin: Origin, purpose: str = "") -> Permission:
+        """Never raises but a cancellation."""
+        policy = policy_of(tool, self._settings)
+        match policy:
+            case "allow":
+                return Allowed()
+            case "deny":
+                return Refused(f"the owner does not allow {tool.name}")
+            case "ask":
+                return await self._ask(tool, arguments, origin, purpose)
+            case _:
+                assert_never(policy)
+
+    async def _ask(self, tool: Governed, arguments: dict[str, Any], origin: Origin, purpose: str) -> Permission:
+        limit = self._settings.max_questions_per_turn
+        # Counted before the wait: calls that are made together must not all be the last.
+        if self._questions >= limit:
+            return Refused(f"{tool.name} needs the owner's consent, and {limit} questions in one turn are the most")
+        self._questions += 1
+        # A copy: what the owner's side does to it must not change what is called afterwards.
+        question = Question(tool.name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
+        # The time of a run is for its code, and too short for a person to read in. So long may they hold it: all questions
+        # of the turn may be before this one.
+        with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
+            async with self._asking:
+                decision = await self._decision(question)
+        self._on_decision(question, decision)
+        if decision.allowed is True:
+            return Allowed()
+        reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")
+        return Refused(f"the owner was asked about {tool.name} and said no" + (f": {reason}" if reason else ""))
+
+    async def _decision(self, question: Question) -> Decision:
+        seconds = self._settings.owner_timeout_s
+        with anyio.move_on_after(seconds):
+            try:
+                decision: object = await self._owner.decide(question)
+            except Exception:
+                log.exception("The owner could not be asked")
+                return Decision(allowed=False, reason="the question could not be asked")
+            if isinstance(decision, Decision):
+                return decision
+            log.error("The owner's side answered with %s and not with a decision", type(decision).__name__)
+            return Decision(allowed=False, reason="the answer was not a decision")
+        return Decision(allowed=False, reason=f"no answer within {seconds:g} s")

@@ -1,0 +1,45 @@
+"""The toolbox as code in the sandbox has it. What needs the owner's consent outside needs it inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sandbox import ToolDeclaration, ToolError
+
+from .calls import call_tool
+from .names import is_core
+
+if TYPE_CHECKING:
+    from .calls import OnCall
+    from .consent import Consent
+    from .tool import Tool
+    from .toolbox import Toolbox
+
+
+class LentTools:
+    """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        consent: Consent,
+        *,
+        purpose: str = "",
+        on_call: OnCall = lambda *_: None,
+    ) -> None:
+        self._consent = consent
+        self._purpose = purpose
+        self._on_call = on_call
+        self._tools: dict[str, Tool] = {tool.name: tool for tool in toolbox if tool.for_code and not is_core(tool.name)}
+
+    def declarations(self) -> Sequence[ToolDeclaration]:
+        return [tool.declaration for tool in self._tools.values()]
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ToolError(f'No tool "{name[:100]}" was lent to this run', code="not_lent")
+        return await call_tool(
+            tool, arguments, self._consent, origin="code", purpose=self._purpose, on_call=self._on_call
+        )

@@ -1,0 +1,39 @@
+"""What may be done with a tool: allow it, ask the owner before each call, or deny it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol, get_args
+
+from ..sections import Policy
+from .names import wire_name
+
+if TYPE_CHECKING:
+    from ..sections import ToolSettings
+
+_STRICTNESS: tuple[Policy, ...] = get_args(Policy)
+
+
+class Governed(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def policy(self) -> Policy: ...
+
+
+def policy_of(tool: Governed, settings: ToolSettings) -> Policy:
+    """The settings beat what the tool was registered with. They may name it either way and in any case, because an
+    environment variable can write neither a dot nor a case; where several of them mean it, the strictest holds."""
+    meant = [policy for name, policy in settings.policies.items() if _folded(name) == _folded(tool.name)]
+    return max(meant, key=_STRICTNESS.index) if meant else tool.policy
+
+
+def policies_for_nobody(names: Iterable[str], settings: ToolSettings) -> list[str]:
+    """The names in the settings that no tool has: a `deny` with a typing error would protect nothing."""
+    known = {_folded(name) for name in names}
+    return [name for name in settings.policies if _folded(name) not in known]
+
+
+def _folded(name: str) -> str:
+    return wire_name(name).casefold()

@@ -1,0 +1,44 @@
+"""What a tool returned, as JSON, and as much of its text as a model is shown."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from sandbox import ToolError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+log = logging.getLogger("motor_cortex")
+
+
+def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> Any:
+    """A JSON value, made anew: what the tool keeps and changes later is not what the caller holds. NaN, which JSON
+    lacks, is null. Raises ToolError for what is not JSON."""
+    # Serialising would go through it to its end, and it may have none.
+    if not isinstance(value, (Iterator, AsyncIterator)):
+        try:
+            return from_json(adapter.dump_json(value, by_alias=True, warnings=False))
+        except Exception as error:
+            log.warning('Tool "%s" returned what is not JSON', tool, exc_info=error)
+            raise _not_json(value, tool) from error
+    raise _not_json(value, tool)
+
+
+def _not_json(value: Any, tool: str) -> ToolError:
+    kind = type(value).__name__[:100]
+    return ToolError(f'Tool "{tool}" returned a value that is not JSON, of the type {kind}', code="internal")
+
+
+def cut(text: str, max_bytes: int) -> str:
+    """The text, or as much of its beginning as fits with a mark that says how long it is in all."""
+    data = text.encode(errors="replace")
+    if len(data) <= max_bytes:
+        return data.decode()
+    mark = f"… [truncated: {len(data)} bytes in all]"
+    room = max(0, max_bytes - len(mark.encode()))
+    return data[:room].decode(errors="ignore") + mark

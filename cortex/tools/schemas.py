@@ -1,0 +1,53 @@
+"""JSON Schema as models are given it: no titles, which only repeat the names; closed; and the same bytes in every
+process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic_core import PydanticSerializationError, to_json
+
+_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SINGLE = frozenset({"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"})
+
+
+class _Plain(GenerateJsonSchema):
+    # A default that JSON cannot say is left out of the schema; the function has it all the same.
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as its parent has it
+
+    def encode_default(self, dft: Any) -> Any:
+        encoded = super().encode_default(dft)
+        text = to_json(encoded, inf_nan_mode="constants")
+        if b"NaN" in text or b"Infinity" in text:
+            raise PydanticSerializationError("a number that JSON does not have")
+        # The order of a set changes from process to process, and with it the bytes that a model's cache compares.
+        return sorted(encoded, key=repr) if isinstance(dft, (set, frozenset)) else encoded
+
+
+def schema_of(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> dict[str, Any]:
+    """Raises pydantic's errors for what JSON cannot describe."""
+    schema = adapter.json_schema(mode=mode, schema_generator=_Plain)
+    plain: dict[str, Any] = _tidy(schema, close=mode == "validation")
+    return plain
+
+
+def _tidy(schema: Any, *, close: bool) -> Any:
+    """A property may be called "title" as well: only what is a schema loses its own."""
+    if not isinstance(schema, dict):
+        return schema
+    tidy: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _MAPS and isinstance(value, dict):
+            tidy[key] = {name: _tidy(part, close=close) for name, part in value.items()}
+        elif key in _LISTS and isinstance(value, list):
+            tidy[key] = [_tidy(part, close=close) for part in value]
+        elif key in _SINGLE:
+            tidy[key] = _tidy(value, close=close)
+        elif key != "title" or not isinstance(value, str):
+            tidy[key] = value
+    if close and "properties" in tidy:
+        tidy.setdefault("additionalProperties", False)
+    return tidy

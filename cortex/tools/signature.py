@@ -1,0 +1,192 @@
+"""From a Python function to what can be said about calling it: its parameters, their schema, and how to check them.
+
+What cannot work is said at registration, with the parameter's name and what to do. A tool that was registered can be
+described to a model and called with JSON.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic_core import SchemaError
+
+from .docstrings import Docs, docs_of
+from .schemas import schema_of
+
+_TYPES = "str, int, float, bool, list, dict, an Enum, a Literal, a dataclass or a pydantic model"
+# A number for a text is taken, because models write postcodes like that; NaN, which JSON does not have, is not.
+_CONFIG = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
+_UNDESCRIBABLE = (PydanticUserError, SchemaError, TypeError, ValueError, NameError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    annotation: Any
+    """With what the docstring says of it, and the name that callers use."""
+    default: Any
+    is_positional: bool
+    """It cannot be given by name."""
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    is_async: bool
+    arguments: type[BaseModel]
+    """One field for each parameter, in their order: `p0`, `p1`, …; a parameter may be called `json` or `_x`, and a
+    field may not."""
+    result: TypeAdapter[Any]
+    parameters: tuple[Parameter, ...]
+
+    def bind(self, arguments: BaseModel) -> tuple[list[Any], dict[str, Any]]:
+        """What to call the function with. It is given what was said and no more: it has its own defaults."""
+        values: list[Any] = []
+        named: dict[str, Any] = {}
+        for number, parameter in enumerate(self.parameters):
+            field = f"p{number}"
+            is_said = field in arguments.model_fields_set
+            if parameter.is_positional:
+                values.append(getattr(arguments, field) if is_said else parameter.default)
+            elif is_said:
+                named[parameter.name] = getattr(arguments, field)
+        return values, named
+
+
+def signature_of(function: Callable[..., Any], name: str, names: Mapping[str, Any] | None = None) -> Signature:
+    """Raises ValueError for a function that cannot be a tool. `names` are found beside those of the function's module,
+    for types that are defined where the function is."""
+    if inspect.isclass(function) or not callable(function):
+        raise ValueError(f'Cannot make a tool of "{name}": it is not a function')
+    body = _body_of(function)
+    if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
+        raise ValueError(f'Cannot make a tool of "{name}": it yields; return a list instead')
+    docs = docs_of(body)
+    hints = _hints(body, name, names)
+    parameters = _parameters(function, name, hints, docs)
+    arguments, input_schema = _arguments(parameters, name)
+    result, output_schema = _result(hints, name)
+    return Signature(
+        description=docs.description,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        is_async=inspect.iscoroutinefunction(body),
+        arguments=arguments,
+        result=result,
+        parameters=parameters,
+    )
+
+
+def _body_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the annotations and the docstring, below a `partial` or behind an object that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _hints(body: Callable[..., Any], name: str, names: Mapping[str, Any] | None) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(body, localns=dict(names or {}), include_extras=True)
+    except _UNDESCRIBABLE as error:
+        raise ValueError(
+            f'Cannot make a tool of "{name}": a type in its signature cannot be found ({error}); define it in the '
+            "module, or import it outside of `if TYPE_CHECKING`"
+        ) from error
+
+
+def _parameters(function: Callable[..., Any], name: str, hints: Mapping[str, Any], docs: Docs) -> tuple[Parameter, ...]:
+    # What a `partial` has filled in is settled: a key that was put there is neither shown nor to be replaced.
+    filled = function.keywords if isinstance(function, functools.partial) else {}
+    found = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in filled:
+            continue
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            raise ValueError(
+                f'Cannot make a tool of "{name}": "{parameter}" takes any number of arguments; '
+                "name each one, or take a list or a dict"
+            )
+        if parameter.annotation is parameter.empty:
+            raise ValueError(
+                f'Cannot make a tool of "{name}": parameter "{parameter.name}" has no type; '
+                f'write it, as in "{parameter.name}: str"'
+            )
+        annotation = _described(hints.get(parameter.name, parameter.annotation), parameter.name, docs)
+        found.append(
+            Parameter(parameter.name, annotation, parameter.default, parameter.kind is parameter.POSITIONAL_ONLY)
+        )
+    return tuple(found)
+
+
+def _described(annotation: Any, name: str, docs: Docs) -> Any:
+    own = FieldInfo.from_annotation(annotation)
+    alias = own.alias if isinstance(own.alias, str) else name
+    return Annotated[
+        annotation,
+        Field(
+            alias=alias,
+            validation_alias=alias,
+            serialization_alias=alias,
+            description=own.description or docs.parameters.get(name) or None,
+        ),
+    ]
+
+
+def _arguments(parameters: tuple[Parameter, ...], name: str) -> tuple[type[BaseModel], dict[str, Any]]:
+    try:
+        model, schema = _described_model(parameters)
+    except _UNDESCRIBABLE as error:
+        raise ValueError(f'Cannot make a tool of "{name}": {_culprit(parameters)}; use {_TYPES}') from error
+    schema.setdefault("properties", {})
+    schema["additionalProperties"] = False
+    return model, schema
+
+
+def _described_model(parameters: tuple[Parameter, ...]) -> tuple[type[BaseModel], dict[str, Any]]:
+    fields: dict[str, Any] = {
+        f"p{number}": (parameter.annotation, ... if parameter.is_required else parameter.default)
+        for number, parameter in enumerate(parameters)
+    }
+    model = create_model("Arguments", __config__=_CONFIG, **fields)
+    return model, schema_of(TypeAdapter(model), "validation")
+
+
+def _culprit(parameters: tuple[Parameter, ...]) -> str:
+    for parameter in parameters:
+        try:
+            _described_model((parameter,))
+        except _UNDESCRIBABLE as error:
+            type_ = inspect.formatannotation(typing.get_args(parameter.annotation)[0])
+            # Of pydantic's advice only this helps here: on older Pythons there are two kinds of TypedDict.
+            is_old = isinstance(error, PydanticUserError) and error.code == "typed-dict-version"
+            hint = f" ({str(error).splitlines()[0]})" if is_old else ""
+            return f'parameter "{parameter.name}" has the type {type_}, which JSON cannot describe{hint}'
+    return "its parameters cannot be described in JSON"
+
+
+def _result(hints: Mapping[str, Any], name: str) -> tuple[TypeAdapter[Any], dict[str, Any] | None]:
+    if "return" not in hints:
+        return TypeAdapter(Any), None
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(hints["return"])
+        return adapter, schema_of(adapter, "serialization")
+    except _UNDESCRIBABLE as error:
+        type_ = inspect.formatannotation(hints["return"])
+        raise ValueError(
+            f'Cannot make a tool of "{name}": its result has the type {type_}, which JSON cannot describe; '
+            f"return {_TYPES}"
+        ) from error

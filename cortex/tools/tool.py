@@ -1,0 +1,169 @@
+"""One tool: a Python function with a name, a schema and a policy. It is called with JSON and answers with JSON;
+whatever the function does, the caller sees a value or a `ToolError`."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from pydantic import ValidationError
+
+from sandbox import ToolDeclaration, ToolError
+
+from .arguments import fitted, invalid, object_of
+from .definitions import ToolDefinition
+from .names import wire_name
+from .results import json_of
+from .threads import AllStuck, Escaped, Threads
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ..sections import Policy
+    from .signature import Signature
+
+log = logging.getLogger("motor_cortex")
+
+MAX_PROBLEMS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    name: str
+    description: str
+    policy: Policy
+    for_model: bool
+    """The model may call it."""
+    for_code: bool
+    """Code in the sandbox may be lent it."""
+    function: Callable[..., Any] = field(repr=False)
+    signature: Signature = field(repr=False)
+    _threads: Threads = field(default_factory=Threads, repr=False)
+
+    @property
+    def wire_name(self) -> str:
+        return wire_name(self.name)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        return self.signature.input_schema
+
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        return self.signature.output_schema
+
+    @property
+    def definition(self) -> ToolDefinition:
+        return ToolDefinition(self.name, self.description, self.input_schema)
+
+    @property
+    def declaration(self) -> ToolDeclaration:
+        return ToolDeclaration(self.name, self.description, self.input_schema, self.output_schema)
+
+    def read(self, arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
+        """The arguments as JSON that fits, whatever a model made of them. Raises ToolError (`invalid_arguments`)."""
+        given = self._given(arguments)
+        self._checked(given)
+        return given
+
+    async def call(self, arguments: Mapping[str, Any] | str | None = None, *, timeout_ms: int | None = None) -> Any:
+        """The function's result as JSON. Raises ToolError, and nothing else but a cancellation.
+
+        At the timeout a coroutine is cancelled and a thread is left behind: nothing can stop it.
+        """
+        values, named = self.signature.bind(self._checked(self._given(arguments)))
+        deadline = math.inf if timeout_ms is None else anyio.current_time() + timeout_ms / 1000
+        with anyio.CancelScope(deadline=deadline):
+            result = await self._outcome(lambda: self.function(*values, **named))
+            return json_of(result, self.signature.result, self.name)
+        message = f'Tool "{self.name}" gave no answer within {timeout_ms} ms'
+        raise ToolError(message, code="timeout", retryable=True)
+
+    def _given(self, arguments: Any) -> dict[str, Any]:
+        given: dict[str, Any] = fitted(object_of(arguments, self.name, self._bare()), self.input_schema)
+        return given
+
+    def _bare(self) -> str | None:
+        """The parameter that is meant by a text alone: the only one, if it takes texts."""
+        match list(self.input_schema["properties"].items()):
+            case [(name, {"type": "string"})]:
+                return str(name)
+        return None
+
+    def _checked(self, arguments: dict[str, Any]) -> BaseModel:
+        try:
+            return self.signature.arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise invalid(f"{self.name}: {_problems(error)}. It takes {self._takes()}") from error
+        except Exception as error:
+            # A validator of the tool's author; its text is for the author.
+            raise self._internal(error) from error
+
+    def _takes(self) -> str:
+        required = self.input_schema.get("required", ())
+        names = [name if name in required else f"{name} (optional)" for name in self.input_schema["properties"]]
+        return ", ".join(names)[:300] or "no arguments"
+
+    async def _outcome(self, call: Callable[[], Any]) -> Any:
+        """What the function returns. It runs in a task of its own: one that cancels itself, or loses a cancel scope,
+        must not take the caller with it, and the caller can tell that from being cancelled."""
+        results: list[Any] = []
+        faults: list[ToolError] = []
+
+        async def run() -> None:
+            try:
+                results.append(await self._result(call))
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except anyio.get_cancelled_exc_class():
+                raise
+            except BaseException as error:  # noqa: BLE001 - SystemExit ends the call and not the host
+                faults.append(self._fault(error))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+        if faults:
+            raise faults[0]
+        if not results:
+            raise ToolError(f'Tool "{self.name}" cancelled itself', code="internal")
+        return results[0]
+
+    async def _result(self, call: Callable[[], Any]) -> Any:
+        if self.signature.is_async:
+            return await call()
+        result = await self._threads.run(call)
+        return await _awaited(result) if inspect.isawaitable(result) else result
+
+    def _fault(self, error: BaseException) -> ToolError:
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, ToolError):
+            return error
+        if isinstance(error, AllStuck):
+            message = f'Tool "{self.name}" has earlier calls that do not end; try again later, or do without it'
+            return ToolError(message, code="busy", retryable=True)
+        return self._internal(error.__cause__ if isinstance(error, Escaped) and error.__cause__ else error)
+
+    def _internal(self, error: BaseException) -> ToolError:
+        # The text may hold what neither the model nor its code must see; the log is for the person who runs the host.
+        log.warning('Tool "%s" failed', self.name, exc_info=error)
+        return ToolError(f'Tool "{self.name}" failed with {type(error).__name__}', code="internal")
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+def _problems(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    texts = [
+        f"{'.'.join(str(part)[:60] for part in problem['loc'][:6])}: {problem['msg'][:200]}".removeprefix(": ")
+        for problem in found[:MAX_PROBLEMS]
+    ]
+    more = len(found) - len(texts)
+    return "; ".join(texts) + (f"; and {more} more" if more else "")

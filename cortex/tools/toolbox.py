@@ -1,0 +1,141 @@
+"""Python functions as tools: for the model, for its code in the sandbox, or for both."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
+
+from ..sections import Policy
+from .definitions import MAX_DESCRIPTION_CHARACTERS, ToolDefinition
+from .names import WireNames, check_name, is_core
+from .policy import policy_of
+from .signature import signature_of
+from .tool import Tool
+
+if TYPE_CHECKING:
+    from sandbox import ToolDeclaration
+
+    from ..sections import ToolSettings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Toolbox:
+    """Name, description and JSON Schema of a tool come from its function's name, docstring and signature."""
+
+    def __init__(self) -> None:
+        self._names = WireNames()
+        self._tools: dict[str, Tool] = {}
+
+    @overload
+    def tool(self, function: Function, /) -> Function: ...
+
+    @overload
+    def tool(
+        self,
+        function: None = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        policy: Policy = "allow",
+        for_model: bool = True,
+        for_code: bool = True,
+    ) -> Callable[[Function], Function]: ...
+
+    def tool(
+        self,
+        function: Function | None = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        policy: Policy = "allow",
+        for_model: bool = True,
+        for_code: bool = True,
+    ) -> Function | Callable[[Function], Function]:
+        """Add the function below, which stays what it is: `@toolbox.tool`, or with the options of `add`."""
+
+        def decorate(function: Function) -> Function:
+            self.add(
+                function, name=name, description=description, policy=policy, for_model=for_model, for_code=for_code
+            )
+            return function
+
+        return decorate if function is None else decorate(function)
+
+    def add(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        policy: Policy = "allow",
+        for_model: bool = True,
+        for_code: bool = True,
+    ) -> Tool:
+        """Add a function under its own name or another one ("shop.stock"). The policy "ask" asks the owner before each
+        call. Raises ValueError, with what to do, for what cannot be a tool."""
+        name = getattr(function, "__name__", type(function).__name__) if name is None else name
+        check_name(name)
+        if is_core(name):
+            raise ValueError(f'Cannot add tool "{name}": names that begin with core are those of the cortex itself')
+        if policy not in get_args(Policy):
+            raise ValueError(f'Cannot add tool "{name}": no policy {policy!r}; there are {", ".join(get_args(Policy))}')
+        if not for_model and not for_code:
+            raise ValueError(f'Cannot add tool "{name}": it is neither for the model nor for code')
+        signature = signature_of(function, name, _types_beside(function))
+        text = _short(signature.description if description is None else description)
+        tool = Tool(name, text, policy, for_model, for_code, function, signature)
+        self._names.add(name)
+        self._tools[name] = tool
+        return tool
+
+    def get(self, name: str) -> Tool | None:
+        """By either name: `shop.stock`, or `shop_stock` as it is on the wire."""
+        known = self._names.name_of(name)
+        return None if known is None else self._tools[known]
+
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    def names_for_model(self, settings: ToolSettings | None = None) -> list[str]:
+        return [tool.name for tool in self if tool.for_model and not _is_denied(tool, settings)]
+
+    def definitions(self, settings: ToolSettings | None = None) -> list[ToolDefinition]:
+        """What the model is told. Of a tool that the settings deny it is not."""
+        return [tool.definition for tool in self if tool.for_model and not _is_denied(tool, settings)]
+
+    def declarations(self, settings: ToolSettings | None = None) -> list[ToolDeclaration]:
+        """What the model is told of the tools that its code may call."""
+        return [tool.declaration for tool in self if tool.for_code and not _is_denied(tool, settings)]
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+
+def _is_denied(tool: Tool, settings: ToolSettings | None) -> bool:
+    return (tool.policy if settings is None else policy_of(tool, settings)) == "deny"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_DESCRIPTION_CHARACTERS else f"{text[: MAX_DESCRIPTION_CHARACTERS - 1]}…"
+
+
+def _types_beside(function: Callable[..., Any]) -> dict[str, Any]:
+    """The names that were defined in the functions around this one, as far as those are still running. Annotations may
+    use them, and nothing but these frames knows them."""
+    around, _, _ = getattr(function, "__qualname__", "").rpartition(".<locals>.")
+    found: dict[str, Any] = {}
+    frame = inspect.currentframe() if around else None
+    while frame is not None:
+        name = frame.f_code.co_qualname
+        if frame.f_globals is getattr(function, "__globals__", None) and f"{around}.".startswith(f"{name}."):
+            found = {**frame.f_locals, **found}
+        frame = frame.f_back
+    return found

@@ -1,0 +1,233 @@
+"""Policies, and the owner's word on a call."""
+
+from __future__ import annotations
+
+import math
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from cortex.owner import AbsentOwner, Decision, ScriptedOwner
+from cortex.sections import ToolSettings
+from cortex.tools import Allowed, Consent, Refused, Tool, Toolbox, call_tool, policies_for_nobody, policy_of
+from sandbox import ToolError
+
+
+def tool(policy: str = "ask", name: str = "shop.order", calls: list | None = None) -> Tool:
+    calls = [] if calls is None else calls
+
+    async def order(item: str, amount: int = 1, note: list[str] | None = None) -> str:
+        calls.append((item, amount, note))
+        return "ordered"
+
+    return Toolbox().add(order, name=name, policy=policy)
+
+
+@pytest.mark.parametrize(
+    ("declared", "policies", "holds"),
+    [
+        ("allow", {}, "allow"),
+        ("deny", {}, "deny"),
+        ("allow", {"shop.order": "deny"}, "deny"),
+        ("deny", {"shop.order": "allow"}, "allow"),
+        ("allow", {"shop_order": "ask"}, "ask"),
+        ("allow", {"SHOP_ORDER": "deny"}, "deny"),
+        ("allow", {"shop.order": "allow", "shop_order": "deny"}, "deny"),
+        ("ask", {"shop": "allow", "shop.orders": "allow", "order": "allow"}, "ask"),
+    ],
+)
+def test_settings_beat_the_declaration_and_the_strictest_of_them_holds(declared, policies, holds):
+    assert policy_of(tool(declared), ToolSettings(policies=policies)) == holds
+
+
+def test_policies_that_mean_no_tool_are_found():
+    settings = ToolSettings(policies={"shop.order": "ask", "shop_ordr": "deny", "CORE_EXECUTE": "ask"})
+    assert policies_for_nobody(["core.execute", "shop.order"], settings) == ["shop_ordr"]
+
+
+async def test_what_is_allowed_asks_nobody_and_what_is_denied_neither():
+    owner = ScriptedOwner([True, True])
+    consent = Consent(owner, ToolSettings())
+    assert await consent.of(tool("allow"), {}, origin="model") == Allowed()
+    assert await consent.of(tool("deny"), {}, origin="code") == Refused("the owner does not allow shop.order")
+    assert owner.questions == []
+
+
+@pytest.mark.parametrize("origin", ["model", "code"])
+async def test_the_owner_decides_wherever_the_call_comes_from(origin):
+    owner = ScriptedOwner([True, Decision(False, "too\ndear."), False])
+    told = []
+    consent = Consent(owner, ToolSettings(), turn="t7", on_decision=lambda *facts: told.append(facts))
+    assert await consent.of(tool(), {"item": "pear"}, origin=origin, purpose="restock") == Allowed()
+    no = "the owner was asked about shop.order and said no"
+    assert await consent.of(tool(), {"item": "gold"}, origin=origin) == Refused(f"{no}: too dear")
+    assert await consent.of(tool(), {"item": "gold"}, origin=origin) == Refused(no)
+    first = owner.questions[0]
+    assert (first.tool, first.arguments, first.origin) == ("shop.order", {"item": "pear"}, origin)
+    assert (first.purpose, first.turn) == ("restock", "t7")
+    assert [(question.arguments["item"], decision.allowed) for question, decision in told] == [
+        ("pear", True),
+        ("gold", False),
+        ("gold", False),
+    ]
+
+
+async def test_without_an_owner_it_is_no():
+    refusal = await Consent(AbsentOwner(), ToolSettings()).of(tool(), {}, origin="model")
+    assert refusal == Refused("the owner was asked about shop.order and said no: nobody is there to ask")
+
+
+async def test_silence_is_no():
+    told = []
+    settings = ToolSettings(owner_timeout_s=0.02)
+    consent = Consent(ScriptedOwner([None]), settings, on_decision=lambda *facts: told.append(facts))
+    refusal = await consent.of(tool(), {}, origin="model")
+    assert refusal == Refused("the owner was asked about shop.order and said no: no answer within 0.02 s")
+    assert told[0][1].allowed is False
+
+
+class Broken:
+    def __init__(self, answer):
+        self.answer = answer
+
+    async def decide(self, question):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer", [OSError("HOSTSECRET"), True, None, "yes", Decision(allowed="yes"), Decision(allowed=1), object()]
+)
+async def test_everything_but_a_clear_yes_is_no(answer):
+    refusal = await Consent(Broken(answer), ToolSettings()).of(tool(), {}, origin="code")
+    assert isinstance(refusal, Refused)
+    assert "HOSTSECRET" not in refusal.reason
+
+
+async def test_an_owner_is_asked_only_so_often_in_a_turn_also_when_all_ask_at_once():
+    owner = ScriptedOwner([True] * 20)
+    consent = Consent(owner, ToolSettings(max_questions_per_turn=3))
+    answers = []
+
+    async def ask():
+        answers.append(await consent.of(tool(), {}, origin="code"))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(10):
+            tasks.start_soon(ask)
+    assert answers.count(Allowed()) == 3
+    assert answers.count(Refused("shop.order needs the owner's consent, and 3 questions in one turn are the most")) == 7
+    assert len(owner.questions) == 3
+
+
+async def test_no_questions_at_all_may_be_the_limit():
+    consent = Consent(ScriptedOwner([True]), ToolSettings(max_questions_per_turn=0))
+    assert isinstance(await consent.of(tool(), {}, origin="model"), Refused)
+
+
+async def test_the_owner_is_asked_one_question_at_a_time():
+    now = most = 0
+
+    class Slow:
+        async def decide(self, question):
+            nonlocal now, most
+            now += 1
+            most = max(most, now)
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+            now -= 1
+            return Decision(allowed=True)
+
+    consent = Consent(Slow(), ToolSettings())
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(lambda: consent.of(tool(), {}, origin="code"))
+    assert most == 1
+
+
+async def test_a_question_that_is_given_up_makes_way_for_the_next():
+    owner = ScriptedOwner([None, True])
+    consent = Consent(owner, ToolSettings())
+    with anyio.move_on_after(0.02):
+        await consent.of(tool(), {}, origin="model")
+    assert await consent.of(tool(), {}, origin="model") == Allowed()
+
+
+async def test_a_call_is_read_consented_to_made_and_reported():
+    calls, told = [], []
+    order = tool(calls=calls)
+    owner = ScriptedOwner([True])
+    result = await call_tool(
+        order,
+        '{"Item": "pear", "amount": "3"}',
+        Consent(owner, ToolSettings()),
+        origin="model",
+        on_call=lambda *facts: told.append(facts),
+    )
+    assert result == "ordered"
+    assert calls == [("pear", 3, None)]
+    assert owner.questions[0].arguments == {"item": "pear", "amount": 3}
+    [(name, arguments, ok, code, duration_ms)] = told
+    assert (name, arguments, ok, code) == ("shop.order", {"item": "pear", "amount": 3}, True, None)
+    assert duration_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "decisions", "policy", "code", "asked"),
+    [
+        ({"amount": 1}, [True], "ask", "invalid_arguments", 0),
+        ({"item": "x"}, [False], "ask", "denied", 1),
+        ({"item": "x"}, [True], "deny", "denied", 0),
+    ],
+)
+async def test_a_call_that_is_not_made_is_reported_with_its_reason(arguments, decisions, policy, code, asked):
+    calls, told = [], []
+    owner = ScriptedOwner(decisions)
+    consent = Consent(owner, ToolSettings())
+    with pytest.raises(ToolError) as caught:
+        await call_tool(
+            tool(policy, calls=calls), arguments, consent, origin="code", on_call=lambda *facts: told.append(facts)
+        )
+    assert caught.value.code == code
+    assert calls == []
+    assert len(owner.questions) == asked
+    assert told == [("shop.order", arguments, False, code, 0.0)]
+
+
+async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_copy():
+    calls = []
+    sent = {"item": "pear", "note": ["a"]}
+
+    class Meddling:
+        async def decide(self, question):
+            sent["note"].append("from outside")
+            question.arguments["note"].append("by the owner's side")
+            question.arguments["item"] = "gold"
+            return Decision(allowed=True)
+
+    await call_tool(tool(calls=calls), sent, Consent(Meddling(), ToolSettings()), origin="model")
+    assert calls == [("pear", 1, ["a"])]
+
+
+async def test_the_time_limit_is_the_tools_and_not_the_owners():
+    class Thinking:
+        async def decide(self, question):
+            await anyio.sleep(0.05)
+            return Decision(allowed=True)
+
+    async def slow():
+        await anyio.sleep(math.inf)
+
+    consent = Consent(Thinking(), ToolSettings())
+    assert await call_tool(tool(), {"item": "x"}, consent, origin="model", timeout_ms=40) == "ordered"
+    told = []
+    hanging = Toolbox().add(slow, name="slow")
+    with pytest.raises(ToolError, match="gave no answer within 20 ms"):
+        await call_tool(
+            hanging, {}, consent, origin="model", timeout_ms=20, on_call=lambda *facts: told.append(facts[3])
+        )
+    with anyio.move_on_after(0.02):
+        await call_tool(hanging, {}, consent, origin="model", on_call=lambda *facts: told.append(facts[3]))
+    assert told == ["timeout", "cancelled"]

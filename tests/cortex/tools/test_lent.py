@@ -1,0 +1,161 @@
+"""The toolbox inside the sandbox: lent, asked for and refused there as outside."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from cortex.owner import AbsentOwner, Decision, ScriptedOwner
+from cortex.sections import ToolSettings
+from cortex.tools import Consent, LentTools, Toolbox
+from sandbox import ToolError
+from tests.conftest import execute
+
+CODE = """
+const said = [];
+for (const [name, args] of context) {
+  try {
+    said.push(await tools.shop[name](args));
+  } catch (error) {
+    said.push(`${error.code}: ${error.message}`);
+  }
+}
+return said;
+"""
+
+
+class Shop:
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.toolbox = Toolbox()
+        self.toolbox.add(self.stock, name="shop.stock")
+        self.toolbox.add(self.order, name="shop.order", policy="ask")
+        self.toolbox.add(self.close, name="shop.close", policy="deny")
+        self.toolbox.add(self.stock, name="shop.secret", for_code=False)
+
+    def stock(self, item: str) -> int:
+        """How many there are."""
+        self.made.append(f"stock {item}")
+        return len(item)
+
+    async def order(self, item: str, amount: int = 1) -> str:
+        self.made.append(f"order {item} {amount}")
+        return "ordered"
+
+    async def close(self) -> None:
+        self.made.append("close")
+
+
+def lent(shop: Shop, owner=None, told: list | None = None, **settings) -> LentTools:
+    consent = Consent(owner or AbsentOwner(), ToolSettings(**settings))
+    told = [] if told is None else told
+    return LentTools(shop.toolbox, consent, purpose="restock", on_call=lambda *facts: told.append(facts))
+
+
+async def test_tools_for_code_are_lent_and_no_others():
+    tools = lent(Shop())
+    assert [tool.name for tool in tools.declarations()] == ["shop.stock", "shop.order", "shop.close"]
+    first = tools.declarations()[0]
+    assert (first.description, first.output_schema) == ("How many there are.", {"type": "integer"})
+    assert first.input_schema["required"] == ["item"]
+
+
+@pytest.mark.parametrize("name", ["shop.secret", "shop_stock", "core.execute", "core_execute", "__class__", "", "shop"])
+async def test_a_tool_that_was_not_lent_does_not_exist(name):
+    shop = Shop()
+    with pytest.raises(ToolError) as caught:
+        await lent(shop).call(name, {"item": "x"})
+    assert caught.value.code == "not_lent"
+    assert shop.made == []
+
+
+async def test_a_tool_that_is_added_later_is_not_lent_to_a_run_that_has_begun():
+    shop = Shop()
+    tools = lent(shop)
+    shop.toolbox.add(shop.stock, name="shop.late")
+    with pytest.raises(ToolError, match="was lent"):
+        await tools.call("shop.late", {"item": "x"})
+
+
+@pytest.mark.deno
+async def test_the_owners_word_decides_inside_code_too():
+    shop, told = Shop(), []
+    owner = ScriptedOwner([True, Decision(False, "too dear")])
+    calls = [
+        ["stock", {"item": "pear"}],
+        ["order", {"item": "pear", "amount": 2}],
+        ["order", {"item": "gold"}],
+        ["order", {"item": "plum"}],
+        ["close", {}],
+        ["order", {"item": 7}],
+    ]
+    outcome = await execute(CODE, lent(shop, owner, told, max_questions_per_turn=2), context=calls)
+    assert outcome.result == [
+        4,
+        "ordered",
+        "denied: the owner was asked about shop.order and said no: too dear",
+        "denied: shop.order needs the owner's consent, and 2 questions in one turn are the most",
+        "denied: the owner does not allow shop.close",
+        'invalid_arguments: tools.shop.order: arguments.item: 7 is not of type "string"',
+    ]
+    assert shop.made == ["stock pear", "order pear 2"]
+    assert [(asked.tool, asked.arguments, asked.origin, asked.purpose) for asked in owner.questions] == [
+        ("shop.order", {"item": "pear", "amount": 2}, "code", "restock"),
+        ("shop.order", {"item": "gold"}, "code", "restock"),
+    ]
+    assert [(name, ok, code) for name, _, ok, code, _ in told] == [
+        ("shop.stock", True, None),
+        ("shop.order", True, None),
+        ("shop.order", False, "denied"),
+        ("shop.order", False, "denied"),
+        ("shop.close", False, "denied"),
+    ]
+
+
+@pytest.mark.deno
+async def test_settings_hold_inside_code_too():
+    shop = Shop()
+    policies = {"shop.stock": "deny", "shop_order": "allow"}
+    calls = [["stock", {"item": "pear"}], ["order", {"item": "pear"}]]
+    outcome = await execute(CODE, lent(shop, policies=policies), context=calls)
+    assert outcome.result == ["denied: the owner does not allow shop.stock", "ordered"]
+    assert shop.made == ["order pear 1"]
+
+
+@pytest.mark.deno
+async def test_many_questions_at_once_are_answered_one_by_one():
+    shop = Shop()
+    owner = ScriptedOwner([True, False, True])
+    code = "return await Promise.allSettled(['a', 'b', 'c'].map((item) => tools.shop.order({ item })))"
+    outcome = await execute(code, lent(shop, owner))
+    assert sorted(settled["status"] for settled in outcome.result) == ["fulfilled", "fulfilled", "rejected"]
+    assert len(shop.made) == 2
+
+
+@pytest.mark.deno
+async def test_a_forged_call_of_a_tool_that_needs_consent_needs_it():
+    shop = Shop()
+    code = """
+    const frame = { type: "__tool_call__", call_id: "x1", name: "shop.order", params: { item: "gold" } };
+    Deno[Deno.internal].core.writeSync(1, new TextEncoder().encode(JSON.stringify(frame) + "\\n"));
+    return await tools.shop.stock({ item: "abc" });
+    """
+    owner = ScriptedOwner([False])
+    outcome = await execute(code, lent(shop, owner))
+    assert outcome.result == 3
+    assert shop.made == ["stock abc"]
+    assert len(owner.questions) == 1
+
+
+@pytest.mark.deno
+async def test_the_clock_of_a_run_stands_still_while_a_person_decides():
+    class Slow:
+        async def decide(self, question):
+            await anyio.sleep(0.8)
+            return Decision(allowed=True)
+
+    shop = Shop()
+    code = "return await tools.shop.order({ item: 'pear' })"
+    outcome = await execute(code, lent(shop, Slow()), timeout_ms=500, tool_timeout_ms=500)
+    assert outcome.result == "ordered", outcome.error
+    assert shop.made == ["order pear 1"]

@@ -1,0 +1,53 @@
+"""Who is asked, and what that person is shown."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from cortex.owner import AbsentOwner, Decision, Question, ScriptedOwner, describe
+
+QUESTION = Question("shop.order", {"item": "pear", "amount": 3}, "model", "to restock", "t1")
+
+
+async def test_an_absent_owner_denies_and_says_why():
+    assert await AbsentOwner().decide(QUESTION) == Decision(allowed=False, reason="nobody is there to ask")
+
+
+async def test_a_scripted_owner_gives_its_decisions_in_order_and_keeps_the_questions():
+    owner = ScriptedOwner([True, Decision(False, "too dear"), None])
+    assert await owner.decide(QUESTION) == Decision(allowed=True)
+    assert await owner.decide(QUESTION) == Decision(allowed=False, reason="too dear")
+    with anyio.move_on_after(0.01) as silence:
+        await owner.decide(QUESTION)
+    assert silence.cancelled_caught
+    assert not (await owner.decide(QUESTION)).allowed
+    assert owner.questions == [QUESTION] * 4
+
+
+def test_a_question_says_who_wants_what_and_why():
+    assert describe(QUESTION) == (
+        'The agent wants to call shop.order\n  its purpose, in its own words: to restock\n  item = "pear"\n  amount = 3'
+    )
+    inside = Question("shop.close", {}, "code")
+    assert describe(inside) == "Code that the agent wrote wants to call shop.close\n  without arguments"
+
+
+def test_nothing_in_a_question_can_steer_a_terminal_or_pass_for_a_line_of_ours():
+    text = describe(
+        Question(
+            "shop.order",
+            {"item\n  amount": "\x1b[2J\u202e\nThe agent wants to call nothing", "\x07": {"\x1b": "\r"}},
+            "model",
+            "fine\n  item = 1\x1b]0;x\x07\u2028",
+        )
+    )
+    assert len(text.splitlines()) == 4
+    assert all(character.isprintable() or character == "\n" for character in text)
+
+
+@pytest.mark.parametrize("size", [500, 501, 100_000])
+def test_what_is_left_out_of_a_question_is_said(size):
+    text = describe(Question("f", {"a": 10 ** (size - 1)}, "model"))
+    assert ("more characters are not shown" in text) == (size > 500)
+    assert len(text) < 1000
