@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import anyio
+import anyio.lowlevel
 
 from .conversation import Conversation
 from .endings import CALL_INTERRUPTED
@@ -40,6 +41,8 @@ async def answer_all(
         async with anyio.create_task_group() as tasks:
             for place in sorted(set(same_as)):
                 tasks.start_soon(answer, place)
+                # They begin in their order: where there is energy for one, it is the first that gets it.
+                await anyio.lowlevel.checkpoint()
     finally:
         # Also when the turn is cancelled: endpoints refuse a conversation in which a call has no answer.
         for call, first in zip(calls, same_as, strict=True):

@@ -23,7 +23,7 @@ class FileBusy(Exception):
 class JsonLines:
     """The file, open for one writer among all processes."""
 
-    def __init__(self, path: Path, *, create: bool) -> None:
+    def __init__(self, path: Path, *, create: bool, max_read_bytes: int = MAX_READ_BYTES) -> None:
         """Raises FileBusy, FileNotFoundError (or FileExistsError when it is to be made), and OSError."""
         if create:
             private_folder(path.parent)
@@ -32,7 +32,7 @@ class JsonLines:
         self._path = path
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self.lines = [] if create else self._read()
+            self.lines = [] if create else self._read(max_read_bytes)
         except BlockingIOError as error:
             self.close()
             raise FileBusy(f'"{path}" is open in another program') from error
@@ -40,9 +40,9 @@ class JsonLines:
             self.close()
             raise
 
-    def _read(self) -> list[bytes]:
+    def _read(self, max_bytes: int) -> list[bytes]:
         size = os.fstat(self._handle).st_size
-        begin = max(0, size - MAX_READ_BYTES)
+        begin = max(0, size - max_bytes)
         # The byte before tells whether a line begins there.
         data = _read_at(self._handle, max(0, begin - 1), size)
         whole, _, torn = data.rpartition(b"\n")
