@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import os
+import shutil
 import unicodedata
 from typing import TextIO
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+PLAIN_COLUMNS = 80
+_NARROWEST = 20
+
+
+def has_colour(stream: TextIO) -> bool:
+    """The stream is a terminal that can, and nobody asked for none."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def has_symbols(stream: TextIO) -> bool:
+    """The stream is a terminal that shows more than ASCII."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return stream.isatty() and os.environ.get("TERM") != "dumb" and encoding.lower().replace("-", "") == "utf8"
 
 
 def styled(text: str, style: str, stream: TextIO) -> str:
-    """The text in a style, if the stream is a terminal and nobody asked for none."""
-    if not stream.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+    """The text in a style, where the stream has colour."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if has_colour(stream) else text
 
 
 def visible(text: str) -> str:
@@ -24,3 +36,81 @@ def visible(text: str) -> str:
         else f"\\u{ord(character):04x}"
         for character in text
     )
+
+
+def terminal_columns(stream: TextIO) -> int:
+    """How wide the stream is; 80 where it is no terminal."""
+    if not stream.isatty():
+        return PLAIN_COLUMNS
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return max(columns or shutil.get_terminal_size((PLAIN_COLUMNS, 24)).columns, _NARROWEST)
+
+
+def columns_of(text: str) -> int:
+    """How much room the text takes in a line."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines that are no wider. Whatever could steer is spelled out."""
+    wrap = Wrap(width)
+    return (wrap.add(text) + wrap.end()).split("\n")
+
+
+class Wrap:
+    """The same for a text that comes in pieces: what `add` returns can be written at once.
+
+    The last word is held back until it is known to fit; `end` returns it.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._column = 0
+        self._spaces = 0
+        self._word = ""
+        self._word_columns = 0
+
+    def add(self, piece: str) -> str:
+        return "".join(map(self._take, visible(piece)))
+
+    def end(self) -> str:
+        """What was held back. The next piece goes on in the same line."""
+        rest = self._word_out()
+        self._spaces = 0
+        return rest
+
+    def _take(self, character: str) -> str:
+        if character == "\n":
+            out = self._word_out() + "\n"
+            self._column = self._spaces = 0
+            return out
+        if character in " \t":
+            out = self._word_out()
+            self._spaces += 1 if character == " " else 4
+            return out
+        columns = _columns(character)
+        # Scripts with wide characters have no spaces: a line may end after each. A word without end is broken.
+        out = self._word_out() if columns > 1 or self._word_columns + columns > self._width else ""
+        self._word += character
+        self._word_columns += columns
+        return out + (self._word_out() if columns > 1 else "")
+
+    def _word_out(self) -> str:
+        word, columns = self._word, self._word_columns
+        if not word:
+            return ""
+        room = self._width - columns
+        spaces = min(self._spaces, max(room, 0)) if self._column == 0 else self._spaces
+        breaks = self._column > 0 and self._column + spaces > room
+        self._column = columns if breaks else self._column + spaces + columns
+        self._word, self._word_columns, self._spaces = "", 0, 0
+        return f"\n{word}" if breaks else " " * spaces + word
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

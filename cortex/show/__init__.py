@@ -1,0 +1,7 @@
+"""What happens in a turn, for people who look on and, as JSON, for programs."""
+
+from .as_json import as_json
+from .gauge import gauge
+from .show import Show
+
+__all__ = ["Show", "as_json", "gauge"]

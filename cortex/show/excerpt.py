@@ -1,0 +1,34 @@
+"""The beginning of a text that may be long, in lines of a terminal, and in words what is left out. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cortex.terminal import wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    lines: list[str]
+    left_out: str
+    """Like "30 more lines"; empty when all is there."""
+    source: str
+    """The part of the text that the lines show."""
+
+
+def excerpt(text: str, width: int, rows: int) -> Excerpt:
+    """As many lines as there are rows for. Nothing in them can steer a terminal."""
+    source = text.replace("\r\n", "\n").strip("\n").split("\n")
+    shown: list[str] = []
+    for number, line in enumerate(source):
+        room = rows - len(shown)
+        # No row holds more than this, so what is looked at is bounded, however long the line is.
+        beginning = line[: room * (width + 1)]
+        lines = wrapped(beginning, width)
+        if room == 0 or len(lines) > room or len(beginning) < len(line):
+            rest = len(source) - number
+            is_last = rest == 1 and room > 0
+            left_out = f"{len(text)} characters in all" if is_last else f"{rest} more line{'' if rest == 1 else 's'}"
+            return Excerpt([*shown, *lines[:room]], left_out, "\n".join([*source[:number], beginning]))
+        shown += lines
+    return Excerpt(shown, "", "\n".join(source))

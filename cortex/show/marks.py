@@ -1,0 +1,23 @@
+"""The signs in front of lines: for a terminal with symbols, and for everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    run: str
+    bar: str
+    result: str
+    refused: str
+    note: str
+    cut: str
+    to: str
+    full: str
+    empty: str
+
+
+SYMBOLS = Marks("▶", "│", "→", "✗", "·", "…", "→", "▰", "▱")
+# No gauge: a row of hashes says less than the number beside it.
+ASCII = Marks(">", "|", "=", "!", "-", "...", "->", "", "")

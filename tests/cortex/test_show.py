@@ -1,0 +1,276 @@
+"""A turn as people see it: in a terminal, without one, and whatever a model or its code put in."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
+from cortex.intents import RunCode, RunCodeIntent, Trace
+from cortex.loop import Answer, CallEnded, CallStarted, RoundEnded, TextArrived, ToolRequest, Usage
+from cortex.show import Show, as_json
+from cortex.terminal import Wrap, columns_of, wrapped
+from sandbox import ExecutionOutcome, Metrics, Tier
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(autouse=True)
+def usual_terminal(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def intent(code="return 6 * 7;", purpose="Six times seven", call=1, tier=Tier.ISOLATED):
+    payload = RunCode(purpose=purpose, code=code, tier=tier, timeout=5000)
+    return RunCodeIntent(payload=payload, trace=Trace(turn="t", call=call))
+
+
+def run(what, reply="42", *, ok=True, before=0.7, level=0.65, settled=None, **metrics):
+    outcome = ExecutionOutcome(ok=ok, metrics=Metrics(execution_ms=3.14, **metrics))
+    return [
+        ExecutionStarted(what, before, level),
+        ExecutionEnded(what, outcome, reply, level if settled is None else settled),
+    ]
+
+
+def shown(*events, stream=None, width=None):
+    stream = io.StringIO() if stream is None else stream
+    show = Show(stream, width)
+    for event in events:
+        show.event(event)
+    show.end()
+    return stream.getvalue()
+
+
+def in_terminal(*events, width=None):
+    """What the terminal shows, without its colours."""
+    return STYLE.sub("", shown(*events, stream=Terminal(), width=width))
+
+
+def test_an_execution_without_a_terminal_is_plain_text():
+    assert (
+        shown(*run(intent(), tool_calls=2, fetches=1, fetched_bytes=12_000))
+        == """\
+> Six times seven
+  | return 6 * 7;
+  isolated, at most 5000 ms, energy 0.70 -> 0.65
+= 42
+  3.1 ms, 2 tool calls, 1 fetch (12,000 bytes)
+"""
+    )
+
+
+def test_an_execution_in_a_terminal_has_a_gauge_and_colours():
+    stream = Terminal()
+    text = shown(*run(intent()), stream=stream)
+    assert "energy ▰▰▰▰▰▰▰▱▱▱ 0.70 → 0.65" in text
+    assert "\x1b[34mreturn\x1b[39;49;00m" in text, "code is highlighted"
+    assert "\x1b[32m42\x1b[0m" in text
+
+
+def test_it_is_shown_as_it_happens_and_not_when_it_is_over():
+    stream = io.StringIO()
+    show = Show(stream)
+    started, ended = run(intent())
+    show.event(started)
+    assert stream.getvalue().endswith("isolated, at most 5000 ms, energy 0.70 -> 0.65\n")
+    show.event(ended)
+    assert stream.getvalue().endswith("= 42\n  3.1 ms\n")
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_who_asks_for_no_colour_gets_none(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+    assert "\x1b" not in shown(*run(intent()), TextArrived("x"), stream=Terminal())
+
+
+def test_a_terminal_without_utf8_gets_no_symbols():
+    class Latin(Terminal):
+        encoding = "iso-8859-1"
+
+    stream = Latin()
+    text = STYLE.sub("", shown(*run(intent(), "x" * 2000), stream=stream))
+    assert text.isascii()
+    assert "energy 0.70 -> 0.65" in text
+
+
+def test_a_measured_cost_shows_the_level_after_it():
+    assert "3.1 ms, energy 0.63" in shown(*run(intent(), settled=0.631))
+
+
+def test_long_code_is_cut_and_says_how_much_is_missing():
+    text = shown(*run(intent("let x = 0;\n" + "x++;\n" * 44)))
+    assert text.count("  | ") == 15
+    assert "  ... 30 more lines\n" in text
+
+
+def test_one_endless_line_is_cut_and_says_its_length():
+    text = shown(*run(intent("x" * 50_000), "y" * 30_000))
+    assert "  ... 50000 characters in all\n" in text
+    assert "  ... 30000 characters in all\n" in text
+    assert len(text.splitlines()) == 1 + 15 + 1 + 1 + 8 + 1 + 1
+
+
+def test_refusals_show_what_was_asked_and_the_code():
+    reply = "EXECUTION_DENIED: Insufficient energy for code execution. The network tier needs 0.30"
+    text = shown(Refused("core.execute", reply, intent(tier=Tier.NETWORK)), stream=Terminal())
+    assert "\x1b[33mEXECUTION_DENIED: " in text
+    assert "▶ Six times seven\n  │ return 6 * 7;\n  network, at most 5000 ms\n✗ EXECUTION_DENIED:" in STYLE.sub(
+        "", text
+    )
+
+
+def test_failures_of_the_code_are_red():
+    text = shown(*run(intent(), "EXECUTION_TIMEOUT: Code exceeded 300ms limit.", ok=False), stream=Terminal())
+    assert "\x1b[31mEXECUTION_TIMEOUT: Code exceeded 300ms limit.\x1b[0m" in text
+
+
+def test_a_refusal_is_shown_once_although_both_the_turn_and_the_loop_tell_of_it():
+    reply = 'EXECUTION_DENIED: There is no tool "fly"'
+    call = ToolRequest("1", "fly", "{}")
+    events = [CallStarted(call), Refused("fly", reply), CallEnded(call, Answer(reply, ok=False))]
+    assert shown(*events) == f"> fly\n! {reply}\n"
+
+
+def test_what_the_loop_itself_refuses_is_shown():
+    call = ToolRequest("1", "core_execute", "{")
+    text = shown(CallStarted(call), CallEnded(call, Answer("EXECUTION_DENIED: The arguments are not JSON", ok=False)))
+    assert text == "- core_execute: EXECUTION_DENIED: The arguments are not JSON\n"
+
+
+def test_small_things_are_small_lines():
+    energy = ToolRequest("1", "core_energy", "{}")
+    assert (
+        shown(
+            ToolCalled("shop.stock", "model", ok=True, duration_ms=1.25),
+            ToolCalled("shop.order", "code", ok=False, duration_ms=2500),
+            Remembered("The user\nlikes tea"),
+            CallEnded(energy, Answer("{}")),
+        )
+        == """\
+- shop.stock: 1.2 ms
+- shop.order (from the code): 2.5 s, failed
+- remembered: The user likes tea
+- looked at its energy
+"""
+    )
+
+
+def test_a_flood_of_tool_calls_from_code_is_counted_and_not_shown():
+    started, ended = run(intent(), tool_calls=1000)
+    calls = [ToolCalled("shop.stock", "code", ok=True, duration_ms=0.1)] * 1000
+    text = shown(started, *calls, ended)
+    assert text.count("shop.stock") == 5
+    assert "1000 tool calls" in text
+
+
+def test_results_of_two_that_run_at_once_are_told_apart():
+    first, second = run(intent(purpose="first"), "1"), run(intent(purpose="second", call=2), "2")
+    text = shown(first[0], second[0], first[1], second[1])
+    assert text.endswith("> first\n= 1\n  3.1 ms\n= 2\n  3.1 ms\n")
+
+
+def test_text_streams_in_paragraphs_between_the_executions():
+    text = shown(
+        TextArrived("\n\nLet me"),
+        TextArrived(" compute."),
+        *run(intent()),
+        TextArrived("It is "),
+        TextArrived("42."),
+        Said("Bye."),
+        RoundEnded(1, Usage()),
+    )
+    assert text.startswith("Let me compute.\n\n> Six")
+    assert text.endswith("  3.1 ms\n\nIt is 42.\n\nBye.\n")
+
+
+def test_text_without_a_terminal_is_not_wrapped_unless_a_width_is_given():
+    said = "word " * 40
+    assert shown(TextArrived(said)).count("\n") == 1
+    assert max(map(len, shown(TextArrived(said), width=60).split("\n"))) <= 60
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_nothing_is_wider_than_the_terminal(width):
+    hostile = "a" * 300 + " 漢字" * 100 + " word" * 50 + "\x1b[2J" * 40 + "\t\t\tx\r\n\r"
+    what = intent(hostile, hostile)
+    events = [TextArrived(hostile), *run(what, hostile), Refused(hostile, hostile), Remembered(hostile), Said(hostile)]
+    lines = in_terminal(*events, width=width).split("\n")
+    assert max(map(columns_of, lines)) <= width
+
+
+@given(st.text(st.sampled_from("\x1b\x07\x9b\r\b\x7f\u202e\u2066[2J;ab \n\t漢`'\"/*\\"), max_size=60))
+def test_nothing_of_a_model_or_its_code_steers_the_terminal(text):
+    events = [TextArrived(text), Said(text), *run(intent(text, text), text), Refused(text, text), Remembered(text)]
+    events += [ToolCalled(text, "code", ok=True, duration_ms=1.0)]
+    events += [CallEnded(ToolRequest("1", text, text), Answer(text, ok=False))]
+    for stream in (io.StringIO(), Terminal()):
+        out = STYLE.sub("", shown(*events, stream=stream)) if stream.isatty() else shown(*events, stream=stream)
+        assert not set(out) & set("\x1b\x07\x9b\r\b\x7f\u202e\u2066")
+
+
+def test_a_text_of_an_execution_cannot_pass_for_a_line_of_ours():
+    text = shown(*run(intent("1\n= 2", "p\n= 3"), "4\n= 5"))
+    assert [line for line in text.split("\n") if line.startswith("= ")] == ["= 4"]
+
+
+@given(st.text(st.sampled_from("ab 漢\n\té\u0301"), max_size=80), st.integers(4, 20))
+def test_wrapping_keeps_every_word_and_the_width(text, width):
+    lines = wrapped(text, width)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert max(map(columns_of, lines)) <= width
+    pieces = Wrap(width)
+    assert "".join(map(pieces.add, text)) + pieces.end() == "\n".join(lines)
+
+
+def test_events_for_programs_have_stable_names():
+    what = intent()
+    started, ended = run(what)
+    call = ToolRequest("1", "core_execute", '{"code": "1"}')
+    about = {
+        "call": 1,
+        "purpose": "Six times seven",
+        "code": "return 6 * 7;",
+        "language": "typescript",
+        "tier": "isolated",
+        "timeout_ms": 5000,
+    }
+    assert as_json(started) == {"event": "execution_started", **about, "level_before": 0.7, "level": 0.65}
+    ran = as_json(ended)
+    assert ran.pop("metrics")["execution_ms"] == 3.14
+    assert ran == {"event": "execution_ended", "call": 1, "ok": True, "reply": "42", "level": 0.65}
+    assert as_json(Refused("fly", "EXECUTION_DENIED: x")) == {
+        "event": "refused",
+        "tool": "fly",
+        "reply": "EXECUTION_DENIED: x",
+    }
+    assert as_json(Refused("core.execute", "x", what)) == {
+        "event": "refused",
+        "tool": "core.execute",
+        "reply": "x",
+        **about,
+    }
+    assert as_json(TextArrived("x")) == {"event": "text", "text": "x"}
+    assert as_json(Said("x")) == {"event": "said", "text": "x"}
+    assert as_json(Remembered("x")) == {"event": "remembered", "text": "x"}
+    called = {"tool": "a.b", "origin": "code", "ok": True, "duration_ms": 1.5}
+    assert as_json(ToolCalled("a.b", "code", ok=True, duration_ms=1.5)) == {"event": "tool_called", **called}
+    names = {"id": "1", "name": "core_execute"}
+    assert as_json(CallStarted(call)) == {"event": "call_started", **names, "arguments": '{"code": "1"}'}
+    answered = {"ok": True, "text": "1", "note": "low"}
+    assert as_json(CallEnded(call, Answer("1", "low"))) == {"event": "call_ended", **names, **answered}
+    usage = {"input_tokens": 1, "output_tokens": 2, "estimated": False}
+    assert as_json(RoundEnded(1, Usage(1, 2))) == {"event": "round_ended", "rounds": 1, "usage": usage}
