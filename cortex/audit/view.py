@@ -42,8 +42,8 @@ def line(record: Record, width: int, paint: Paint) -> str:
     facts = record.facts
     row = _ROWS.get(record.kind, _any_row)(facts)
     seq = f"{record.seq:>4}"
-    kind = fit(_LABELS.get(record.kind, record.kind), 40).ljust(7)
-    room = max(8, _room(width) - (len(seq) - 4) - (len(kind) - 7))
+    kind = fit(_LABELS.get(record.kind, record.kind), 15).ljust(7)
+    room = max(4, _room(width) - (len(seq) - 4) - (len(kind) - 7))
     tier, answer = fit(_text(facts.get("tier")), 8), fit(row.answer, 7)
     # What has no tier has a longer text.
     what = (

@@ -1,0 +1,350 @@
+"""How state gets to disk: real files, real processes, real kills."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from cortex.files import FileLock, Flusher, LockBusy, private_folder, replace_file
+
+
+@contextmanager
+def python(program: str, *arguments: object):
+    """A process that runs the program; it is killed at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+def output_of(program: str, *arguments: object) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=30, check=True
+    ).stdout.strip()
+
+
+def mode(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_private_folder_and_all_that_were_missing_above_it_are_the_owners_alone(tmp_path):
+    folder = tmp_path / "a" / "b" / "c"
+    assert private_folder(folder) == folder
+    assert [mode(path) for path in (folder, folder.parent, folder.parent.parent)] == [0o700] * 3
+
+
+def test_a_folder_that_is_there_stays_as_it_is(tmp_path):
+    (tmp_path / "a").mkdir(mode=0o750)
+    private_folder(tmp_path / "a")
+    assert mode(tmp_path / "a") == 0o750
+
+
+def test_where_a_file_stands_there_is_no_folder(tmp_path):
+    (tmp_path / "a").write_text("")
+    with pytest.raises(FileExistsError):
+        private_folder(tmp_path / "a")
+    with pytest.raises(NotADirectoryError):
+        private_folder(tmp_path / "a" / "b")
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_replaced_file_is_whole_and_the_owners_alone(tmp_path, durable):
+    path = tmp_path / "f"
+    replace_file(path, b"old", durable=durable)
+    replace_file(path, b"new", durable=durable)
+    assert (path.read_bytes(), mode(path), os.listdir(tmp_path)) == (b"new", 0o600, ["f"])
+
+
+def test_a_replacement_that_fails_leaves_nothing_behind(tmp_path):
+    (tmp_path / "f").mkdir()
+    with pytest.raises(OSError, match="f"):
+        replace_file(tmp_path / "f", b"new")
+    assert os.listdir(tmp_path) == ["f"]
+
+
+REPLACE = """
+import sys
+from pathlib import Path
+from cortex.files import replace_file
+path = Path(sys.argv[1])
+replace_file(path, b"a" * 100_000)
+print("begun", flush=True)
+while True:
+    for letter in b"abcd":
+        replace_file(path, bytes([letter]) * 100_000)
+"""
+
+
+def test_who_reads_while_the_writer_is_killed_finds_the_old_bytes_or_the_new(tmp_path):
+    path = tmp_path / "f"
+    for reads in range(3):
+        with python(REPLACE, path) as process:
+            assert process.stdout.readline() == "begun\n"
+            for _ in range(1 + 40 * reads):
+                data = path.read_bytes()
+                assert (len(data), len(set(data))) == (100_000, 1)
+        data = path.read_bytes()
+        assert (len(data), len(set(data))) == (100_000, 1)
+
+
+def test_one_holder_at_a_time_whether_through_one_object_or_two(tmp_path):
+    lock, other = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    assert lock.try_take()
+    assert not lock.try_take()
+    assert not other.try_take()
+    lock.release()
+    assert other.try_take()
+    other.release()
+    assert mode(tmp_path / "l") == 0o600
+    lock.close()
+    other.close()
+
+
+def test_a_second_thread_waits_for_the_first(tmp_path):
+    lock = FileLock(tmp_path / "l")
+    counts = {"now": 0, "most": 0, "all": 0}
+
+    def count():
+        for _ in range(200):
+            with lock.held(30):
+                counts["now"] += 1
+                counts["most"] = max(counts["most"], counts["now"])
+                counts["all"] += 1
+                counts["now"] -= 1
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert counts == {"now": 0, "most": 1, "all": 800}
+    lock.close()
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from cortex.files import FileLock
+assert FileLock(Path(sys.argv[1])).try_take()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_another_process_holds_is_not_to_be_had_and_the_message_says_what_to_do(tmp_path):
+    lock = FileLock(tmp_path / "l")
+    with python(HOLD, tmp_path / "l") as process:
+        assert process.stdout.readline() == "held\n"
+        assert not lock.try_take()
+        with (
+            pytest.raises(LockBusy, match=r"another process has held .* if it is stopped, continue or end it"),
+            lock.held(0.01),
+        ):
+            pass
+    lock.close()
+
+
+def test_a_holder_that_dies_lets_go(tmp_path):
+    lock = FileLock(tmp_path / "l")
+    with python(HOLD, tmp_path / "l") as process:
+        assert process.stdout.readline() == "held\n"
+        os.kill(process.pid, signal.SIGKILL)
+        with lock.held(30):
+            pass
+    lock.close()
+
+
+COUNT = """
+import sys
+from pathlib import Path
+from cortex.files import FileLock, replace_file
+lock, path = FileLock(Path(sys.argv[1])), Path(sys.argv[2])
+for _ in range(200):
+    with lock.held(30):
+        number = int(path.read_text())
+        replace_file(path, str(number + 1).encode())
+"""
+
+
+def test_processes_that_count_under_the_lock_lose_nothing(tmp_path):
+    (tmp_path / "n").write_text("0")
+    processes = [subprocess.Popen([sys.executable, "-c", COUNT, tmp_path / "l", tmp_path / "n"]) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert (tmp_path / "n").read_text() == "600"
+
+
+def test_a_fork_does_not_hold_what_its_parent_holds(tmp_path):
+    program = """
+import os, sys
+from pathlib import Path
+from cortex.files import FileLock
+lock = FileLock(Path(sys.argv[1]))
+assert lock.try_take()
+if os.fork() == 0:
+    os._exit(lock.try_take())
+has_both = os.waitstatus_to_exitcode(os.wait()[1])
+lock.release()
+if os.fork() == 0:
+    os._exit(lock.try_take())
+print(has_both, os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    assert output_of(program, tmp_path / "l") == "0 1"
+
+
+def test_a_lock_whose_file_was_deleted_is_the_one_that_others_find(tmp_path):
+    lock, other = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    with lock.held():
+        pass
+    (tmp_path / "l").unlink()
+    assert lock.try_take()
+    assert not other.try_take()
+    lock.release()
+    lock.close()
+    other.close()
+
+
+def test_a_lock_in_a_folder_that_is_missing_is_an_error_and_can_be_tried_again(tmp_path):
+    lock = FileLock(tmp_path / "missing" / "l")
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            lock.try_take()
+    (tmp_path / "missing").mkdir()
+    with lock.held():
+        pass
+    lock.close()
+
+
+async def test_who_waits_in_a_loop_lets_others_run(tmp_path):
+    lock, other = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    assert other.try_take()
+    ran = anyio.Event()
+
+    async def let_go():
+        await anyio.lowlevel.checkpoint()
+        other.release()
+        ran.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(let_go)
+        await lock.take(30)
+    assert ran.is_set()
+    lock.release()
+    assert other.try_take()
+    with pytest.raises(LockBusy):
+        await lock.take(0.01)
+    lock.close()
+    other.close()
+
+
+async def running(flusher: Flusher, tasks) -> None:
+    tasks.start_soon(flusher.run)
+    await anyio.lowlevel.checkpoint()
+
+
+async def test_what_is_wanted_often_is_done_once_and_the_last_counts():
+    flusher, done, finished = Flusher(10), [], threading.Event()
+    for number in range(5):
+        flusher.want("a", lambda number=number: done.append(("a", number, threading.current_thread().name)))
+    flusher.want("b", finished.set)
+    async with anyio.create_task_group() as tasks:
+        await running(flusher, tasks)
+        assert await anyio.to_thread.run_sync(finished.wait, 30)
+        assert done == [("a", 4, "motor-cortex-flusher")]
+        again = threading.Event()
+        flusher.want("a", again.set)
+        assert await anyio.to_thread.run_sync(again.wait, 30)
+        tasks.cancel_scope.cancel()
+
+
+async def test_any_thread_may_want_something():
+    flusher, done = Flusher(1), threading.Event()
+    async with anyio.create_task_group() as tasks:
+        await running(flusher, tasks)
+        await anyio.to_thread.run_sync(flusher.want, "a", done.set)
+        assert await anyio.to_thread.run_sync(done.wait, 30)
+        tasks.cancel_scope.cancel()
+
+
+async def test_what_is_wanted_when_it_ends_is_done_before_it_has_ended():
+    flusher, done = Flusher(60_000), []
+    async with anyio.create_task_group() as tasks:
+        await running(flusher, tasks)
+        flusher.want("a", lambda: done.append("a"))
+        tasks.cancel_scope.cancel()
+    assert done == ["a"]
+
+
+def test_without_a_task_nothing_is_done_before_flush():
+    flusher, done = Flusher(1), []
+    flusher.want("a", lambda: done.append("a"))
+    flusher.want("b", lambda: done.append("b"))
+    assert done == []
+    flusher.flush()
+    flusher.flush()
+    assert done == ["a", "b"]
+
+
+def test_flush_returns_when_what_had_been_begun_is_finished_too():
+    flusher, begun, go_on, done = Flusher(1), threading.Event(), threading.Event(), []
+
+    def work():
+        begun.set()
+        assert go_on.wait(30)
+        done.append("work")
+
+    flusher.want("a", work)
+    first = threading.Thread(target=flusher.flush)
+    first.start()
+    assert begun.wait(30)
+    second = threading.Thread(target=lambda: (flusher.flush(), done.append("flushed")))
+    second.start()
+    go_on.set()
+    first.join(30)
+    second.join(30)
+    assert done == ["work", "flushed"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), LockBusy("busy"), ValueError("odd")])
+def test_what_cannot_be_flushed_is_logged_and_keeps_nobody_else_from_the_disk(caplog, error):
+    flusher, done = Flusher(1), []
+
+    def fail():
+        raise error
+
+    flusher.want("a", fail)
+    flusher.want("b", lambda: done.append("b"))
+    with caplog.at_level(logging.WARNING, "motor_cortex"):
+        flusher.flush()
+    assert done == ["b"]
+    assert [record.getMessage() for record in caplog.records] == [f"Cannot flush state to disk: {error}"]
+
+
+async def test_an_error_does_not_end_the_flusher(caplog):
+    flusher, done = Flusher(1), threading.Event()
+
+    def fail():
+        raise OSError(5, "Input/output error")
+
+    async with anyio.create_task_group() as tasks:
+        await running(flusher, tasks)
+        flusher.want("a", fail)
+        with anyio.fail_after(30):
+            while not caplog.records:
+                await anyio.sleep(0.001)
+        flusher.want("b", done.set)
+        assert await anyio.to_thread.run_sync(done.wait, 30)
+        tasks.cancel_scope.cancel()
