@@ -255,21 +255,6 @@ def test_doctor_says_what_is_broken(deno):
     assert "Traceback" not in done.stderr
 
 
-def test_demo_shows_scripts_and_what_each_returned():
-    done = cortex("demo")
-    assert done.returncode == 0
-    for text in (
-        "16288.94626777442",
-        '{"total":8,"dearest":"biscuits"}',
-        "unknown_item: the shop has no caviar",
-        "ReferenceError: total is not defined",
-        "PermissionError",
-        "EXECUTION_TIMEOUT",
-        "MemoryError",
-    ):
-        assert text in done.stdout
-
-
 def test_help_and_version_are_answered_without_the_heavy_imports():
     assert "run one script in the sandbox" in cortex("--help").stdout
     assert cortex("--version").stdout.startswith("motor-cortex 0.")

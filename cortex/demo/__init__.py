@@ -1,0 +1,6 @@
+"""The story that `cortex demo` tells: what is said is scripted, and what is done is done."""
+
+from .scenario import Scene, SceneTurn, load_scenes
+from .story import tell
+
+__all__ = ["Scene", "SceneTurn", "load_scenes", "tell"]

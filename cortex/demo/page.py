@@ -1,0 +1,37 @@
+"""How the demo is laid out: 80 columns at most, colour and symbols only where a terminal shows them."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from ..terminal import has_symbols, styled, terminal_columns, wrapped
+
+_WIDEST = 80
+_LABEL = 10
+
+
+class Page:
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.width = min(terminal_columns(stream), _WIDEST)
+        self._rule = "─" if has_symbols(stream) else "-"
+
+    def heading(self, text: str) -> None:
+        """With a rule above it that is as long as the page is wide."""
+        self.line()
+        self.line(self._rule * self.width, "dim")
+        self.paragraph(text, "bold")
+
+    def paragraph(self, text: str, style: str | None = None) -> None:
+        for line in wrapped(text, self.width):
+            self.line(line, style)
+
+    def row(self, label: str, text: str) -> None:
+        """What the label is about, in a column beside it."""
+        for number, line in enumerate(wrapped(text, self.width - _LABEL)):
+            lead = styled(label, "bold", self.stream) if number == 0 else ""
+            self.line(lead + " " * (_LABEL - (len(label) if lead else 0)) + line)
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        self.stream.write((styled(text, style, self.stream) if style and text else text) + "\n")
+        self.stream.flush()
