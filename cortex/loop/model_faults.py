@@ -85,9 +85,9 @@ class Faults:
         return self._error(f"it failed while replying{self._quoted(body)}", any(map(_is_passing, _codes(body))))
 
     def connection(self, error: BaseException) -> ModelError:
-        cause = self._clean(str(error.__cause__ or error) or type(error).__name__)
         return self._error(
-            f"the connection failed ({cause}); is it running, and is model.base_url right", retryable=True
+            f"the connection failed ({self._clean(_reason(error))}); is it running, and is model.base_url right?",
+            retryable=True,
         )
 
     def stalled(self) -> ModelError:
@@ -149,6 +149,18 @@ def _complaint(status: int) -> tuple[str, str]:
     if 300 <= status < 400:
         return "it has moved", "; put the new address into model.base_url"
     return (f"it failed (status {status})" if status >= 500 else f"it refused the request (status {status})"), ""
+
+
+def _reason(error: BaseException) -> str:
+    """What the innermost cause that says anything says: the layers above it only say that they failed."""
+    reason = type(error).__name__
+    cause: BaseException | None = error
+    for _ in range(10):
+        if cause is None:
+            break
+        reason = str(cause) or reason
+        cause = cause.__cause__ or cause.__context__
+    return reason
 
 
 def _said(body: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,9 +16,9 @@ Reply = Callable[[Talk], None]
 class ChatServer(Server):
     """`asked` has the bodies of the requests, decoded."""
 
-    def __init__(self, *replies: Reply) -> None:
+    def __init__(self, *replies: Reply, tls: ssl.SSLContext | None = None) -> None:
         self._replies = iter(replies)
-        super().__init__(routes={"/v1/chat/completions": self._reply})
+        super().__init__(routes={"/v1/chat/completions": self._reply}, tls=tls)
 
     def _reply(self, talk: Talk) -> None:
         reply = next(self._replies, None)
@@ -32,7 +33,8 @@ class ChatServer(Server):
 
     def settings(self, **changes: Any) -> ModelSettings:
         """Settings that point here and wait as little as possible."""
-        values = {"name": "tiny", "base_url": f"http://127.0.0.1:{self.port}/v1", "max_wait_s": 0.001}
+        scheme = "https" if self.tls else "http"
+        values = {"name": "tiny", "base_url": f"{scheme}://127.0.0.1:{self.port}/v1", "max_wait_s": 0.001}
         return ModelSettings.model_validate({**values, **changes})
 
 

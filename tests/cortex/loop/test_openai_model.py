@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import ssl
 
 import anyio
 import pytest
+import trustme
 
 from cortex.loop import (
     AssistantMessage,
@@ -141,6 +143,19 @@ async def test_slips_of_the_model_in_earlier_calls_do_not_spoil_the_request():
         {},
         {"malformed": "[1]"},
     ]
+
+
+async def test_an_encrypted_endpoint_is_asked_only_when_its_certificate_is_trusted(monkeypatch, tmp_path):
+    authority = trustme.CA()
+    encrypted = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(encrypted)
+    with ChatServer(words("ok"), tls=encrypted) as server:
+        fault = await fails(server, max_attempts=1)
+        assert server.heard == []
+        assert "certificate" in fault.message.lower()
+        authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        assert (await ask(server)).message.text == "ok"
 
 
 # What comes back

@@ -211,8 +211,8 @@ class OneReply:
         return reply
 
 
-def raw(text="", *requests, finish="stop", usage=Usage()):
-    return ModelReply(AssistantMessage(text, tuple(requests)), usage, finish)
+def raw(text="", *requests, finish="stop"):
+    return ModelReply(AssistantMessage(text, tuple(requests)), Usage(), finish)
 
 
 async def test_missing_repeated_and_odd_ids_are_made_unique():
@@ -309,9 +309,7 @@ async def test_calls_are_bounded_and_the_model_is_told_before_the_turn_ends():
     assert (end.stopped, end.calls, len(turn.asked)) == ("answered", 3, 3)
 
     turn, events = TableTurn({"add": "2"}), []
-    end, messages = await talk(
-        [calls(*five), calls(call())] + [says("never")], turn, max_tool_calls=3, watch=events.append
-    )
+    end, _ = await talk([calls(*five), calls(call()), says("never")], turn, max_tool_calls=3, watch=events.append)
     assert (end.stopped, end.rounds, end.calls, len(turn.asked)) == ("calls", 2, 3, 3)
     assert "limit of 3 tool calls" in end.text
     assert shown(events) == end.text
@@ -441,7 +439,7 @@ async def test_cancelling_goes_through_and_leaves_a_valid_conversation_on_disk(t
 
     with anyio.CancelScope() as scope:
         await talk(
-            Slow() if where == "model" else [calls(call("quick"), call("add"))],
+            Slow() if where == "model" else [says("Let me see. ", calls=[call("quick"), call("add")])],
             {"add": hangs, "quick": "done"},
             conversation=conversation,
         )
@@ -454,6 +452,7 @@ async def test_cancelling_goes_through_and_leaves_a_valid_conversation_on_disk(t
         assert messages[-1].text.startswith("I was about\n\n")
     else:
         assert stopped == ["tool"]
+        assert messages[-1].text == "(This turn was interrupted before it had ended.)"
         assert [message.text.partition(":")[0] for message in messages[2:4]] == ["done", "EXECUTION_ERROR"]
     conversation.close()
     with conversations.open(conversation.id) as again:
