@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox import ExecutionOutcome, ExecutionRequest, Finding, Tier
 
-from .energy import Insufficient, explain, metered_cost, weigh
+from .energy import Insufficient, metered_cost
 from .intents import RunCode, RunCodeIntent, Trace
 from .replies import blocked, denied, reply
 
@@ -94,7 +94,7 @@ class ExecuteTool:
         # Taken before the run: two turns must not both spend the last of it.
         taken = await self._energy.take(payload.tier, turn=turn, code_hash=code_hash)
         if isinstance(taken, Insufficient):
-            return NotRun(denied(explain(taken)))
+            return NotRun(denied(str(taken)))
         on_start(taken)
         request = ExecutionRequest(code=payload.code, tier=payload.tier, timeout_ms=payload.timeout)
         outcome = await self._runtime.execute(request, tools)
@@ -107,9 +107,9 @@ class ExecuteTool:
         return Ran(outcome, taken.cost, taken.level)
 
     async def _refusal(self, intent: RunCodeIntent) -> NotRun | None:
-        weighed = weigh(self._energy.level(), intent.payload.tier, self._settings)
+        weighed = self._energy.weigh(intent.payload.tier)
         if isinstance(weighed, Insufficient):
-            return NotRun(denied(explain(weighed)))
+            return NotRun(denied(str(weighed)))
         finding = await self._first_finding(intent.payload.code)
         return None if finding is None else NotRun(blocked(finding))
 

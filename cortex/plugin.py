@@ -21,7 +21,7 @@ from .journal import Journal
 from .memory import Memory
 from .owner import AbsentOwner
 from .settings import Settings
-from .tools import Toolbox, core_definitions, openai_tools, policies_for_nobody
+from .tools import CORE_TOOLS, Toolbox, core_definitions, openai_tools, policies_for_nobody
 from .turn import Parts, Turn
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class MotorCortex:
         """Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
         if self._parts is not None:
             raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
-        for name in policies_for_nobody(self.toolbox.names(), self.settings.tools):
+        for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
             log.warning('The settings have a policy for "%s", and no tool is called that', name)
         async with AsyncExitStack() as stack:
             stack.callback(self._close_files)
@@ -111,9 +111,9 @@ class MotorCortex:
     def openai_tools(self, api: Api = "chat") -> list[dict[str, Any]]:
         """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API."""
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
-        lent = [tool.declaration for tool in self.toolbox if tool.for_code]
-        core = core_definitions(self.settings.execute, hosts, lent)
-        return openai_tools((*core, *(tool.definition for tool in self.toolbox if tool.for_model)), api)
+        tools = self.settings.tools
+        core = core_definitions(self.settings.execute, hosts, self.toolbox.declarations(tools))
+        return openai_tools((*core, *self.toolbox.definitions(tools)), api)
 
     def _close_files(self) -> None:
         self._flusher.flush()

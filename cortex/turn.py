@@ -15,8 +15,7 @@ from pydantic_core import to_json
 from sandbox import ErrorType, SandboxError, ToolError
 
 from .audit import AuditError
-from .energy import EnergyError
-from .energy_tool import low_energy, prices
+from .energy import EnergyError, energy_note, prices
 from .events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from .execute_tool import NotRun, intent_of
 from .files import LockBusy
@@ -112,7 +111,7 @@ class Turn:
                 return self._remember(arguments_for(name, arguments)["text"])
         tool = self._parts.toolbox.get(name)
         if tool is None or not tool.for_model:
-            known = map(wire_name, (*CORE_TOOLS, *(tool.name for tool in self._parts.toolbox if tool.for_model)))
+            known = map(wire_name, (*CORE_TOOLS, *self._parts.toolbox.names_for_model(self._parts.settings.tools)))
             return self._refused(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
         return await self._call_tool(tool, arguments)
 
@@ -147,7 +146,7 @@ class Turn:
         text = done.text
         parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
         self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
-        return Answer(text, low_energy(done.level, parts.settings.energy), ok=done.outcome.ok)
+        return Answer(text, energy_note(done.level, parts.settings.energy), ok=done.outcome.ok)
 
     async def _call_tool(self, tool: Tool, arguments: Any) -> Answer:
         limits = self._parts.settings.tools
