@@ -65,7 +65,9 @@ class Show:
                 self.note(f"remembered: {' '.join(text.split())}")
             case CallEnded():
                 self._answered(event)
-            case CallStarted() | RoundEnded():
+            case CallStarted():
+                self.end()
+            case RoundEnded():
                 pass
             case _:
                 assert_never(event)

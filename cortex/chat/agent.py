@@ -1,0 +1,83 @@
+"""The agent's side of a chat: one turn at a time, which can be stopped."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import TYPE_CHECKING
+
+import anyio
+
+from cortex.loop import run_turn
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from cortex.loop import Conversation, LanguageModel, TurnEnd
+    from cortex.plugin import MotorCortex
+
+    from .outputs import Output
+
+
+class Agent:
+    """Use it with `async with`: it opens the cortex, and the model meanwhile, since that takes a second to load."""
+
+    def __init__(
+        self,
+        cortex: MotorCortex,
+        model: AbstractAsyncContextManager[LanguageModel],
+        conversation: Conversation,
+        output: Output,
+    ) -> None:
+        self.cortex = cortex
+        self.conversation = conversation
+        self._source = model
+        self._output = output
+        self._model: LanguageModel | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Raises SandboxUnavailable."""
+        self._opened, self._leaving = anyio.Event(), anyio.Event()
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.cortex)
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(self._leaving.set)
+            tasks.start_soon(self._hold_model)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._stack.aclose()
+
+    async def turn(self, text: str) -> TurnEnd | None:
+        """None when it was stopped. Raises ConversationError, and what the output raises."""
+        end = None
+        with anyio.CancelScope() as self._scope:
+            end = await self._turn(text)
+        self._output.ended(end)
+        return end
+
+    def stop(self) -> None:
+        """The turn that is under way, if there is one, with everything that it has started."""
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def _turn(self, text: str) -> TurnEnd:
+        cortex, watch = self.cortex, self._output.event
+        async with cortex.turn(watch) as turn:
+            self._output.started(self.conversation.id, turn.id, text)
+            await self._opened.wait()
+            assert self._model is not None
+            settings = cortex.settings.loop
+            memories = [memory.text for memory in cortex.memory.recent(settings.max_memories)]
+            tools = cortex.openai_tools()
+            return await run_turn(
+                self._model, turn, tools, self.conversation, text, settings, watch=watch, memories=memories
+            )
+
+    async def _hold_model(self) -> None:
+        async with self._source as self._model:
+            self._opened.set()
+            # Not cancelled, or it could not close its connections.
+            await self._leaving.wait()

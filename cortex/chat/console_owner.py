@@ -1,0 +1,102 @@
+"""Asks the person at the terminal for consent: the agent's thread puts the question, and the main thread answers it."""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+import anyio
+
+from cortex.owner import Decision, Question, describe
+from cortex.terminal import styled, terminal_columns, wrapped
+
+if TYPE_CHECKING:
+    from typing import Any
+
+NO_TERMINAL = "nobody can be asked, because there is no terminal; the owner can set its policy to allow or deny"
+NO = Decision(allowed=False)
+_ACKNOWLEDGED_S = 2
+_MAX_ANSWER_BYTES = 1_024
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A question on its way to the main thread, which answers it, or notices that it was withdrawn."""
+
+    text: str
+    decision: Decision = NO
+    closed: anyio.Event = field(default_factory=anyio.Event)
+    """Set in the agent's thread, when the main one has left the question."""
+    _ends: tuple[int, int] = field(default_factory=os.pipe)
+
+    def withdraw(self) -> None:
+        os.write(self._ends[1], b".")
+
+    def fileno(self) -> int:
+        """Readable once it is withdrawn."""
+        return self._ends[0]
+
+    def close(self) -> None:
+        for end in self._ends:
+            os.close(end)
+
+
+class ConsoleOwner:
+    """`send` hands a question to the main thread, and `held` keeps the terminal free from other lines meanwhile."""
+
+    def __init__(
+        self, send: Callable[[Asked], None], held: Callable[[], AbstractContextManager[Any]], *, is_there: bool
+    ) -> None:
+        self._send = send
+        self._held = held
+        self._is_there = is_there
+
+    async def decide(self, question: Question) -> Decision:
+        if not self._is_there:
+            return Decision(allowed=False, reason=NO_TERMINAL)
+        asked = Asked(describe(question))
+        with self._held():
+            self._send(asked)
+            try:
+                await asked.closed.wait()
+            except BaseException:
+                asked.withdraw()
+                with anyio.CancelScope(shield=True), anyio.move_on_after(_ACKNOWLEDGED_S):
+                    await asked.closed.wait()
+                raise
+            finally:
+                if asked.closed.is_set():
+                    asked.close()
+        return asked.decision
+
+
+def ask(asked: Asked, keyboard: TextIO, screen: TextIO) -> Decision:
+    """What the person says: a clear yes, or else no. Returns at once when the question is withdrawn."""
+    # What was typed before the question was there cannot be its answer.
+    termios.tcflush(keyboard, termios.TCIFLUSH)
+    width = terminal_columns(screen)
+    lines = [line for part in asked.text.split("\n") for line in _set_in(part, width)]
+    screen.write("\n" + "\n".join([styled(lines[0], "bold", screen), *lines[1:]]) + "\n")
+    screen.write(styled("Allow it this once? [y/N] ", "bold", screen))
+    screen.flush()
+    readable, _, _ = select.select([asked.fileno(), keyboard.fileno()], [], [])
+    if asked.fileno() in readable:
+        screen.write("\n(withdrawn)\n")
+        screen.flush()
+        return Decision(allowed=False, reason="the question was withdrawn")
+    answer = os.read(keyboard.fileno(), _MAX_ANSWER_BYTES).decode(errors="replace")
+    if not answer.endswith("\n"):
+        screen.write("\n")
+        screen.flush()
+    return Decision(answer.strip().lower() in {"y", "yes"})
+
+
+def _set_in(line: str, width: int) -> list[str]:
+    """No line that a text is wrapped into begins where ours do."""
+    first, *rest = wrapped(line, width - 6)
+    return [first, *(f"    {more.lstrip()}" for more in rest)]

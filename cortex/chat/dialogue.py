@@ -1,0 +1,79 @@
+"""A person at a terminal: prompt, message, answer, and so on until the person leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from cortex.loop import AssistantMessage, ConversationError, UserMessage
+from cortex.show import Show
+from cortex.terminal import styled, terminal_columns, wrapped
+
+if TYPE_CHECKING:
+    from .outputs import Output
+    from .prompt import Prompt
+    from .slash import Slash
+    from .talk import Talk
+
+HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
+
+
+class Dialogue:
+    def __init__(self, talk: Talk, prompt: Prompt, slash: Slash, output: Output, screen: TextIO) -> None:
+        self._talk = talk
+        self._prompt = prompt
+        self._slash = slash
+        self._output = output
+        self._screen = screen
+
+    def run(self, model: str) -> None:
+        """Returns when the person leaves."""
+        conversation = self._talk.agent.conversation
+        self._say(f"Talking to {model}. /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves.")
+        self._show_past()
+        while (line := self._read()) is not None:
+            command = self._slash.command_in(line)
+            if command is not None:
+                if not self._slash.run(command):
+                    break
+            elif line.strip():
+                self._turn(line)
+        if conversation.messages():
+            self._say(f"cortex chat --resume {conversation.id} goes on with this conversation.")
+
+    def _read(self) -> str | None:
+        """The next line; None when there is none any more."""
+        while True:
+            self._screen.write("\n")
+            self._screen.flush()
+            try:
+                return self._talk.read(self._prompt.read)
+            except KeyboardInterrupt:
+                self._screen.write("\n")
+                self._say(HOW_TO_LEAVE)
+            except UnicodeDecodeError:
+                self._say("That was not UTF-8.")
+            except EOFError:
+                self._screen.write("\n")
+                return None
+
+    def _turn(self, text: str) -> None:
+        self._screen.write("\n")
+        try:
+            self._talk.turn(text)
+        except ConversationError as error:
+            self._output.failed(str(error))
+
+    def _show_past(self) -> None:
+        """Where a conversation that is taken up again had ended."""
+        past = self._talk.agent.conversation.messages()
+        words = [message for message in past if isinstance(message, UserMessage | AssistantMessage) and message.text]
+        if not words:
+            return
+        self._say(f"Going on after {len(words)} messages; the last:")
+        show = Show(self._screen)
+        show.note(words[-1].text)
+
+    def _say(self, text: str) -> None:
+        for line in wrapped(text, terminal_columns(self._screen)):
+            self._screen.write(f"{styled(line, 'dim', self._screen)}\n")
+        self._screen.flush()

@@ -1,0 +1,109 @@
+"""Where a turn is shown: as text for people, or as one line of JSON for each event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from cortex.events import Said
+from cortex.loop import TextArrived
+from cortex.show import Show, as_json
+
+if TYPE_CHECKING:
+    from cortex.events import TurnEvent
+    from cortex.loop import Event, TurnEnd
+
+INTERRUPTED = "interrupted"
+
+
+class Output(Protocol):
+    def started(self, conversation: str, turn: str, text: str) -> None: ...
+
+    def event(self, event: TurnEvent | Event) -> None: ...
+
+    def ended(self, end: TurnEnd | None) -> None:
+        """None: it was interrupted."""
+
+    def failed(self, message: str) -> None: ...
+
+    def held(self) -> AbstractContextManager[None]:
+        """Nothing is written meanwhile; it comes afterwards."""
+        ...
+
+
+class ForPeople:
+    """In a terminal all in one place. Else what the agent says goes to the first stream, and what it does to the
+    second: a script wants the answer alone."""
+
+    def __init__(self, out: TextIO, err: TextIO) -> None:
+        self._out = out
+        self._err = err
+        self._says = self._does = Show(out)
+        self._late: list[TurnEvent | Event] | None = None
+
+    def started(self, conversation: str, turn: str, text: str) -> None:
+        del conversation, turn, text
+        # Anew for each turn: by then the terminal may have another width.
+        self._says = Show(self._out)
+        self._does = self._says if self._out.isatty() else Show(self._err)
+
+    def event(self, event: TurnEvent | Event) -> None:
+        if self._late is not None:
+            self._late.append(event)
+        elif isinstance(event, TextArrived | Said):
+            self._says.event(event)
+        else:
+            self._says.end()
+            self._does.event(event)
+
+    def ended(self, end: TurnEnd | None) -> None:
+        self._says.end()
+        if end is None:
+            self._does.note("stopped", "yellow")
+
+    def failed(self, message: str) -> None:
+        self._says.end()
+        self._does.note(message, "red")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self._says.end()
+        self._late = []
+        try:
+            yield
+        finally:
+            late, self._late = self._late, None
+            for event in late:
+                self.event(event)
+
+
+class ForPrograms:
+    """One JSON object in each line, with its kind under "event"."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._about: dict[str, Any] = {}
+
+    def started(self, conversation: str, turn: str, text: str) -> None:
+        self._about = {"conversation": conversation, "turn": turn}
+        self._write({"event": "turn_started", **self._about, "message": text})
+
+    def event(self, event: TurnEvent | Event) -> None:
+        self._write(as_json(event))
+
+    def ended(self, end: TurnEnd | None) -> None:
+        how = {"stopped": INTERRUPTED} if end is None else asdict(end)
+        self._write({"event": "turn_ended", **self._about, **how})
+
+    def failed(self, message: str) -> None:
+        self._write({"event": "error", **self._about, "message": message})
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._out.write(json.dumps(line) + "\n")
+        self._out.flush()

@@ -1,0 +1,57 @@
+"""Loads the owner's toolbox from the owner's own Python file. That file is imported, with all the owner's rights: it is
+a part of the program, and nothing of it runs in the sandbox."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from cortex.tools import Toolbox
+
+
+class ToolsError(Exception):
+    """There is no such toolbox. Says why."""
+
+
+def load_toolbox(place: str) -> Toolbox:
+    """From `package.module:name`, looked for in the present folder too, or from `folder/file.py:name`."""
+    module_name, _, name = place.rpartition(":")
+    if not module_name or not name.isidentifier():
+        raise ToolsError(f'"{place}" is not of the form MODULE:NAME, like shop:toolbox or tools/shop.py:toolbox')
+    try:
+        module = _of_file(Path(module_name)) if module_name.endswith(".py") else _of_name(module_name)
+    except (Exception, SystemExit) as error:
+        raise ToolsError(f'cannot import "{module_name}": {type(error).__name__}: {error}') from error
+    try:
+        toolbox = getattr(module, name)
+    except AttributeError:
+        raise ToolsError(f'"{module_name}" has no "{name}"') from None
+    if not isinstance(toolbox, Toolbox):
+        raise ToolsError(f'"{place}" is a {type(toolbox).__name__} and not a Toolbox')
+    return toolbox
+
+
+def _of_name(name: str) -> ModuleType:
+    _look_in(Path.cwd())
+    return importlib.import_module(name)
+
+
+def _of_file(path: Path) -> ModuleType:
+    # As `python file.py` does: what stands beside the file can be imported from it.
+    _look_in(path.absolute().parent)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Types in annotations are looked up there.
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _look_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

@@ -1,0 +1,34 @@
+"""Reads a line from the person at the terminal, with editing and history where the platform has them."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from cortex.terminal import has_colour
+
+from .line_history import LineHistory
+
+try:
+    import readline
+except ImportError:  # pragma: no cover - a Python that was built without it
+    readline = None  # type: ignore[assignment]
+
+_WORDS = "you> "
+
+
+class Prompt:
+    def __init__(self, history: LineHistory, screen: TextIO) -> None:
+        self._history = history
+        # Between these two marks readline counts no columns.
+        self._words = f"\001\x1b[1m\002{_WORDS}\001\x1b[0m\002" if readline and has_colour(screen) else _WORDS
+        if readline is not None:
+            readline.clear_history()
+            for line in history.lines():
+                readline.add_history(line)
+
+    def read(self) -> str:
+        """Raises EOFError, KeyboardInterrupt, and UnicodeDecodeError."""
+        line = input(self._words)
+        if line.strip():
+            self._history.add(line)
+        return line

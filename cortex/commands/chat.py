@@ -1,0 +1,168 @@
+"""`cortex chat`: talk to an agent that has hands, at a terminal or through pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from cortex.settings import Settings, load_settings
+from cortex.terminal import terminal_columns
+
+from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
+
+if TYPE_CHECKING:
+    from cortex.chat import Output, Talk
+    from cortex.loop import Conversation, Conversations
+    from cortex.tools import Toolbox
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--message", metavar="TEXT", help="say this, print the answer and leave")
+    parser.add_argument(
+        "--resume", nargs="?", const="", metavar="ID", help="go on with a conversation; without ID with the last one"
+    )
+    parser.add_argument("--list", action="store_true", help="list the conversations and leave")
+    parser.add_argument("--json", action="store_true", help="print each event as one line of JSON")
+    parser.add_argument("--model", metavar="NAME", help="the model to talk to, also CORTEX_MODEL__NAME")
+    parser.add_argument("--base-url", metavar="URL", help="where it is, also CORTEX_MODEL__BASE_URL")
+    parser.add_argument(
+        "--tools",
+        metavar="MODULE:NAME",
+        help="a Toolbox of your own, like shop:toolbox or tools/shop.py:toolbox; the module is imported, and runs with "
+        "your rights and outside of the sandbox",
+    )
+
+
+def run(options: Namespace) -> int:
+    chosen = {"name": options.model, "base_url": options.base_url}
+    model = {key: value for key, value in chosen.items() if value is not None}
+    settings = load_settings(options.config, home=options.home, **({"model": model} if model else {}))
+    try:
+        return _list(settings, options) if options.list else _chat(settings, options)
+    except BrokenPipeError:
+        # Whoever reads has seen enough; Python would complain once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SUCCESS
+
+
+def _list(settings: Settings, options: Namespace) -> int:
+    if options.message is not None or options.resume is not None:
+        raise CommandError("--list does not go with --message or --resume")
+    from cortex.chat.slash import conversation_lines
+
+    known = _conversations(settings).list()
+    if options.json:
+        lines = [json.dumps(asdict(summary)) for summary in known]
+    else:
+        lines = conversation_lines(known, terminal_columns(sys.stdout))
+    for line in lines:
+        print(line, flush=True)
+    return SUCCESS
+
+
+def _chat(settings: Settings, options: Namespace) -> int:
+    from cortex.chat import endpoint_problem
+
+    if problem := endpoint_problem(settings.model):
+        raise CommandError(problem)
+    if options.message is not None and not options.message.strip():
+        raise CommandError("--message has no text")
+    from anyio.from_thread import start_blocking_portal
+
+    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk
+    from cortex.openai_model import OpenAIModel
+    from cortex.plugin import MotorCortex
+    from sandbox import SandboxError
+
+    toolbox = _toolbox(options.tools)
+    output: Output = ForPrograms(sys.stdout) if options.json else ForPeople(sys.stdout, sys.stderr)
+    # Questions go neither into what a program reads nor to where messages come from.
+    screen = sys.stdout if sys.stdout.isatty() and not options.json else sys.stderr
+    inbox = Inbox()
+    owner = ConsoleOwner(inbox.ask, output.held, is_there=sys.stdin.isatty() and screen.isatty())
+    with ExitStack() as stack:
+        conversation = stack.enter_context(_conversation(_conversations(settings), options.resume))
+        cortex = MotorCortex(settings, toolbox=toolbox, owner=owner)
+        interrupts = stack.enter_context(Interrupts(inbox.interrupt))
+        portal = stack.enter_context(start_blocking_portal())
+        agent = Agent(cortex, OpenAIModel(settings.model), conversation, output)
+        try:
+            stack.enter_context(portal.wrap_async_context_manager(agent))
+        except SandboxError as error:
+            raise CommandError(str(error), REFUSED) from error
+        talk = Talk(portal, agent, inbox, interrupts, keyboard=sys.stdin, screen=screen)
+        if sys.stdin.isatty() and screen is sys.stdout and options.message is None:
+            _converse(talk, settings, output)
+            return SUCCESS
+        return _say(talk, options.message, output)
+
+
+def _converse(talk: Talk, settings: Settings, output: Output) -> None:
+    from cortex.chat import Dialogue, LineHistory, Prompt, Slash
+    from cortex.home import Home
+
+    prompt = Prompt(LineHistory(Home(settings.home).state / "chat-history.jsonl"), sys.stdout)
+    slash = Slash(sys.stdout, talk.level, settings.energy, _conversations(settings))
+    Dialogue(talk, prompt, slash, output, sys.stdout).run(settings.model.name or "")
+
+
+def _say(talk: Talk, message: str | None, output: Output) -> int:
+    """One message, or those from the pipe, until one cannot be answered."""
+    from cortex.chat import InputError, lines_of
+    from cortex.loop import ConversationError
+
+    messages = lines_of(sys.stdin.buffer) if message is None else iter([message])
+    try:
+        while (text := talk.read(lambda: next(messages, None))) is not None:
+            end = talk.turn(text)
+            if end is None:
+                return INTERRUPTED
+            if end.stopped == "model_error":
+                return CODE_FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except InputError as error:
+        raise CommandError(str(error)) from error
+    except ConversationError as error:
+        output.failed(str(error))
+        return REFUSED
+    return SUCCESS
+
+
+def _toolbox(place: str | None) -> Toolbox | None:
+    if place is None:
+        return None
+    from cortex.chat import ToolsError, load_toolbox
+
+    try:
+        return load_toolbox(place)
+    except ToolsError as error:
+        raise CommandError(f"--tools: {error}") from error
+
+
+def _conversations(settings: Settings) -> Conversations:
+    from cortex.home import Home
+    from cortex.loop import Conversations
+
+    return Conversations(Home(settings.home).conversations)
+
+
+def _conversation(conversations: Conversations, resume: str | None) -> Conversation:
+    from cortex.loop import ConversationBusy, ConversationError
+
+    if resume is None:
+        return conversations.new()
+    try:
+        found = conversations.open(resume) if resume else conversations.latest()
+    except ConversationBusy as error:
+        raise CommandError(str(error), REFUSED) from error
+    except ConversationError as error:
+        raise CommandError(f"{error}; --list shows those that there are") from error
+    if found is None:
+        raise CommandError("there is no conversation to go on with yet")
+    return found
