@@ -5,13 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-import anyio
-
-from cortex.demo import tell
-from cortex.scripted_model import ScriptError
-from cortex.settings import load_settings
-from sandbox import SandboxUnavailable
-
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 
 
@@ -20,6 +13,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    # Imported here: it takes a while, in which a person may think better of it, and that is no fault.
+    import anyio
+
+    from cortex.demo import tell
+    from cortex.scripted_model import ScriptError
+    from cortex.settings import load_settings
+    from sandbox import SandboxUnavailable
+
     try:
         is_whole = anyio.run(tell, load_settings(options.config).sandbox, sys.stdout)
     except SandboxUnavailable as error:

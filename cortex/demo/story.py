@@ -123,8 +123,11 @@ class Stage:
 
         model = ScriptedModel(part.steps, pause_s=_PAUSE_S if self.page.stream.isatty() else 0)
         cortex = self.cortex
-        async with cortex.turn(watch) as turn:
-            await run_turn(
-                model, turn, cortex.openai_tools(), conversation, part.user, cortex.settings.loop, watch=show.event
-            )
-        show.end()
+        try:
+            async with cortex.turn(watch) as turn:
+                await run_turn(
+                    model, turn, cortex.openai_tools(), conversation, part.user, cortex.settings.loop, watch=show.event
+                )
+        finally:
+            # What the command says of an end before the end must not stand in the line of what was said.
+            show.end()
