@@ -18,6 +18,7 @@ from .guard_patterns import Finding
 from .jail import Layer, Wall
 from .locations import data_file
 from .network import DenyRule, Exchange, HostRule, NetworkPolicy, Recorder, Replay
+from .person import person_decides
 from .ports import CodeRuntime, HostTools, ToolDeclaration
 from .runtime import DenoRuntime
 from .settings import SandboxSettings
@@ -59,5 +60,6 @@ __all__ = [
     "WorkspaceLimits",
     "data_file",
     "examine",
+    "person_decides",
     "typescript_of",
 ]

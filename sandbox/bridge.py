@@ -18,12 +18,14 @@ import anyio
 from .contracts import ErrorType, ExecutionError
 from .errors import RunFault, ToolError
 from .frames import Call, Fetch, FileCall, ToolCall, encode, tool_error_frame, tool_result_frame
+from .person import CallUnderWay
 from .tool_names import Lent, place
 
 if TYPE_CHECKING:
     import jsonschema_rs
 
     from .ports import HostTools
+    from .run_clock import RunClock
     from .settings import SandboxSettings
 
 log = logging.getLogger("motor_cortex.sandbox")
@@ -116,7 +118,7 @@ class Bridge:
         if made > most:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"More than {most} {what}"))
 
-    async def answer(self, call: Call, send: Send, given_up: anyio.CancelScope | None = None) -> None:
+    async def answer(self, call: Call, send: Send, clock: RunClock, given_up: anyio.CancelScope | None = None) -> None:
         """Do what the call asks for and send its answer. Whatever the tool does, the host goes on.
 
         The scope is cancelled when the code no longer waits. That ends the work, never the sending: half a frame on
@@ -125,7 +127,7 @@ class Bridge:
         try:
             match call:
                 case ToolCall():
-                    value = await self._call_tool(call)
+                    value = await self._call_tool(call, clock)
                     await send(lambda: self._result(call, value))
                 case Fetch():
                     response = await self._fetch(call, given_up or anyio.CancelScope())
@@ -152,13 +154,13 @@ class Bridge:
         with _host_faults("The operation", code="PermissionDenied"):
             return await self._files.answer(call)
 
-    async def _call_tool(self, call: ToolCall) -> Any:
+    async def _call_tool(self, call: ToolCall, clock: RunClock) -> Any:
         tool = self._lent.get(call.name)
         if tool is None or self._tools is None:
             raise ToolError(f'No tool "{call.name[:100]}" was lent to this run', code="not_lent")
         arguments = _checked(tool, call.params)
         try:
-            with anyio.CancelScope(deadline=anyio.current_time() + self._settings.tool_timeout_ms / 1000):
+            with CallUnderWay(clock, self._settings.tool_timeout_ms / 1000):
                 return await self._tools.call(tool.name, arguments)
         except ToolError:
             raise

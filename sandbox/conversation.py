@@ -28,6 +28,7 @@ from .frames import (
     decode,
     encode,
 )
+from .run_clock import RunClock
 
 if TYPE_CHECKING:
     from .bridge import Bridge
@@ -86,7 +87,7 @@ class Conversation:
         self._worker = worker
         self._run = run
         self._settings = settings
-        self._deadline = anyio.current_time() + run.timeout_ms / 1000
+        self._clock = RunClock(anyio.current_time() + run.timeout_ms / 1000)
         self._ended: Answer | RunFault | None = None
         self._listening = anyio.Lock(fast_acquire=True)
         self._waiting_to_listen = 0
@@ -111,7 +112,7 @@ class Conversation:
     async def _begin(self) -> list[Heard]:
         self._worker.begin_watch()
         try:
-            await self._worker.write(self._run.frame, self._deadline)
+            await self._worker.write(self._run.frame, self._clock.deadline)
         except TimeoutError:
             self._ended = self._timeout()
             return []
@@ -132,7 +133,7 @@ class Conversation:
     async def _answer(self, heard: Heard) -> None:
         try:
             if self._ended is None:
-                await self._run.bridge.answer(heard.call, self._worker.write_made, heard.scope)
+                await self._run.bridge.answer(heard.call, self._worker.write_made, self._clock, heard.scope)
         finally:
             self._unanswered.discard(heard)
             self._unanswered_bytes -= heard.size
@@ -154,7 +155,7 @@ class Conversation:
         calls: list[Heard] = []
         try:
             while not calls and self._ended is None:
-                lines = await self._worker.read(self._deadline)
+                lines = await self._worker.read(self._clock)
                 if not lines:
                     raise RunFault(await self._worker.obituary())
                 for line in lines:

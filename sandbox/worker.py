@@ -29,6 +29,7 @@ from .frames import (
 )
 from .memory import MIB, ProcessStatus, cpu_s, private_bytes
 from .readiness import readable_before, write_all
+from .run_clock import RunClock
 
 if TYPE_CHECKING:
     from .process import Spawner, WorkerProcess
@@ -143,7 +144,7 @@ class Worker:
     async def _greet(self, first_words: bytes) -> None:
         """Send the harness and its rehearsal, and wait until the process says that it is ready."""
         await self.write(first_words)
-        while lines := await self.read(math.inf):
+        while lines := await self.read(RunClock(math.inf)):
             for line in lines:
                 match decode(line):
                     case Ready(protocol) if protocol == PROTOCOL:
@@ -166,10 +167,10 @@ class Worker:
             )
         return said if said.startswith("Cannot start") else f"Cannot start Deno: {said}"
 
-    async def read(self, deadline: float) -> list[bytes]:
-        """The next lines, at least one; none at all when the output is closed. Raises TimeoutError at the deadline."""
+    async def read(self, clock: RunClock) -> list[bytes]:
+        """The next lines, at least one; none at all when the output is closed. TimeoutError when the time is up."""
         if self._is_amid_lines:
-            await self._let_others_go_on(deadline)
+            await self._let_others_go_on(clock)
             self._watch_now_and_then()
         while True:
             if lines := self._some_lines():
@@ -177,12 +178,12 @@ class Worker:
             try:
                 chunk = os.read(self.process.stdout, READ_BYTES)
             except BlockingIOError:
-                await self._wait_readable(deadline)
+                await self._wait_readable(clock)
                 continue
             if not chunk:
                 return []
             if len(chunk) == READ_BYTES:
-                await self._let_others_go_on(deadline)
+                await self._let_others_go_on(clock)
             self._watch_now_and_then()
             self._lines = self._frames.feed(chunk)
 
@@ -194,10 +195,10 @@ class Worker:
         self._is_amid_lines = len(lines) == LINES_AT_ONCE
         return lines
 
-    async def _wait_readable(self, deadline: float) -> None:
-        if await readable_before(self.process.stdout, min(deadline, anyio.current_time() + WATCH_INTERVAL_S)):
+    async def _wait_readable(self, clock: RunClock) -> None:
+        if await readable_before(self.process.stdout, min(clock.deadline, anyio.current_time() + WATCH_INTERVAL_S)):
             return
-        if anyio.current_time() >= deadline:
+        if anyio.current_time() >= clock.deadline:
             raise TimeoutError
         self._watch_now_and_then()
 
@@ -208,10 +209,10 @@ class Worker:
             self._watch_at = now + WATCH_INTERVAL_S
             self._watch()
 
-    async def _let_others_go_on(self, deadline: float) -> None:
+    async def _let_others_go_on(self, clock: RunClock) -> None:
         """A process that floods its output must hold up neither the clock nor the other tasks."""
         await anyio.lowlevel.checkpoint()
-        if anyio.current_time() >= deadline:
+        if anyio.current_time() >= clock.deadline:
             raise TimeoutError
 
     def _watch(self) -> None:

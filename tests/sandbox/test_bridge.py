@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
 from sandbox import SandboxSettings
 from sandbox.bridge import Bridge
 from sandbox.frames import Fetch, FileCall
+from sandbox.run_clock import RunClock
 
 FETCH = Fetch("7", "https://example.com", "GET", [], None, "follow")
 FILE = FileCall("7", "stat", {"path": "a"})
@@ -33,7 +35,7 @@ async def answer(bridge: Bridge, call) -> dict:
     async def send(make):
         sent.append(json.loads(make()))
 
-    await bridge.answer(call, send)
+    await bridge.answer(call, send, RunClock(math.inf))
     [frame] = sent
     return frame
 

@@ -10,6 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from sandbox.process import WorkerProcess
+from sandbox.run_clock import RunClock
 from sandbox.worker import LINES_AT_ONCE, Worker
 from tests.conftest import small
 
@@ -39,7 +40,7 @@ async def test_lines_that_come_together_are_taken_a_few_at_a_time(worker):
     heard, reads = [], 0
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(another)
-        while lines := await worker.read(math.inf):
+        while lines := await worker.read(RunClock(math.inf)):
             heard += lines
             reads += 1
         tasks.cancel_scope.cancel()
@@ -49,6 +50,6 @@ async def test_lines_that_come_together_are_taken_a_few_at_a_time(worker):
 
 
 async def test_the_deadline_holds_also_between_lines_that_came_together(worker):
-    await worker.read(math.inf)
+    await worker.read(RunClock(math.inf))
     with pytest.raises(TimeoutError):
-        await worker.read(anyio.current_time())
+        await worker.read(RunClock(anyio.current_time()))

@@ -1,0 +1,140 @@
+"""A clock that stands still while it is held, by a time that the tests make."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.run_clock import RunClock
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time():
+    return Time()
+
+
+@pytest.fixture
+def clock(time):
+    return RunClock(time.now + 10, time)
+
+
+def test_without_a_hold_the_deadline_stays_where_it_was(clock, time):
+    time.now += 7
+    assert clock.deadline == 110
+
+
+def test_the_deadline_moves_by_the_time_that_it_was_held(clock, time):
+    time.now += 2
+    clock.hold("a", 60)
+    time.now += 30
+    clock.release("a")
+    assert clock.deadline == 110 + 30
+
+
+def test_while_it_is_held_the_deadline_is_where_the_longest_hold_would_put_it(clock, time):
+    clock.hold("a", 60)
+    assert clock.deadline == 110 + 60
+    time.now += 20
+    clock.hold("b", 10)
+    assert clock.deadline == 110 + 60
+    clock.hold("c", 100)
+    assert clock.deadline == 110 + 120
+
+
+def test_holds_that_overlap_count_once(clock, time):
+    clock.hold("a", 60)
+    time.now += 5
+    clock.hold("b", 60)
+    time.now += 5
+    clock.release("a")
+    time.now += 5
+    clock.release("b")
+    assert clock.deadline == 110 + 15
+
+
+def test_a_hold_after_another_counts_too(clock, time):
+    for _ in range(3):
+        clock.hold("a", 60)
+        time.now += 4
+        clock.release("a")
+        time.now += 1
+    assert clock.deadline == 110 + 12
+
+
+def test_no_hold_lasts_longer_than_it_was_said_to(clock, time):
+    clock.hold("a", 60)
+    time.now += 500
+    assert clock.deadline == 110 + 60
+    clock.release("a")
+    assert clock.deadline == 110 + 60
+
+
+def test_a_hold_that_has_run_out_does_not_make_the_next_one_longer(clock, time):
+    clock.hold("a", 60)
+    time.now += 100
+    clock.hold("b", 5)
+    time.now += 3
+    clock.release("b")
+    assert clock.deadline == 110 + 63
+    clock.release("a")
+    assert clock.deadline == 110 + 63
+
+
+def test_a_hold_that_is_released_twice_was_released_once(clock, time):
+    clock.release("a")
+    clock.hold("a", 60)
+    time.now += 5
+    clock.release("a")
+    time.now += 5
+    clock.release("a")
+    assert clock.deadline == 110 + 5
+
+
+@pytest.mark.parametrize("nothing", [0, -1, math.nan, -math.inf])
+def test_a_hold_of_no_time_holds_nothing(clock, time, nothing):
+    clock.hold("a", nothing)
+    assert clock.deadline == 110
+    time.now += 5
+    clock.release("a")
+    assert clock.deadline == 110
+
+
+def test_a_hold_without_end_ends_with_its_release(clock, time):
+    clock.hold("a", math.inf)
+    assert clock.deadline == math.inf
+    time.now += 5
+    clock.release("a")
+    assert clock.deadline == 110 + 5
+
+
+Step = st.tuples(st.integers(0, 20), st.sampled_from("abc"), st.none() | st.integers(0, 30))
+
+
+@given(st.lists(Step, max_size=20))
+def test_it_stands_still_exactly_while_a_hold_lasts(steps):
+    time = Time()
+    clock = RunClock(time.now + 10, time)
+    ends: dict[str, float] = {}
+    stood = 0
+    for wait, name, at_most_s in steps:
+        for _ in range(wait):  # second by second
+            stood += any(end > time.now for end in ends.values())
+            time.now += 1
+        if at_most_s is None:
+            ends.pop(name, None)
+            clock.release(name)
+        else:
+            ends[name] = time.now + at_most_s
+            clock.hold(name, at_most_s)
+        assert clock.deadline == 110 + stood + max(0, max(ends.values(), default=0) - time.now)
