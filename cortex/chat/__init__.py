@@ -5,7 +5,7 @@ event loop in a thread of its own. So a prompt never keeps a turn from going on,
 the prompt it clears the line, and during a turn it stops the turn.
 """
 
-from .agent import Agent
+from .agent import Agent, OutputLost
 from .console_owner import Asked, ConsoleOwner
 from .dialogue import Dialogue
 from .endpoints import endpoint_problem
@@ -30,6 +30,7 @@ __all__ = [
     "Interrupts",
     "LineHistory",
     "Output",
+    "OutputLost",
     "Prompt",
     "Slash",
     "Talk",

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING
 
 import anyio
 
 from cortex.loop import run_turn
+from sandbox import SandboxError
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from cortex.loop import Conversation, LanguageModel, TurnEnd
+    from cortex.events import TurnEvent
+    from cortex.loop import Conversation, Event, LanguageModel, TurnEnd
     from cortex.plugin import MotorCortex
 
     from .outputs import Output
+
+
+class OutputLost(Exception):
+    """Nobody sees any more what happens. Its cause says why."""
 
 
 class Agent:
@@ -34,13 +41,14 @@ class Agent:
         self._output = output
         self._model: LanguageModel | None = None
         self._scope: anyio.CancelScope | None = None
+        self._lost: OSError | None = None
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         """Raises SandboxUnavailable."""
         self._opened, self._leaving = anyio.Event(), anyio.Event()
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self.cortex)
+            await _open(stack, self.cortex)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(self._leaving.set)
             tasks.start_soon(self._hold_model)
@@ -51,11 +59,13 @@ class Agent:
         await self._stack.aclose()
 
     async def turn(self, text: str) -> TurnEnd | None:
-        """None when it was stopped. Raises ConversationError, and what the output raises."""
+        """None when it was stopped. Raises ConversationError and OutputLost."""
         end = None
         with anyio.CancelScope() as self._scope:
             end = await self._turn(text)
-        self._output.ended(end)
+        self._tell(lambda: self._output.ended(end))
+        if self._lost is not None:
+            raise OutputLost from self._lost
         return end
 
     def stop(self) -> None:
@@ -64,9 +74,13 @@ class Agent:
             self._scope.cancel()
 
     async def _turn(self, text: str) -> TurnEnd:
-        cortex, watch = self.cortex, self._output.event
+        cortex = self.cortex
+
+        def watch(event: TurnEvent | Event) -> None:
+            self._tell(lambda: self._output.event(event))
+
         async with cortex.turn(watch) as turn:
-            self._output.started(self.conversation.id, turn.id, text)
+            self._tell(lambda: self._output.started(self.conversation.id, turn.id, text))
             await self._opened.wait()
             assert self._model is not None
             settings = cortex.settings.loop
@@ -76,8 +90,29 @@ class Agent:
                 self._model, turn, tools, self.conversation, text, settings, watch=watch, memories=memories
             )
 
+    def _tell(self, work: Callable[[], None]) -> None:
+        """Show something. When that fails, nothing more is done that nobody would see."""
+        if self._lost is not None:
+            return
+        try:
+            work()
+        except OSError as error:
+            self._lost = error
+            self.stop()
+
     async def _hold_model(self) -> None:
         async with self._source as self._model:
             self._opened.set()
             # Not cancelled, or it could not close its connections.
             await self._leaving.wait()
+
+
+async def _open(stack: AsyncExitStack, cortex: MotorCortex) -> None:
+    try:
+        await stack.enter_async_context(cortex)
+    except ExceptionGroup as group:
+        # A task group inside has wrapped it, and the reason alone is for a person.
+        match group.exceptions:
+            case [SandboxError() as error]:
+                raise error from None
+        raise

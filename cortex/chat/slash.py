@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from cortex.energy import EnergyError, forecast, in_about
 from cortex.show import gauge
 from cortex.show.marks import ASCII, SYMBOLS
-from cortex.terminal import columns_of, has_symbols, styled, terminal_columns, visible, wrapped
+from cortex.terminal import has_symbols, styled, terminal_columns, visible, wrapped
 
 if TYPE_CHECKING:
     from cortex.energy import TierForecast
@@ -89,8 +89,8 @@ def conversation_lines(summaries: list[ConversationSummary], width: int) -> list
 
 
 def _fitting(text: str, width: int) -> str:
-    first, *rest = wrapped(text, max(width - 2, 10))
-    return f"{first} …" if rest and columns_of(first) else first
+    first, *rest = wrapped(text, max(width - 4, 10))
+    return f"{first} ..." if rest else first
 
 
 def _outlook(tier: TierForecast) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -42,12 +42,7 @@ def run(options: Namespace) -> int:
     chosen = {"name": options.model, "base_url": options.base_url}
     model = {key: value for key, value in chosen.items() if value is not None}
     settings = load_settings(options.config, home=options.home, **({"model": model} if model else {}))
-    try:
-        return _list(settings, options) if options.list else _chat(settings, options)
-    except BrokenPipeError:
-        # Whoever reads has seen enough; Python would complain once more on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SUCCESS
+    return _list(settings, options) if options.list else _chat(settings, options)
 
 
 def _list(settings: Settings, options: Namespace) -> int:
@@ -60,18 +55,28 @@ def _list(settings: Settings, options: Namespace) -> int:
         lines = [json.dumps(asdict(summary)) for summary in known]
     else:
         lines = conversation_lines(known, terminal_columns(sys.stdout))
-    for line in lines:
-        print(line, flush=True)
-    return SUCCESS
+    with suppress(BrokenPipeError):
+        print(*lines, sep="\n", end="\n" if lines else "", flush=True)
+        return SUCCESS
+    return _nobody_reads()
 
 
 def _chat(settings: Settings, options: Namespace) -> int:
-    from cortex.chat import endpoint_problem
+    from cortex.chat import OutputLost, endpoint_problem
 
     if problem := endpoint_problem(settings.model):
         raise CommandError(problem)
     if options.message is not None and not options.message.strip():
         raise CommandError("--message has no text")
+    try:
+        return _talk(settings, options)
+    except OutputLost as lost:
+        if isinstance(lost.__cause__, BrokenPipeError):
+            return _nobody_reads()
+        raise CommandError(f"cannot write what happens: {lost.__cause__}") from lost
+
+
+def _talk(settings: Settings, options: Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
     from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk
@@ -131,6 +136,12 @@ def _say(talk: Talk, message: str | None, output: Output) -> int:
     except ConversationError as error:
         output.failed(str(error))
         return REFUSED
+    return SUCCESS
+
+
+def _nobody_reads() -> int:
+    """Whoever reads has seen enough. Python would complain once more on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return SUCCESS
 
 

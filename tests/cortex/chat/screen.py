@@ -1,0 +1,92 @@
+"""A person at a real terminal: types, looks until something is there, and never longer than a bound."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from contextlib import suppress
+
+BOUND_S = 60
+_STEERING = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|[\x01\x02]")
+# The terminal becomes the one that Ctrl-C is sent from.
+_CHAT = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from cortex.commands import main; main()"
+
+
+class Screen:
+    """The person's end of a pseudo-terminal; `theirs` is the program's."""
+
+    def __init__(self, columns: int = 80) -> None:
+        self._ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.raw = ""
+        self._bytes = b""
+        self._seen = 0
+
+    @property
+    def text(self) -> str:
+        """What is there to read, without colours and the like."""
+        return _STEERING.sub("", self.raw).replace("\r\n", "\n").replace("\r", "")
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def wait_for(self, words: str) -> str:
+        """Until the words are there, after those that were waited for before. All that is there by then."""
+        deadline = time.monotonic() + BOUND_S
+        while (place := self.text.find(words, self._seen)) < 0:
+            assert self._read(deadline), f"{words!r} did not come; there is: {self.text!r}"
+        self._seen = place + len(words)
+        return self.text
+
+    def read_to_end(self) -> str:
+        """Until nobody writes there any more."""
+        while self._read(time.monotonic() + BOUND_S):
+            pass
+        return self.text
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
+        data = b""
+        if ready:
+            with suppress(OSError):  # how a terminal says that nobody is there any more
+                data = os.read(self._ours, 65_536)
+        self._bytes += data
+        self.raw = self._bytes.decode(errors="replace")
+        return bool(data)
+
+    def close(self) -> None:
+        for end in (self._ours, self.theirs):
+            with suppress(OSError):
+                os.close(end)
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class Chat(Screen):
+    """`cortex chat` in a terminal of its own."""
+
+    def __init__(self, *arguments: str, env: dict[str, str], columns: int = 80, **streams: int) -> None:
+        super().__init__(columns)
+        places = {"stdin": self.theirs, "stdout": self.theirs, "stderr": self.theirs, **streams}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _CHAT, "chat", *arguments], start_new_session=True, env=env, **places
+        )
+        os.close(self.theirs)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        super().close()

@@ -1,0 +1,234 @@
+"""`cortex chat` as a person or a program finds it: a real process, a real terminal, a real endpoint on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.conftest import descendants
+from tests.cortex.loop.server import ChatServer, begin, call_piece, delta, error, send, stream, words
+
+from .screen import BOUND_S, Chat
+
+pytestmark = pytest.mark.deno
+
+CHAT = [sys.executable, "-c", "from cortex.commands import main; main()", "chat"]
+SHOP = """
+from cortex import Toolbox
+toolbox = Toolbox()
+
+@toolbox.tool(name="shop.order", policy="ask")
+def order(item: str) -> str:
+    "Order an item."
+    return f"{item} is ordered"
+"""
+
+
+def environment(home, server=None, **more: str) -> dict[str, str]:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CORTEX_", "OPENAI_")) and name not in {"NO_COLOR", "COLUMNS"}
+    }
+    # One process kept warm: that is all these tests need of the machine.
+    ours = {"CORTEX_HOME": str(home), "CORTEX_SANDBOX__POOL_SIZE": "1", "TERM": "xterm-256color", "PYTHONUTF8": "1"}
+    if server is not None:
+        ours |= {"CORTEX_MODEL__NAME": "tiny", "CORTEX_MODEL__BASE_URL": f"http://127.0.0.1:{server.port}/v1"}
+    return {**clean, **ours, **more}
+
+
+def cortex_chat(*arguments: str, env: dict[str, str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*CHAT, *arguments], input=stdin, capture_output=True, text=True, timeout=BOUND_S, env=env)
+
+
+def call(name: str, **arguments: object):
+    return stream(call_piece(json.dumps(arguments), name=name, index=0, id="call_1"), delta("tool_calls"))
+
+
+def run_code(code: str, purpose: str = "Six times seven", **more: object):
+    return call("core_execute", purpose=purpose, code=code, **more)
+
+
+def hang(talk):
+    """Begins to speak, and says no more until the other side has gone."""
+    begin(talk)
+    send(talk, delta(content="Let me think about "), delta(content="that "))
+    talk.wait_until_gone()
+
+
+def gone(pids) -> bool:
+    deadline = time.monotonic() + BOUND_S
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+        if time.monotonic() > deadline:
+            return False
+        os.sched_yield()
+    return True
+
+
+def test_messages_from_a_pipe_are_answered_one_after_the_other_and_can_be_gone_on_with(tmp_path):
+    replies = [run_code("const a: number = 6; return a * 7"), words("It is ", "42."), words("Tea.")]
+    with ChatServer(*replies, words("As I said.")) as server:
+        env = environment(tmp_path, server)
+        done = cortex_chat(env=env, stdin="what is six times seven?\n\nand what to drink?\n")
+        assert (done.returncode, done.stdout) == (0, "It is 42.\nTea.\n")
+        assert "> Six times seven\n  | const a: number = 6; return a * 7\n" in done.stderr
+        assert "= 42\n" in done.stderr
+        assert "\x1b" not in done.stdout + done.stderr
+
+        again = cortex_chat("--resume", "--message", "again?", "--json", env=env)
+        assert again.returncode == 0
+        events = [json.loads(line) for line in again.stdout.splitlines()]
+        assert [event["event"] for event in events] == ["turn_started", "text", "round_ended", "turn_ended"]
+        assert again.stderr == ""
+        asked = [message.get("content") for message in server.asked[-1]["messages"][1:]]
+    assert asked[0] == "what is six times seven?"
+    assert asked[-2:] == ["Tea.", "again?"]
+
+
+def test_an_endpoint_that_fails_ends_it_with_1(tmp_path):
+    with ChatServer(error("401 Unauthorized")) as server:
+        done = cortex_chat(env=environment(tmp_path, server), stdin="hi\nare you there?\n")
+        assert done.returncode == 1
+        assert "(The model gave no answer: " in done.stdout
+        assert len(server.heard) == 1, "what follows is not said into the void"
+
+
+def test_a_whole_conversation_in_a_terminal(tmp_path):
+    """Prompt, answer, execution, commands, Ctrl-C at the prompt, in the middle of text and in the middle of code."""
+    replies = [
+        run_code("const a: number = 6;\nreturn a * 7"),
+        words("It is \x1b]0;pwned\x07", "42."),
+        hang,
+        run_code("while (true) {}", "run for ever", timeout=5000),
+        words("Here I am."),
+    ]
+    with ChatServer(*replies) as server, Chat(env=environment(tmp_path, server)) as chat:
+        chat.wait_for("you> ")
+        chat.type("what is six times seven?\r")
+        chat.wait_for("It is \\u001b]0;pwned\\u000742.")
+        chat.wait_for("you> ")
+        assert "▶ Six times seven\n  │ const a: number = 6;\n  │ return a * 7\n" in chat.text
+        assert "energy ▰▰▰▰▰▰▰▰▰▱ 1.00 → 0.9" in chat.text
+        assert "\x1b[34mconst\x1b[39;49;00m" in chat.raw
+        assert "\x1b]" not in chat.raw
+
+        chat.type("half a line\x03")
+        chat.wait_for("Ctrl-D or /quit leaves\n")
+        chat.wait_for("you> ")
+        chat.type("/energy\r")
+        chat.wait_for("isolated   costs 0.05")
+        chat.wait_for("you> ")
+
+        chat.type("think\r")
+        chat.wait_for("Let me think about")
+        chat.type("\x03")
+        chat.wait_for("· stopped\n")
+        assert server.gone.wait(BOUND_S), "the endpoint is not kept waiting"
+        chat.wait_for("you> ")
+
+        chat.type("run for ever\r")
+        chat.wait_for("▶ run for ever")
+        chat.wait_for("energy ")
+        chat.type("\x03")
+        chat.wait_for("· stopped\n")
+        chat.wait_for("you> ")
+
+        chat.type("are you there?\r")
+        chat.wait_for("Here I am.")
+        chat.wait_for("you> ")
+        processes = descendants(chat.process.pid)
+        assert processes
+        chat.type("\x04")
+        chat.wait_for("goes on with this conversation.")
+        chat.read_to_end()
+        assert chat.process.wait(BOUND_S) == 0
+        assert gone(processes)
+    heard = [message["content"] for message in server.asked[-1]["messages"] if message["role"] == "user"]
+    assert heard == ["what is six times seven?", "think", "run for ever", "are you there?"]
+    for path in (tmp_path / "state" / "chat-history.jsonl", *(tmp_path / "conversations").iterdir()):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "half a line" not in (tmp_path / "state" / "chat-history.jsonl").read_text()
+    assert max(map(len, chat.text.split("\n"))) <= 80
+
+
+def test_the_history_is_there_in_the_next_chat(tmp_path):
+    with ChatServer(words("Hello."), words("Hello again.")) as server:
+        env = environment(tmp_path, server, NO_COLOR="1")
+        with Chat(env=env) as chat:
+            chat.wait_for("you> ")
+            chat.type("hello there\r")
+            chat.wait_for("Hello.")
+            chat.wait_for("you> ")
+            chat.type("/quit\r")
+            chat.read_to_end()
+            assert chat.process.wait(BOUND_S) == 0
+        with Chat("--resume", env=env) as chat:
+            chat.wait_for("Going on after 2 messages; the last:\n· Hello.\n")
+            chat.wait_for("you> ")
+            chat.type("\x1b[A\x1b[A\r")
+            chat.wait_for("Hello again.")
+            chat.wait_for("you> ")
+            chat.type("\x04")
+            chat.read_to_end()
+            assert "\x1b[1m" not in chat.raw, "no colour was asked for"
+        assert server.asked[-1]["messages"][-1]["content"] == "hello there"
+
+
+def test_the_owner_is_asked_in_the_terminal_about_a_tool_of_their_own(tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP)
+    replies = [call("shop_order", item="tea"), words("Tea is coming.")]
+    with (
+        ChatServer(*replies) as server,
+        Chat("--tools", f"{tmp_path}/shop.py:toolbox", env=environment(tmp_path / "home", server)) as chat,
+    ):
+        chat.wait_for("you> ")
+        chat.type("order tea\r")
+        chat.wait_for('The agent wants to call shop.order\n  item = "tea"\nAllow it this once? [y/N] ')
+        chat.type("y\r")
+        chat.wait_for("Tea is coming.")
+        chat.wait_for("you> ")
+        chat.type("/quit\r")
+        chat.read_to_end()
+        assert chat.process.wait(BOUND_S) == 0
+        answer = server.asked[-1]["messages"][-1]
+    assert (answer["role"], answer["content"]) == ("tool", '"tea is ordered"')
+
+
+def test_a_pipe_is_never_taken_for_consent(tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP)
+    replies = [call("shop_order", item="tea"), words("I may not.")]
+    with ChatServer(*replies) as server:
+        env = environment(tmp_path / "home", server)
+        done = cortex_chat("--tools", f"{tmp_path}/shop.py:toolbox", env=env, stdin="order tea\ny\n")
+        assert "there is no terminal" in server.asked[1]["messages"][-1]["content"]
+    assert done.stdout.startswith("I may not.\n")
+
+
+def test_an_interrupt_ends_a_chat_through_pipes_with_130_and_leaves_nothing(tmp_path):
+    with ChatServer(run_code("while (true) {}", "run for ever")) as server:
+        process = subprocess.Popen(
+            [*CHAT, "--message", "run for ever"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path, server),
+        )
+        try:
+            for line in process.stderr:
+                if b"at most" in line:
+                    break
+            processes = descendants(process.pid)
+            assert processes
+            process.send_signal(signal.SIGINT)
+            _, rest = process.communicate(timeout=BOUND_S)
+        finally:
+            process.kill()
+            process.wait()
+    assert (process.returncode, rest) == (130, b"- stopped\n")
+    assert gone(processes)

@@ -1,0 +1,386 @@
+"""Turns as the main thread sees them: questions, interrupts, and where everything is shown."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import threading
+
+import anyio
+import pytest
+
+from cortex import Toolbox
+from cortex.chat import Dialogue, ForPeople, ForPrograms, LineHistory, OutputLost, Prompt, Slash
+from cortex.loop import AssistantMessage, ConversationBusy, Conversations, UserMessage
+from sandbox import ExecutionOutcome
+
+from .screen import Screen
+from .stage import chat
+
+CODE = {"name": "core_execute", "arguments": {"purpose": "Six times seven", "code": "return 6 * 7"}}
+ANSWERED = [{"text": "Let me see. ", "calls": [CODE]}, {"text": "It is 42."}]
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal, and our streams to it."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    with (
+        Screen() as screen,
+        open(os.dup(screen.theirs), encoding="utf-8") as keyboard,
+        open(os.dup(screen.theirs), "w", encoding="utf-8") as out,
+    ):
+        screen.keyboard, screen.out = keyboard, out
+        yield screen
+
+
+def at(screen):
+    return {"keyboard": screen.keyboard, "screen": screen.out}
+
+
+NOWHERE = {"keyboard": io.StringIO(), "screen": io.StringIO(), "is_there": False}
+
+
+def test_what_the_agent_says_is_one_stream_and_what_it_does_another_where_there_is_no_terminal(tmp_path):
+    out, err = io.StringIO(), io.StringIO()
+    with chat(tmp_path, ANSWERED, ForPeople(out, err), **NOWHERE) as talk:
+        end = talk.turn("what is six times seven?")
+    assert (end.text, end.stopped) == ("It is 42.", "answered")
+    assert out.getvalue() == "Let me see. \n\nIt is 42.\n"
+    assert err.getvalue().startswith(
+        "> Six times seven\n  | return 6 * 7\n  isolated, at most 5000 ms, energy 1.00 -> 0.9"
+    )
+    assert "= 42\n" in err.getvalue()
+
+
+def test_in_a_terminal_all_is_in_one_place_and_in_order(tmp_path, terminal):
+    with chat(tmp_path, ANSWERED, ForPeople(terminal.out, terminal.out), **at(terminal)) as talk:
+        talk.turn("?")
+    text = terminal.wait_for("It is 42.\n")
+    assert text.startswith("Let me see.\n\n▶ Six times seven\n  │ return 6 * 7\n")
+    assert "energy ▰▰▰▰▰▰▰▰▰▱ 1.00 → 0.9" in text
+
+
+def test_programs_get_one_object_in_each_line(tmp_path):
+    out = io.StringIO()
+    with chat(tmp_path, [*ANSWERED, {"text": "Bye."}], ForPrograms(out), **NOWHERE) as talk:
+        talk.turn("what is six times seven?")
+        talk.turn("bye")
+        conversation = talk.agent.conversation.id
+    events = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [event["event"] for event in events] == [
+        *("turn_started", "text", "text", "text", "call_started", "execution_started", "execution_ended"),
+        *("call_ended", "round_ended", "text", "text", "text", "round_ended", "turn_ended"),
+        *("turn_started", "text", "round_ended", "turn_ended"),
+    ]
+    first, last = events[0], events[13]
+    assert (first["conversation"], first["message"]) == (conversation, "what is six times seven?")
+    assert (last["conversation"], last["turn"]) == (conversation, first["turn"])
+    assert (last["text"], last["stopped"], last["rounds"], last["calls"]) == ("It is 42.", "answered", 2, 1)
+    assert last["usage"].keys() == {"input_tokens", "output_tokens", "estimated"}
+
+
+def test_what_was_remembered_is_told_to_the_model_in_the_next_turn(tmp_path):
+    remember = {"name": "core_remember", "arguments": {"text": "The user likes tea"}}
+    out = io.StringIO()
+    steps = [{"calls": [remember]}, {"text": "Noted."}, {"text": "Tea."}]
+    with chat(tmp_path, steps, ForPeople(out, out), **NOWHERE) as talk:
+        talk.turn("remember that I like tea")
+        talk.turn("what do I like?")
+        heard = talk.agent._model.heard[-1]
+    assert "The user likes tea" in heard[0].text
+    assert "- remembered: The user likes tea\n" in out.getvalue()
+
+
+def test_what_was_said_with_core_say_is_shown_once(tmp_path):
+    say = {"name": "core_say", "arguments": {"text": "It is done."}}
+    out = io.StringIO()
+    with chat(tmp_path, [{"calls": [say]}, {"text": "Anything else?"}], ForPeople(out, out), **NOWHERE) as talk:
+        talk.turn("do it")
+    assert out.getvalue() == "It is done.\n\nAnything else?\n"
+
+
+def test_an_interrupt_stops_the_turn_with_what_it_runs_and_the_chat_goes_on(tmp_path):
+    out = io.StringIO()
+    began = threading.Event()
+
+    async def forever(request, tools):
+        began.set()
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep_forever()
+
+    steps = [{"text": "Let me see. ", "calls": [CODE]}, {"text": "Here I am."}]
+    with chat(tmp_path, steps, ForPeople(out, out), run=forever, **NOWHERE) as talk:
+        assert talk.turn("run for ever") is None
+        assert began.is_set()
+        assert talk.runtime.ended == ["cancelled"]
+        assert out.getvalue().endswith("- stopped\n")
+        assert talk.turn("are you there?").text == "Here I am."
+        said = talk.agent.conversation.messages()
+    assert isinstance(said[-1], AssistantMessage)
+    assert [message.text for message in said if isinstance(message, UserMessage)] == ["run for ever", "are you there?"]
+
+
+def test_an_interrupt_while_a_pipe_is_read_is_an_exception(tmp_path):
+    with chat(tmp_path, [], ForPeople(io.StringIO(), io.StringIO()), **NOWHERE) as talk:
+        with pytest.raises(KeyboardInterrupt):
+            talk.read(lambda: os.kill(os.getpid(), signal.SIGINT))
+        assert talk.read(lambda: "a line") == "a line"
+
+
+def test_an_interrupt_that_comes_between_two_turns_stops_neither(tmp_path):
+    with chat(tmp_path, [{"text": "Hello."}], ForPeople(io.StringIO(), io.StringIO()), **NOWHERE) as talk:
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            talk.read(lambda: "never read")
+        assert talk.read(lambda: "hi") == "hi"
+        assert talk.turn("hi").text == "Hello."
+
+
+def shop(policy="ask"):
+    toolbox, orders = Toolbox(), []
+
+    @toolbox.tool(name="shop.order", policy=policy)
+    def order(item: str) -> str:
+        """Order an item."""
+        orders.append(item)
+        return "ordered"
+
+    return toolbox, orders
+
+
+ORDER = [
+    {"text": "I order it. ", "calls": [{"name": "shop_order", "arguments": {"item": "tea"}}]},
+    {"text": "Done."},
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "orders"), [("y\n", ["tea"]), ("YES\n", ["tea"]), ("n\n", []), ("\n", []), ("\x04", [])]
+)
+def test_the_owner_is_asked_at_the_terminal_and_only_a_yes_is_one(tmp_path, terminal, typed, orders):
+    toolbox, ordered = shop()
+
+    def person():
+        terminal.wait_for("Allow it this once? [y/N] ")
+        terminal.type(typed)
+
+    with chat(tmp_path, ORDER, ForPeople(terminal.out, terminal.out), toolbox=toolbox, **at(terminal)) as talk:
+        asked = threading.Thread(target=person)
+        asked.start()
+        talk.turn("order tea")
+        asked.join()
+    assert ordered == orders
+    text = terminal.wait_for("Done.\n")
+    assert "I order it.\n\nThe agent wants to call shop.order\n" in text
+    assert '  item = "tea"\n' in text
+
+
+def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path, terminal):
+    toolbox, ordered = shop()
+    terminal.type("y\ny\ny\n")
+    terminal.wait_for("y\ny\ny\n")
+
+    def person():
+        terminal.wait_for("Allow it this once? [y/N] ")
+        terminal.type("n\n")
+
+    with chat(tmp_path, ORDER, ForPeople(terminal.out, terminal.out), toolbox=toolbox, **at(terminal)) as talk:
+        asked = threading.Thread(target=person)
+        asked.start()
+        talk.turn("order tea")
+        asked.join()
+    assert ordered == []
+
+
+def test_without_a_terminal_the_question_is_refused_and_the_model_is_told_why(tmp_path):
+    toolbox, ordered = shop()
+    refused = {
+        **ORDER[1],
+        "expect": "EXECUTION_DENIED: .*shop.order.*nobody can be asked, because there is no terminal",
+    }
+    with chat(
+        tmp_path, [ORDER[0], refused], ForPeople(io.StringIO(), io.StringIO()), toolbox=toolbox, **NOWHERE
+    ) as talk:
+        assert talk.turn("order tea").text == "Done."
+    assert ordered == []
+
+
+def test_code_that_calls_a_tool_asks_too(tmp_path, terminal):
+    toolbox, ordered = shop()
+
+    async def order(request, tools):
+        return ExecutionOutcome(ok=True, result=await tools.call("shop.order", {"item": "tea"}))
+
+    def person():
+        terminal.wait_for("Allow it this once? [y/N] ")
+        terminal.type("y\n")
+
+    output = ForPeople(terminal.out, terminal.out)
+    with chat(tmp_path, ANSWERED, output, run=order, toolbox=toolbox, **at(terminal)) as talk:
+        asked = threading.Thread(target=person)
+        asked.start()
+        talk.turn("order tea")
+        asked.join()
+    assert ordered == ["tea"]
+    text = terminal.wait_for("It is 42.\n")
+    assert (
+        "Code that the agent wrote wants to call shop.order\n  its purpose, in its own words: Six times seven\n" in text
+    )
+
+
+def test_nothing_is_written_into_an_open_question(tmp_path, terminal):
+    toolbox, _ = shop()
+    answered = threading.Event()
+
+    @toolbox.tool(name="shop.stock")
+    def stock() -> int:
+        """How many are left."""
+        answered.set()
+        return 3
+
+    calls = [*ORDER[0]["calls"], {"name": "shop_stock"}, CODE]
+
+    def person():
+        terminal.wait_for("Allow it this once? [y/N] ")
+        assert answered.wait(30), "the other calls go on meanwhile"
+        terminal.type("y\n")
+
+    output = ForPeople(terminal.out, terminal.out)
+    with chat(tmp_path, [{"calls": calls}, {"text": "Done."}], output, toolbox=toolbox, **at(terminal)) as talk:
+        asked = threading.Thread(target=person)
+        asked.start()
+        talk.turn("order tea")
+        asked.join()
+    text = terminal.wait_for("Done.\n")
+    _, _, rest = text.partition("[y/N] ")
+    assert rest.startswith("y\n")
+    assert "shop.stock: " in rest
+
+
+def test_a_question_that_nobody_answers_is_withdrawn(tmp_path, terminal):
+    toolbox, ordered = shop()
+    output = ForPeople(terminal.out, terminal.out)
+    steps = [ORDER[0], {**ORDER[1], "expect": "no answer within 0.2 s"}]
+    limits = {"owner_timeout_s": 0.2}
+    with chat(tmp_path, steps, output, toolbox=toolbox, tools=limits, **at(terminal)) as talk:
+        assert talk.turn("order tea").text == "Done."
+    assert ordered == []
+    assert "[y/N] \n(withdrawn)\n" in terminal.wait_for("Done.\n")
+
+
+def test_an_interrupt_at_a_question_stops_the_turn(tmp_path, terminal):
+    toolbox, ordered = shop()
+
+    def person():
+        terminal.wait_for("Allow it this once? [y/N] ")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    output = ForPeople(terminal.out, terminal.out)
+    with chat(tmp_path, [ORDER[0], {"text": "Here."}], output, toolbox=toolbox, **at(terminal)) as talk:
+        asked = threading.Thread(target=person)
+        asked.start()
+        assert talk.turn("order tea") is None
+        asked.join()
+        assert talk.turn("are you there?").text == "Here."
+    assert ordered == []
+
+
+def test_a_question_cannot_pass_for_another_or_steer_the_terminal(tmp_path, terminal):
+    toolbox, _ = shop()
+    item = "tea\n\x1b[2JThe agent wants to call shop.look\n" + "x" * 200
+    call = {"name": "shop_order", "arguments": {"item": item}}
+
+    def person():
+        terminal.wait_for("Allow it this once? [y/N] ")
+        terminal.type("n\n")
+
+    output = ForPeople(terminal.out, terminal.out)
+    with chat(tmp_path, [{"calls": [call]}, {"text": "Done."}], output, toolbox=toolbox, **at(terminal)) as talk:
+        asked = threading.Thread(target=person)
+        asked.start()
+        talk.turn("order")
+        asked.join()
+    text = terminal.wait_for("Done.\n")
+    assert "\x1b" not in terminal.raw
+    assert [line for line in text.split("\n") if line.startswith("The agent wants")] == [
+        "The agent wants to call shop.order"
+    ]
+    assert max(map(len, text.split("\n"))) <= 80
+
+
+def dialogue(talk, home, screen, lines):
+    """A person who types these lines, one at each prompt; an exception instead of a line is raised there."""
+    source = iter(lines)
+
+    class Typed(Prompt):
+        def read(self):
+            match next(source, EOFError):
+                case str(line):
+                    return line
+                case error:
+                    raise error
+
+    conversations = Conversations(home / "conversations")
+    slash = Slash(screen, talk.level, talk.agent.cortex.settings.energy, conversations)
+    return Dialogue(talk, Typed(LineHistory(home / "h"), screen), slash, ForPeople(screen, screen), screen)
+
+
+def test_a_dialogue_has_commands_and_hints(tmp_path, monkeypatch):
+    out = io.StringIO()
+    with chat(tmp_path, [{"text": "Hello."}], ForPeople(out, out), **NOWHERE) as talk:
+        lines = ["  ", "/energy", "/help", "/fly", "/conversations", KeyboardInterrupt, "/etc/hosts?", "/quit", "never"]
+        dialogue(talk, tmp_path, out, lines).run("tiny")
+        said = talk.agent.conversation.messages()
+    text = out.getvalue()
+    assert "Talking to tiny. /help lists the commands" in text
+    assert "energy 1.00\n  isolated   costs 0.05   possible now, 18 in a row\n  network    costs 0.15" in text
+    assert "/quit            leave; Ctrl-D does too\n" in text
+    assert "There is no /fly; /help lists what there is\n" in text
+    assert "There are no conversations yet\n" in text
+    assert "\nCtrl-D or /quit leaves\n" in text
+    assert [message.text for message in said] == ["/etc/hosts?", "Hello."], "a path is a message"
+    assert f"cortex chat --resume {talk.agent.conversation.id} goes on" in text
+
+
+def test_a_conversation_that_is_taken_up_again_shows_where_it_ended(tmp_path):
+    out = io.StringIO()
+    with chat(tmp_path, [{"text": "Hello."}], ForPeople(out, out), **NOWHERE) as talk:
+        talk.turn("hi")
+        dialogue(talk, tmp_path, out, []).run("tiny")
+    assert "Going on after 2 messages; the last:\n- Hello.\n" in out.getvalue()
+
+
+def test_a_conversation_that_cannot_be_written_is_told_and_the_dialogue_goes_on(tmp_path):
+    out = io.StringIO()
+    with chat(tmp_path, [{"text": "Hello."}], ForPeople(out, out), **NOWHERE) as talk:
+        talk.agent.conversation.close()
+        dialogue(talk, tmp_path, out, ["hi", "/help"]).run("tiny")
+    assert "it is closed" in out.getvalue()
+    assert "/help            this" in out.getvalue()
+
+
+def test_a_conversation_is_in_use_by_one_chat_at_a_time(tmp_path):
+    out = io.StringIO()
+    with chat(tmp_path, [{"text": "Hello."}], ForPeople(out, out), **NOWHERE) as talk:
+        talk.turn("hi")
+        with pytest.raises(ConversationBusy):
+            Conversations(tmp_path / "conversations").latest()
+
+
+@pytest.mark.parametrize("lost_at", ["started", "event", "ended"])
+def test_when_nobody_sees_any_more_what_happens_the_turn_is_stopped(tmp_path, lost_at):
+    class Gone(ForPrograms):
+        def _write(self, line):
+            kinds = {"turn_started": "started", "turn_ended": "ended"}
+            if kinds.get(line["event"], "event") == lost_at:
+                raise BrokenPipeError
+            super()._write(line)
+
+    with chat(tmp_path, ANSWERED, Gone(io.StringIO()), **NOWHERE) as talk:
+        with pytest.raises(OutputLost) as caught:
+            talk.turn("what is six times seven?")
+        assert isinstance(caught.value.__cause__, BrokenPipeError)
+        assert talk.runtime.ended == ([] if lost_at != "ended" else ["ok"]), "what nobody would see is not run"
