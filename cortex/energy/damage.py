@@ -11,14 +11,13 @@ from cortex.files import FILE_MODE
 
 
 def set_aside(path: Path) -> None:
-    """Give what is there a second name, `*.damaged-1` and so on, and leave it in its place: it is evidence."""
+    """Keep a copy beside it, `*.damaged-1` and so on. The file itself stays, until another takes its place."""
     for number in count(1):
-        other = path.with_name(f"{path.name}.damaged-{number}")
+        copy = path.with_name(f"{path.name}.damaged-{number}")
         try:
-            os.link(path, other)
+            handle = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         except FileExistsError:
             continue
-        except OSError:  # a file system without second names
-            shutil.copyfile(path, other)
-            other.chmod(FILE_MODE)
+        with path.open("rb") as source, os.fdopen(handle, "wb") as target:
+            shutil.copyfileobj(source, target)
         return

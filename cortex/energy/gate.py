@@ -52,7 +52,7 @@ def recharged(level: float, elapsed_s: float, settings: EnergySettings) -> float
 
     A clock that went backwards has passed no time.
     """
-    gained = max(0.0, elapsed_s) / 60 * settings.recharge_per_minute
+    gained = elapsed_s / 60 * settings.recharge_per_minute
     return max(level, min(FULL, level + gained))
 
 

@@ -30,6 +30,7 @@ log = logging.getLogger("motor_cortex")
 
 T = TypeVar("T")
 _MAX_TEXT = 200
+_SNAPSHOT_ATTEMPTS = 5
 
 
 @dataclass(slots=True)
@@ -132,6 +133,8 @@ class EnergyReserve:
         """Bring everything to disk and let go of the files. Never raises."""
         try:
             self._write_out()
+        except FileNotFoundError:
+            pass  # nothing was ever written here
         except OSError as error:
             log.warning('Cannot flush the energy of "%s": %s', self._folder, error)
         self._ledger.close()
@@ -173,8 +176,7 @@ class EnergyReserve:
     def _decide(self, by: str, **change: Any) -> Entry:
         entry = self._alone_now(lambda: self._write(*self._current(), by=_bounded(by), **change))
         with self._faults():
-            self._ledger.flush()
-            write_snapshot(self._snapshot, _snapshot_of(entry), durable=True)
+            self._write_out(durable=True)
         return entry
 
     def _current(self) -> tuple[Entry, float]:
@@ -249,11 +251,17 @@ class EnergyReserve:
         while self._news:
             self._on_change(self._news.pop(0))
 
-    def _write_out(self) -> None:
-        reading = self._ledger.read()
-        if reading is not None and reading.newest is not None:
-            self._ledger.flush()
-            write_snapshot(self._snapshot, _snapshot_of(reading.newest))
+    def _write_out(self, *, durable: bool = False) -> None:
+        """The ledger to disk, and beside it a snapshot of its end. Without the lock: nobody waits for the disk."""
+        self._ledger.flush()
+        shown = None
+        # Again, if there is a newer entry by then: whoever wrote that may have written its snapshot before this one.
+        for _ in range(_SNAPSHOT_ATTEMPTS):
+            reading = self._ledger.read()
+            if reading is None or reading.newest is None or reading.newest == shown:
+                break
+            shown = reading.newest
+            write_snapshot(self._snapshot, _snapshot_of(shown), durable=durable)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

@@ -34,6 +34,8 @@ def spend(order: dict[str, Any]) -> None:
     chance = random.Random(order["seed"])
     receipts = os.open(order["receipts"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     reserve = reserve_of(order)
+    while "start" in order and not os.path.exists(order["start"]):
+        os.sched_yield()  # all at the same time; the test ends the waiting
 
     async def loop() -> None:
         while isinstance(taken := await reserve.take(chance.choice(list(Tier)), turn=str(os.getpid())), Reservation):
@@ -44,6 +46,19 @@ def spend(order: dict[str, Any]) -> None:
             os.write(receipts, json.dumps([taken.seq, taken.cost, settled]).encode() + b"\n")
 
     anyio.run(loop)
+
+
+def pause(order: dict[str, Any]) -> None:
+    """Set the level, and stop once before the first call of that name until somebody wakes this process."""
+    reserve = reserve_of(order)
+
+    def stop(frame: FrameType, event: str, argument: object) -> None:
+        if event == "c_call" and getattr(argument, "__name__", None) == order["before"]:
+            sys.setprofile(None)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    sys.setprofile(stop)
+    reserve.set(order["level"])
 
 
 def step(order: dict[str, Any]) -> None:
@@ -74,7 +89,7 @@ def step(order: dict[str, Any]) -> None:
     sys.setprofile(None)
 
 
-WORK: dict[str, Callable[[dict[str, Any]], None]] = {"spend": spend, "step": step}
+WORK: dict[str, Callable[[dict[str, Any]], None]] = {"spend": spend, "pause": pause, "step": step}
 
 
 def main() -> None:

@@ -84,14 +84,9 @@ def test_a_full_reserve_says_so_and_free_tiers_have_no_number_of_runs(home, monk
 
 def test_times_are_local(home):
     spend(home, 0.4)
-    shown = {}
-    for zone in ("UTC", "Asia/Tokyo"):
-        done = subprocess.run(
-            [*CORTEX, "energy", "--home", str(home)], capture_output=True, timeout=60, env={**os.environ, "TZ": zone}
-        )
-        shown[zone] = done.stdout.decode()
-    assert "11-14 22:13:20  -0.6000  0.4000  set" in shown["UTC"]
-    assert "11-15 07:13:20  -0.6000  0.4000  set" in shown["Asia/Tokyo"]
+    environment = {**os.environ, "TZ": "Asia/Tokyo"}
+    done = subprocess.run([*CORTEX, "energy", "--home", str(home)], capture_output=True, timeout=60, env=environment)
+    assert b"11-15 07:13:20  -0.6000  0.4000  set" in done.stdout
 
 
 def test_metered_entries_show_both_amounts(home, still, monkeypatch, capsys):
@@ -264,7 +259,7 @@ def on_a_terminal(home: Path, **environment: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("level", "colour", "filled"), [(1.0, "32", 30), (0.999, "32", 29), (0.2, "33", 6), (0.1, "31", 3), (0.0, "31", 0)]
+    ("level", "colour", "filled"), [(1.0, "32", 30), (0.999, "32", 29), (0.2, "33", 6), (0.1, "31", 3)]
 )
 def test_a_terminal_shows_a_gauge_in_colour(home, level, colour, filled):
     spend(home, level)
