@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class EnergyReserve:
         self._flusher = flusher
         self._on_change = on_change
         self._lock_timeout_s = lock_timeout_s
-        self._news: list[Entry] = []
+        self._news: deque[Entry] = deque()
         self._lock = FileLock(folder / "energy.lock")
         self._ledger = Ledger(folder / "energy-ledger.jsonl")
         self._snapshot = folder / "energy.json"
@@ -249,7 +250,11 @@ class EnergyReserve:
         if self._news and self._flusher is not None:
             self._flusher.want(self, self._write_out)
         while self._news:
-            self._on_change(self._news.pop(0))
+            try:
+                entry = self._news.popleft()
+            except IndexError:  # another thread was faster, and tells of it
+                return
+            self._on_change(entry)
 
     def _write_out(self, *, durable: bool = False) -> None:
         """The ledger to disk, and beside it a snapshot of its end. Without the lock: nobody waits for the disk."""
