@@ -16,6 +16,7 @@ from .audit import Audit, AuditError
 if TYPE_CHECKING:
     from sandbox import ExecutionOutcome
 
+    from .energy import Entry
     from .intents import RunCodeIntent
     from .owner import Decision, Question
 
@@ -96,6 +97,11 @@ class Journal:
             reason=decision.reason,
             arguments_hash=_hash(to_json(question.arguments, inf_nan_mode="strings", serialize_unknown=True)),
         )
+
+    def energy(self, entry: Entry) -> None:
+        """What the ledger had to repair. What was spent is in the line of the execution."""
+        if entry.note is not None:
+            self._write("recovered", what="energy", reason=entry.note, level=entry.level)
 
     def _write(self, kind: str, **facts: Any) -> None:
         try:

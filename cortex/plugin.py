@@ -57,8 +57,11 @@ class MotorCortex:
         self.toolbox = toolbox if toolbox is not None else Toolbox()
         home = Home(self.settings.home)
         self._flusher = Flusher(self.settings.audit.flush_ms)
-        self.energy = EnergyReserve(home.state, self.settings.energy, now=now, flusher=self._flusher)
         self.audit = Audit(home.audit, self.settings.audit, now=now, flusher=self._flusher)
+        self._journal = Journal(self.audit)
+        self.energy = EnergyReserve(
+            home.state, self.settings.energy, now=now, flusher=self._flusher, on_change=self._journal.energy
+        )
         self.memory = Memory(home.state, now=now, flusher=self._flusher)
         self._owner = owner if owner is not None else AbsentOwner()
         self._runtime = runtime
@@ -85,7 +88,7 @@ class MotorCortex:
                 self.toolbox,
                 ExecuteTool(runtime, self.energy, self.settings.energy, guard),
                 self.energy,
-                Journal(self.audit),
+                self._journal,
                 self.memory,
                 self._owner,
             )

@@ -53,6 +53,11 @@ class Turn(Protocol):
     @property
     def id(self) -> str: ...
 
+    @property
+    def said(self) -> Sequence[str]:
+        """What the agent has said to the user by a tool. After that, an empty reply is the end of a turn."""
+        ...
+
     async def answer(self, name: str, arguments: str | Mapping[str, Any]) -> Answer:
         """Never raises but when it is cancelled: unknown tools and malformed arguments are answered too."""
         ...

@@ -63,7 +63,9 @@ async def run_turn(
             # Cancelled by the user, most of the time. What was shown has been said.
             conversation.interrupt("".join((*rounds.said, rounds.gap(), INTERRUPTED)))
             raise
-        last = AssistantMessage("".join(rounds.said))
+        # Who has said it with a tool need not say it again.
+        words = "".join(rounds.said)
+        last = AssistantMessage(words if words.strip() else "\n".join(turn.said))
         conversation.append(last)
         return TurnEnd(last.text, stopped, rounds.usage, rounds.count, rounds.calls)
 
@@ -120,7 +122,7 @@ class _Rounds:
         if reply.finish == "length":
             self.end_with(CUT_OFF)
             return "length"
-        if reply.message.text.strip():
+        if reply.message.text.strip() or self.turn.said:
             return "answered"
         if self.is_nudged:
             self.end_with(EMPTY)

@@ -409,6 +409,15 @@ async def test_everything_that_happens_is_written_down_once_and_holds_no_text_of
     assert place.audit.verify().ok
 
 
+async def test_energy_that_had_to_be_repaired_is_written_down(tmp_path: Path):
+    await one(cortex(tmp_path, [TWO]))
+    with (tmp_path / "state" / "energy-ledger.jsonl").open("ab") as ledger:
+        ledger.write(b'{"seq": 99, "lev')
+    place = cortex(tmp_path, [TWO])
+    await one(place)
+    assert [record.facts.get("what") for record in place.audit.records()] == [None, "energy", None]
+
+
 async def test_a_cancelled_run_stays_charged_and_is_written_down(tmp_path: Path):
     runtime = Endless()
     place = cortex(tmp_path, runtime=runtime)

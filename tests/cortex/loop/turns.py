@@ -18,6 +18,7 @@ class TableTurn:
     tools: Mapping[str, Tool | str] = field(default_factory=dict)
     id: str = "turn-1"
     asked: list[tuple[str, Any]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
     async def answer(self, name: str, arguments: str | Mapping[str, Any]) -> Answer:
         self.asked.append((name, arguments))

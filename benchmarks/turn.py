@@ -1,0 +1,43 @@
+"""What a turn adds to an execution: the gate, the guard, energy and audit that survive, the reply."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+
+from cortex import MotorCortex, Settings
+from cortex.sections import EnergySettings
+from sandbox import DenoRuntime, ExecutionRequest
+
+from .measure import Row, interleaved, p50
+
+CODE = "return 1 + 1"
+
+Report = Callable[[Row], None]
+
+
+async def turn(rounds: int, report: Report) -> None:
+    """`turn.call("core.execute", …)` against `runtime.execute` of the same runtime."""
+    # Energy that is always there: what is measured is how it is taken, not how it runs out.
+    energy = EnergySettings(recharge_per_minute=1_000_000)
+    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
+        settings = Settings(home=Path(home), energy=energy)
+        async with DenoRuntime() as runtime, MotorCortex(settings, runtime=runtime) as cortex:
+
+            async def through_a_turn() -> None:
+                async with cortex.turn() as turn:
+                    text = await turn.call("core.execute", {"purpose": "add", "code": CODE})
+                assert text == "2", text
+
+            async def directly() -> None:
+                outcome = await runtime.execute(ExecutionRequest(code=CODE, timeout_ms=5000))
+                assert outcome.result == 2, outcome.error
+
+            trials = {"turn": through_a_turn, "runtime": directly}
+            taken = await interleaved(trials, 2 * rounds, lambda: anyio.sleep(0.05))
+    whole, bare = p50(taken["turn"]), p50(taken["runtime"])
+    report(Row("core.execute in a turn", whole, bare, "ms", 2.0, "the runtime alone"))
+    report(Row("what a turn adds to an execution", max(0.0, whole - bare), 1, "ms", 1.0, "limit"))
