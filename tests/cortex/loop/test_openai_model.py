@@ -48,7 +48,8 @@ async def ask(server: ChatServer, messages=HELLO, tools=TOOLS, on_text=None, wai
             waits.append(seconds)
 
     async with OpenAIModel(server.settings(**changes), sleep=sleep, now=lambda: 1_000_000_000.0) as model:
-        return await model.reply(messages, tools, on_text=on_text or (lambda text: None))
+        with anyio.fail_after(30):
+            return await model.reply(messages, tools, on_text=on_text or (lambda text: None))
 
 
 async def fails(server: ChatServer, **changes) -> ModelError:
@@ -328,6 +329,32 @@ async def test_a_server_that_does_not_know_how_to_count_in_a_stream_is_asked_wit
     assert ["stream_options" in body for body in server.asked] == [True, False, False]
 
 
+async def test_a_server_that_has_once_counted_in_a_stream_is_not_asked_twice():
+    with ChatServer(words("ok"), error("400 Bad Request", "too hot"), words("never")) as server:
+        async with OpenAIModel(server.settings()) as model:
+            await model.reply(HELLO, [])
+            with pytest.raises(ModelError, match="too hot"):
+                await model.reply(HELLO, [])
+    assert len(server.heard) == 2
+
+
+async def test_a_request_that_is_refused_for_another_reason_still_asks_for_the_count_later():
+    with ChatServer(*[error("400 Bad Request", "too hot")] * 2, words("ok")) as server:
+        async with OpenAIModel(server.settings()) as model:
+            with pytest.raises(ModelError, match="too hot"):
+                await model.reply(HELLO, [])
+            assert (await model.reply(HELLO, [])).usage == Usage(7, 1)
+    assert ["stream_options" in body for body in server.asked] == [True, False, True]
+
+
+@pytest.mark.parametrize("counted", [(10**30, 2), (-1, 2), (3, "2"), (None, None)])
+async def test_counts_that_are_none_are_replaced_by_an_estimate(counted):
+    with ChatServer(stream(delta(content="fine"), delta("stop"), usage(*counted))) as server:
+        reply = await ask(server)
+    assert reply.usage.estimated
+    assert 0 < reply.usage.total < 1_000
+
+
 async def test_parts_of_text_and_refusals_are_text():
     with ChatServer(
         stream(
@@ -571,32 +598,35 @@ async def test_what_the_watcher_raises_comes_out_as_it_is(nothing_left):
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "reason"),
     [
-        pytest.param(status("200 OK", b"<html>Welcome</html>", Content_Type="text/html"), id="a page"),
-        pytest.param(status("200 OK", b"\xff\xfe\x00garbage"), id="bytes"),
-        pytest.param(status("200 OK", b""), id="nothing"),
-        pytest.param(status("200 OK", b"[" * 100_000), id="deep"),
-        pytest.param(status("200 OK", b"7" * 20_000), id="a long number"),
-        pytest.param(status("200 OK", {"choices": "no"}), id="choices that are text"),
-        pytest.param(status("200 OK", {"choices": [{"message": [1]}]}), id="a message that is a list"),
-        pytest.param(status("200 OK", {"choices": []}), id="no choices"),
-        pytest.param(status("200 OK", [1]), id="a list"),
-        pytest.param(status("200 OK", b"x" * 200_000), id="too long"),
-        pytest.param(status("200 OK", b"\x1f\x8b", Content_Encoding="gzip"), id="compressed"),
-        pytest.param(stream(b"data: {broken\n\n"), id="broken events"),
-        pytest.param(stream(b"data: " + b"[" * 100_000 + b"\n\n"), id="deep events"),
-        pytest.param(stream(b"data: \xff\xfe\n\n"), id="events of bytes"),
-        pytest.param(stream({"choices": [7]}), id="events of numbers"),
-        pytest.param(stream(b"data: " + b"x" * 200_000), id="an endless event"),
-        pytest.param(stream(*[b"data: " + b"x" * 1_000 + b"\n"] * 200), id="an event of endless lines"),
+        pytest.param(status("200 OK", b"<html>Hi</html>", Content_Type="text/html"), "a page for people", id="a page"),
+        pytest.param(status("200 OK", b"\xff\xfe\x00garbage"), "not JSON", id="bytes"),
+        pytest.param(status("200 OK", b""), "not JSON", id="nothing"),
+        pytest.param(status("200 OK", b"[" * 50_000), "not JSON", id="deep"),
+        pytest.param(status("200 OK", b"7" * 20_000), "not JSON", id="a long number"),
+        pytest.param(status("200 OK", {"choices": "no"}), "choices", id="choices that are text"),
+        pytest.param(status("200 OK", {"choices": [{"message": [1]}]}), "delta", id="a message that is a list"),
+        pytest.param(status("200 OK", {"choices": []}), "it holds no reply", id="no choices"),
+        pytest.param(status("200 OK", [1]), "not an object", id="a list"),
+        pytest.param(status("200 OK", b"x" * 200_000), "it has more than", id="too long"),
+        pytest.param(status("200 OK", b"\x1f\x8b", Content_Encoding="gzip"), "compressed", id="compressed"),
+        pytest.param(stream(b"data: {broken\n\n"), "not JSON", id="broken events"),
+        pytest.param(stream(b"data: " + b"[" * 50_000 + b"\n\n"), "not JSON", id="deep events"),
+        pytest.param(stream(b"data: \xff\xfe\n\n"), "not JSON", id="events of bytes"),
+        pytest.param(stream({"choices": [7]}), "choices", id="events of numbers"),
+        pytest.param(stream(b"data: " + b"x" * 200_000), "an event has more than", id="an endless event"),
+        pytest.param(
+            stream(*[b"data: " + b"x" * 1_000 + b"\n"] * 200), "an event has more than", id="an event of endless lines"
+        ),
     ],
 )
-async def test_garbage_is_a_fault_that_says_where_to_look_and_is_not_asked_for_again(reply, nothing_left):
+async def test_garbage_is_a_fault_that_says_where_to_look_and_is_not_asked_for_again(reply, reason, nothing_left):
     with ChatServer(reply) as server:
         fault = await fails(server, max_reply_bytes=1_000)
         assert len(server.heard) == 1
     assert "not a chat completion" in fault.message
+    assert reason in fault.message
     assert "model.base_url" in fault.message
     assert not fault.retryable
 
@@ -621,10 +651,7 @@ async def test_odd_values_in_a_stream_are_passed_over():
             {"choices": [{"delta": {"content": 7, "tool_calls": "x"}}], "usage": {"prompt_tokens": -1}},
             delta(tool_calls=[7, {"function": 3}, {"index": True, "function": {"name": 5, "arguments": 1.5}}]),
             delta(content="fine"),
-            {
-                "choices": [{"delta": {}, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 10**30, "completion_tokens": "2"},
-            },
+            delta("stop"),
         )
     ) as server:
         reply = await ask(server)

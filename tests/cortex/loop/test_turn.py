@@ -52,16 +52,17 @@ async def talk(steps, tools=None, text="hello", conversation=None, watch=None, m
     conversation = Conversation() if conversation is None else conversation
     model = steps if hasattr(steps, "reply") else ScriptedModel(steps)
     turn = tools if isinstance(tools, TableTurn) else TableTurn(tools or {"add": "2"})
-    end = await run_turn(
-        model,
-        turn,
-        [],
-        conversation,
-        text,
-        LoopSettings(**limits),
-        watch=watch or (lambda event: None),
-        memories=memories,
-    )
+    with anyio.fail_after(30):
+        end = await run_turn(
+            model,
+            turn,
+            [],
+            conversation,
+            text,
+            LoopSettings(**limits),
+            watch=watch or (lambda event: None),
+            memories=memories,
+        )
     assert_valid(conversation.messages())
     assert conversation.messages()[-1] == AssistantMessage(end.text)
     return end, conversation.messages()
@@ -115,6 +116,7 @@ async def test_the_model_sees_instructions_memories_history_and_the_tools_note()
     assert isinstance(first, SystemMessage)
     assert first.text.startswith("Be kind.\n")
     assert first.text.endswith("- likes tea\n- new")
+    assert "old" not in first.text.split()
     assert rest == [
         UserMessage("hello"),
         AssistantMessage("hi"),
