@@ -146,11 +146,11 @@ def _choices(schema: Mapping[str, Any]) -> list[Any]:
 def _fit_object(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Any:
     if not isinstance(value, dict):
         return value
-    properties = schema.get("properties") or {}
+    properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
     fit: dict[str, Any] = {}
     for name, part in _renamed(value, properties):
         if name not in properties:
-            fit[name] = part
+            fit[name] = _fit(part, others, root, depth + 1)
         elif part is not None or _takes_null(properties[name], root):
             fit[name] = _fit(part, properties[name], root, depth + 1)
     return fit
@@ -206,7 +206,7 @@ def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 def _listed(value: Any, listed: list[Any]) -> Any:
     if not isinstance(value, str) or value in listed:
         return value
-    close = [choice for choice in listed if isinstance(choice, str) and _fold(choice) == _fold(value)]
+    close = [choice for choice in listed if _fold(str(choice)) == _fold(value)]
     return close[0] if len(close) == 1 else value
 
 

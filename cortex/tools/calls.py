@@ -46,6 +46,9 @@ async def call_tool(
     except ToolError as error:
         error_code = str(error.code)
         raise
+    except Exception:
+        error_code = "internal"
+        raise
     finally:
         duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000
         on_call(tool.name, given, error_code is None, error_code, duration_ms)

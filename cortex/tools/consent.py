@@ -79,8 +79,8 @@ class Consent:
         self._questions += 1
         # A copy: what the owner's side does to it must not change what is called afterwards.
         question = Question(tool.name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
-        # The time of a run is for its code, and too short for a person to read in. So long may they hold it: all questions
-        # of the turn may be before this one.
+        # The time of a run is for its code, and too short for a person to read in. It may be held for as long as all
+        # questions of a turn take, which may all be before this one.
         with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
             async with self._asking:
                 decision = await self._decision(question)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from sandbox import ToolDeclaration, ToolError
 
 from .calls import call_tool
-from .names import is_core
 
 if TYPE_CHECKING:
     from .calls import OnCall
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class LentTools:
-    """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called."""
+    """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called; those
+    of the core are in no toolbox."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class LentTools:
         self._consent = consent
         self._purpose = purpose
         self._on_call = on_call
-        self._tools: dict[str, Tool] = {tool.name: tool for tool in toolbox if tool.for_code and not is_core(tool.name)}
+        self._tools: dict[str, Tool] = {tool.name: tool for tool in toolbox if tool.for_code}
 
     def declarations(self) -> Sequence[ToolDeclaration]:
         return [tool.declaration for tool in self._tools.values()]

@@ -82,7 +82,8 @@ async def test_silence_is_no():
     told = []
     settings = ToolSettings(owner_timeout_s=0.02)
     consent = Consent(ScriptedOwner([None]), settings, on_decision=lambda *facts: told.append(facts))
-    refusal = await consent.of(tool(), {}, origin="model")
+    with anyio.fail_after(3):
+        refusal = await consent.of(tool(), {}, origin="model")
     assert refusal == Refused("the owner was asked about shop.order and said no: no answer within 0.02 s")
     assert told[0][1].allowed is False
 

@@ -25,12 +25,16 @@ class Kind(Enum):
     USED = "used"
 
 
+class Wish(BaseModel):
+    kinds: frozenset[Kind] = frozenset(Kind)
+    words: dict[str, list[set[str]]] = {"x": [{"red", "green", "blue", "white"}]}
+
+
 class Order(BaseModel):
     """What somebody wants."""
 
     item: str
     amount: Annotated[int, Field(ge=1)] = 1
-    kinds: set[Kind] = Field(default_factory=set)
 
 
 def example() -> Toolbox:
@@ -38,7 +42,10 @@ def example() -> Toolbox:
 
     @toolbox.tool(name="shop.order", policy="ask")
     def order(
-        order: Order, tags: frozenset[str] = frozenset({"a", "b", "c", "d", "e"}), way: Literal["post", "air"] = "post"
+        order: Order,
+        tags: frozenset[str] = frozenset({"a", "b", "c", "d", "e"}),
+        wish: Wish = Wish(),  # noqa: B008 - as people write it
+        way: Literal["post", "air"] = "post",
     ) -> bool:
         """Order something.
 

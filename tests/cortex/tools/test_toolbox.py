@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from cortex.sections import ToolSettings
 from cortex.tools import Toolbox
+from sandbox import ToolError
 
 
 class Colour(Enum):
@@ -149,6 +150,22 @@ def test_a_model_that_is_open_stays_open():
     def f(model: Open): ...
 
     assert schema_of(f)["$defs"]["Open"]["additionalProperties"] is True
+
+
+def test_patterns_that_look_around_are_left_to_the_functions_own_check():
+    class Word(BaseModel):
+        model_config = ConfigDict(regex_engine="python-re")
+        plain: str = Field(pattern="^a+$")
+        odd: str = Field(pattern="^(?!x)a+$")
+
+    def f(word: Word): ...
+
+    assert schema_of(f)["$defs"]["Word"]["properties"] == {
+        "plain": {"pattern": "^a+$", "type": "string"},
+        "odd": {"type": "string"},
+    }
+    with pytest.raises(ToolError, match=r"word\.odd"):
+        Toolbox().add(f).read({"word": {"plain": "a", "odd": "xa"}})
 
 
 def test_parameters_may_have_names_that_a_model_may_not():
