@@ -33,6 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        print("Interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str]) -> int:
     parser, commands = _parsers()
     name = _named(arguments)
     if name is not None:
@@ -59,9 +67,6 @@ def run(arguments: Sequence[str]) -> int:
     except (CommandError, SettingsError) as error:
         print(f"cortex {options.command}: {visible(str(error))}", file=sys.stderr)
         return error.exit_code if isinstance(error, CommandError) else USAGE
-    except KeyboardInterrupt:
-        print("Interrupted", file=sys.stderr)
-        return INTERRUPTED
 
 
 def _named(arguments: Sequence[str]) -> str | None:
