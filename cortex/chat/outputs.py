@@ -70,7 +70,6 @@ class ForPeople:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        self._says.end()
         self._late = []
         try:
             yield

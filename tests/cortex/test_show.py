@@ -81,6 +81,12 @@ def test_an_execution_in_a_terminal_has_a_gauge_and_colours():
     assert "\x1b[32m42\x1b[0m" in text
 
 
+def test_colours_stay_with_their_words_whatever_is_spelled_out_before_them():
+    text = shown(*run(intent("/* \x1b\x07 */\treturn 'a  b'")), stream=Terminal())
+    assert "\x1b[34mreturn\x1b[39;49;00m" in text
+    assert "\x1b[33m'a\x1b[39;49;00m  \x1b[33mb'\x1b[39;49;00m" in text
+
+
 def test_it_is_shown_as_it_happens_and_not_when_it_is_over():
     stream = io.StringIO()
     show = Show(stream)

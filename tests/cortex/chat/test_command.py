@@ -211,7 +211,10 @@ def test_a_pipe_is_never_taken_for_consent(tmp_path):
     assert done.stdout.startswith("I may not.\n")
 
 
-def test_an_interrupt_ends_a_chat_through_pipes_with_130_and_leaves_nothing(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "code", "last_words"), [(signal.SIGINT, 130, b"- stopped\n"), (signal.SIGKILL, -signal.SIGKILL, b"")]
+)
+def test_a_signal_ends_a_chat_through_pipes_and_leaves_nothing(tmp_path, number, code, last_words):
     with ChatServer(run_code("while (true) {}", "run for ever")) as server:
         process = subprocess.Popen(
             [*CHAT, "--message", "run for ever"],
@@ -225,10 +228,10 @@ def test_an_interrupt_ends_a_chat_through_pipes_with_130_and_leaves_nothing(tmp_
                     break
             processes = descendants(process.pid)
             assert processes
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             _, rest = process.communicate(timeout=BOUND_S)
         finally:
             process.kill()
             process.wait()
-    assert (process.returncode, rest) == (130, b"- stopped\n")
+    assert (process.returncode, rest) == (code, last_words)
     assert gone(processes)
