@@ -44,7 +44,7 @@ class Verdict:
     recoveries: int = 0
     """How often a writer found the end unfinished or damaged, and said so in the log."""
     unfinished_bytes: int = 0
-    """After the last line end: a writer was killed, and the next record will cut them off."""
+    """After the last line end: a writer is at it, or was killed, and then the next record cuts them off."""
 
     @property
     def ok(self) -> bool:

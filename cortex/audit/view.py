@@ -119,7 +119,8 @@ def _tool_call(facts: Mapping[str, Any]) -> Row:
 
 def _owner_decision(facts: Mapping[str, Any]) -> Row:
     about = " ".join(filter(None, (_text(facts.get("what")), _text(facts.get("tool")))))
-    answer = {True: "allowed", False: "denied"}.get(facts["allowed"], "") if "allowed" in facts else ""
+    allowed = facts.get("allowed")
+    answer = "allowed" if allowed is True else "denied" if allowed is False else ""
     return Row(_joined(about, _text(facts.get("reason"))), answer)
 
 

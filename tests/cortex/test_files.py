@@ -187,22 +187,34 @@ def test_processes_that_count_under_the_lock_lose_nothing(tmp_path):
     assert (tmp_path / "n").read_text() == "600"
 
 
-def test_a_fork_does_not_hold_what_its_parent_holds(tmp_path):
-    program = """
+FORK = """
 import os, sys
 from pathlib import Path
 from cortex.files import FileLock
 lock = FileLock(Path(sys.argv[1]))
+is_held_before = sys.argv[2] == "before"
 assert lock.try_take()
+if not is_held_before:
+    lock.release()
+reader, writer = os.pipe()
 if os.fork() == 0:
-    os._exit(lock.try_take())
+    os.read(reader, 1)
+    is_taken = lock.try_take()
+    os._exit(is_taken)
+if not is_held_before:
+    assert lock.try_take()
+os.write(writer, b"x")
 has_both = os.waitstatus_to_exitcode(os.wait()[1])
 lock.release()
 if os.fork() == 0:
     os._exit(lock.try_take())
 print(has_both, os.waitstatus_to_exitcode(os.wait()[1]))
 """
-    assert output_of(program, tmp_path / "l") == "0 1"
+
+
+@pytest.mark.parametrize("taken", ["before", "after"])
+def test_a_fork_and_its_parent_do_not_hold_the_lock_together(tmp_path, taken):
+    assert output_of(FORK, tmp_path / "l", taken) == "0 1"
 
 
 def test_a_lock_whose_file_was_deleted_is_the_one_that_others_find(tmp_path):

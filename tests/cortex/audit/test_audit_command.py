@@ -229,7 +229,7 @@ def test_following_goes_on_until_it_is_interrupted(environment, filled, folder, 
         other.record("k", note="later")
         line = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     finally:
         process.kill()
     assert ("shop.stock" in before[-1], "later" in line or "2026" in line) == (True, True)

@@ -9,6 +9,7 @@ import pytest
 
 from cortex.audit import Audit
 from cortex.audit.lines import sealed
+from cortex.files import FileLock
 from cortex.sections import AuditSettings
 
 DAYS = ("2026-11-16.jsonl", "2026-11-17.jsonl", "2026-11-18.jsonl")
@@ -219,8 +220,8 @@ def test_a_damage_in_one_sentence(audit, log):
     assert re.fullmatch(r"2026-11-17\.jsonl, line 1: foreign: this is not a record: it is not JSON", str(damage))
 
 
-def test_a_log_that_cannot_be_written_can_be_verified(audit, log):
-    """Its lock cannot be taken where a folder has its name; reading needs none."""
-    (log / ".lock").unlink()
-    (log / ".lock").mkdir()
-    assert Audit(log, AuditSettings()).verify().ok
+def test_verifying_needs_no_lock_and_leaves_no_trace(audit, log):
+    before = {path: path.lstat().st_mtime_ns for path in (log, *log.rglob("*"))}
+    with FileLock(log / ".lock").held(), FileLock(log / ".head.lock").held():
+        assert Audit(log, AuditSettings()).verify().ok
+    assert {path: path.lstat().st_mtime_ns for path in (log, *log.rglob("*"))} == before
