@@ -74,26 +74,34 @@ class MotorCortex:
             raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
         for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
             log.warning('The settings have a policy for "%s", and no tool is called that', name)
-        async with AsyncExitStack() as stack:
-            stack.callback(self._close_files)
-            tasks = await stack.enter_async_context(anyio.create_task_group())
-            stack.callback(tasks.cancel_scope.cancel)
-            tasks.start_soon(self._flusher.run)
-            runtime = self._runtime
-            if runtime is None:
-                runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox))
-            guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
-            self._parts = Parts(
-                self.settings,
-                self.toolbox,
-                ExecuteTool(runtime, self.energy, self.settings.energy, guard),
-                self.energy,
-                self._journal,
-                self.memory,
-                self._owner,
-            )
-            self._stack = stack.pop_all()
+        stack = AsyncExitStack()
+        try:
+            self._parts = await self._open(stack)
+        except BaseException:
+            # Closed by hand: a task group that sees the exception would wrap it.
+            await stack.aclose()
+            raise
+        self._stack = stack
         return self
+
+    async def _open(self, stack: AsyncExitStack) -> Parts:
+        stack.callback(self._close_files)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        tasks.start_soon(self._flusher.run)
+        runtime = self._runtime
+        if runtime is None:
+            runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox))
+        guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
+        return Parts(
+            self.settings,
+            self.toolbox,
+            ExecuteTool(runtime, self.energy, self.settings.energy, guard),
+            self.energy,
+            self._journal,
+            self.memory,
+            self._owner,
+        )
 
     async def __aexit__(
         self,
@@ -102,8 +110,7 @@ class MotorCortex:
         traceback: TracebackType | None,
     ) -> None:
         self._parts = None
-        # Without the exception: a task group would wrap what the caller raised.
-        await self._stack.aclose()
+        await self._stack.aclose()  # without the exception, as above
 
     def turn(self, watch: Watch | None = None) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import anyio
 
 from cortex.loop import run_turn
-from sandbox import SandboxError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -48,7 +47,7 @@ class Agent:
         """Raises SandboxUnavailable."""
         self._opened, self._leaving = anyio.Event(), anyio.Event()
         async with AsyncExitStack() as stack:
-            await _open(stack, self.cortex)
+            await stack.enter_async_context(self.cortex)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(self._leaving.set)
             tasks.start_soon(self._hold_model)
@@ -105,14 +104,3 @@ class Agent:
             self._opened.set()
             # Not cancelled, or it could not close its connections.
             await self._leaving.wait()
-
-
-async def _open(stack: AsyncExitStack, cortex: MotorCortex) -> None:
-    try:
-        await stack.enter_async_context(cortex)
-    except ExceptionGroup as group:
-        # A task group inside has wrapped it, and the reason alone is for a person.
-        match group.exceptions:
-            case [SandboxError() as error]:
-                raise error from None
-        raise

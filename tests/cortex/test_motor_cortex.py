@@ -12,7 +12,7 @@ import pytest
 
 from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
 from cortex.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
-from sandbox import NetworkPolicy
+from sandbox import NetworkPolicy, SandboxUnavailable
 from tests.conftest import descendants, small
 from tests.network.servers import Server, Talk
 
@@ -51,6 +51,13 @@ async def test_the_public_contract(tmp_path: Path, nothing_left):
         names = [tool["function"]["name"] for tool in cortex.openai_tools()]
     assert (text, lent) == ("2", "3")
     assert names == ["core_execute", "core_energy", "core_say", "core_remember", "add"]
+
+
+async def test_a_machine_without_deno_is_one_clear_error(tmp_path: Path, nothing_left):
+    settings = Settings(home=tmp_path, sandbox=small(deno_path=tmp_path / "deno"))
+    with pytest.raises(SandboxUnavailable, match="Cannot start Deno"):
+        async with MotorCortex(settings):
+            pass
 
 
 async def test_consent_is_asked_for_inside_code_too_and_the_clock_waits_for_the_person(tmp_path: Path):
