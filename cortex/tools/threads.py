@@ -4,10 +4,13 @@ keeps its place until it ends, and keeps neither the caller nor the end of the p
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import anyio
@@ -15,6 +18,8 @@ import anyio.from_thread
 import anyio.lowlevel
 
 MAX_THREADS = 8
+# A new thread takes longer than most tools: those that have nothing to do wait a while for the next call.
+IDLE_S = 10.0
 
 
 class AllStuck(Exception):
@@ -90,8 +95,7 @@ class Threads:
             with suppress(RuntimeError):
                 anyio.from_thread.run_sync(end, token=token)
 
-        # A daemon, because anyio's own threads keep a program from ending until the function does.
-        threading.Thread(target=work, name="tool", daemon=True).start()
+        _hand_over(work)
 
     def _places_here(self) -> _Places:
         places = self._places.get(None)
@@ -99,6 +103,40 @@ class Threads:
             places = _Places(anyio.CapacityLimiter(self._most))
             self._places.set(places)
         return places
+
+
+class _Worker(threading.Thread):
+    """A daemon, because anyio's own threads keep a program from ending until the function does."""
+
+    def __init__(self) -> None:
+        super().__init__(name="tool", daemon=True)
+        self.work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def run(self) -> None:
+        while True:
+            try:
+                self.work.get(timeout=IDLE_S)()
+            except Empty:
+                with suppress(ValueError):
+                    _idle.remove(self)
+                    return
+                continue  # somebody has just taken it: there will be work
+            _idle.append(self)
+
+
+_idle: deque[_Worker] = deque()
+# A child has none of these threads, and would wait for them for ever.
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _hand_over(work: Callable[[], None]) -> None:
+    """Raises RuntimeError when the system gives no more threads."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.start()
+    worker.work.put(work)
 
 
 def _forget_the_event_loop() -> None:

@@ -577,6 +577,44 @@ async def test_a_thread_knows_the_context_of_its_caller_and_may_run_a_loop_of_it
     assert await tool_of(f).call() == "somebody"
 
 
+async def test_calls_one_after_the_other_need_few_threads():
+    seen = set()
+
+    def f() -> None:
+        seen.add(threading.current_thread())
+
+    tool = tool_of(f)
+    for _ in range(50):
+        await tool.call()
+    assert len(seen) < 25
+
+
+def test_a_child_process_does_not_wait_for_threads_that_only_its_parent_has():
+    program = """
+import anyio, os, time
+from cortex.tools import Toolbox
+from cortex.tools.threads import _idle
+
+def f() -> int:
+    return os.getpid()
+
+tool = Toolbox().add(f)
+
+async def main():
+    assert await tool.call() == os.getpid()
+
+anyio.run(main)
+while not _idle:
+    time.sleep(0.001)
+child = os.fork()
+anyio.run(main)
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+
+
 def test_one_tool_serves_many_event_loops():
     def f(a: int) -> int:
         return a
