@@ -3,7 +3,6 @@ lines that are marked, and it talks to a real endpoint; here a script plays the 
 
 Prints:
 
-    core_execute: [["tea",20],["coffee",12]]
     Tea sells best: [["tea",20],["coffee",12]]
 """
 
@@ -36,7 +35,6 @@ async def answer(question: str, client: AsyncOpenAI, model: str, cortex: MotorCo
             for call in message.tool_calls:
                 text = await turn.call(call.function.name, call.function.arguments)
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
-                print(f"{call.function.name}: {text}")
 
 
 async def main(base_url: str, home: str) -> None:

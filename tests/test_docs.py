@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
+import fnmatch
 import importlib
 import os
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple, get_args
 
 import pytest
 from pydantic import BaseModel
 
-from cortex import load_settings, reply
+from cortex import Conversations, MotorCortex, ScriptedModel, Settings, load_settings, reply, run_turn
+from cortex.commands import COMMANDS
+from cortex.energy import forecast
+from cortex.loop import Stopped
+from cortex.sections import EnergySettings, Policy
+from cortex.tools import CORE_TOOLS
 from sandbox import (
     DenoRuntime,
     ErrorType,
@@ -31,20 +41,59 @@ from sandbox import (
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# A module of theirs that several share begins with _, and is no example.
+EXAMPLES = sorted((ROOT / "examples").glob("[!_]*.py"))
 
-FOLDERS = ("sandbox", "cortex", "deno", "config", "tests", "benchmarks", "examples")
+FOLDERS = ("sandbox", "cortex", "deno", "config", "tests", "benchmarks", "examples", "neurons")
 FORBIDDEN = (
     # STYLE: words that say nothing here, and words that sell.
     *("synapse", "axon", "dopamine", "lobe", "manager", "handler", "helper", "utils"),
     *("seamless", "seamlessly", "robust", "powerful", "blazing", "effortless", "effortlessly", "cutting-edge"),
 )
 
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
-PROGRAMS = [(text, BLOCKS[n + 1][1]) for n, (kind, text) in enumerate(BLOCKS) if kind == "python"]
-CONSOLES = [text for kind, text in BLOCKS if kind == "console"]
+
+class Block(NamedTuple):
+    kind: str
+    text: str
+    follower: str
+    """The kind of the next block."""
+    printed: str
+    """And its text."""
+
+
+class Document:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.text = (ROOT / name).read_text(encoding="utf-8")
+        found = [*re.findall(r"^```(\w+)\n(.*?)^```$", self.text, re.M | re.S), ("", "")]
+        self.blocks = [Block(*block, *follower) for block, follower in pairwise(found)]
+
+    def section(self, title: str) -> str:
+        """What stands below a heading, up to the next one."""
+        found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##+ |\Z)", self.text, re.M | re.S)
+        assert found, f'{self.name} has no heading "{title}"'
+        return found[1]
+
+    def rows(self, title: str, table: int = 0) -> list[list[str]]:
+        """The cells of a table below a heading, the first if not said, without its head."""
+        tables = re.findall(r"(?:^\|.*\n)+", self.section(title), re.M)
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in tables[table].splitlines()[2:]]
+
+    def named(self, title: str, table: int = 0) -> list[str]:
+        """The names in the first column of a table, which may hold several in a row."""
+        return [name for row in self.rows(title, table) for name in re.findall(r"`([^`]+)`", row[0])]
+
+
+README, SANDBOX, SHELL = map(Document, ("README.md", "docs/sandbox.md", "docs/commands.md"))
+RUN = (README, SANDBOX, SHELL)
+"""Those whose blocks are programs that somebody will copy."""
+
+PROGRAMS = [
+    block for document in RUN for block in document.blocks if (block.kind, block.follower) == ("python", "text")
+]
+EXCERPTS = [block for document in RUN for block in document.blocks if block.kind == "python" and block not in PROGRAMS]
+CONSOLES = [block.text for document in RUN for block in document.blocks if block.kind == "console"]
 
 
 def commands(console: str) -> Iterator[tuple[str, str]]:
@@ -54,20 +103,7 @@ def commands(console: str) -> Iterator[tuple[str, str]]:
         yield command, expected
 
 
-COMMANDS = [pair for console in CONSOLES for pair in commands(console)]
-
-
-def section(title: str) -> str:
-    """What stands below a heading, up to the next one."""
-    found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##+ |\Z)", README, re.M | re.S)
-    assert found, f'README has no heading "{title}"'
-    return found[1]
-
-
-def rows(title: str) -> list[list[str]]:
-    """The cells of the table below a heading, without its head."""
-    lines = [line for line in section(title).splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+SHELL_COMMANDS = [pair for console in CONSOLES for pair in commands(console)]
 
 
 def matches(expected: str, actual: str) -> bool:
@@ -80,17 +116,19 @@ def assert_prints(expected: str, actual: str) -> None:
     assert matches(expected, actual), f"expected:\n{expected}\nbut it printed:\n{actual}"
 
 
-def environment(**more: str) -> dict[str, str]:
-    """What a reader's shell has: this installation's commands first, and no settings of the person who tests."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("CORTEX_")}
-    return {**clean, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONUTF8": "1", **more}
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """What a reader's shell has: this installation's commands first, a home that is new, and no settings of the person
+    who tests."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("CORTEX_", "OPENAI_"))}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**clean, "PATH": path, "PYTHONUTF8": "1", "XDG_DATA_HOME": str(home), **more}
 
 
-def run_python(*arguments: str, cwd: Path) -> str:
+def run_python(*arguments: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", *arguments],
-        cwd=cwd,
-        env=environment(PYTHONPATH=str(ROOT)),
+        cwd=folder,
+        env=environment(folder / "data", PYTHONPATH=str(ROOT)),
         capture_output=True,
         text=True,
         timeout=60,
@@ -101,26 +139,36 @@ def run_python(*arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
-def test_the_readme_has_something_to_run():
-    assert len(PROGRAMS) >= 3
-    assert all(BLOCKS[n + 1][0] == "text" for n, (kind, _) in enumerate(BLOCKS) if kind == "python")
-    assert len(COMMANDS) >= 5
+def test_every_document_has_something_to_run():
+    assert len(PROGRAMS) >= 7
+    assert len(SHELL_COMMANDS) >= 18
+    assert {block.kind for document in RUN for block in document.blocks} == {"python", "text", "console", "toml", "sh"}
+    assert all(block.text.count("$ ") for document in RUN for block in document.blocks if block.kind == "console")
 
 
 @pytest.mark.deno
-@pytest.mark.parametrize(("program", "expected"), PROGRAMS, ids=lambda text: text.splitlines()[-1][:30])
-def test_a_program_of_the_readme_prints_what_stands_below_it(program: str, expected: str, tmp_path: Path):
-    (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    assert_prints(expected, run_python("program.py", cwd=tmp_path))
+@pytest.mark.parametrize("program", PROGRAMS, ids=[block.printed.splitlines()[0][:30] for block in PROGRAMS])
+def test_a_program_of_a_document_prints_what_stands_below_it(program: Block, tmp_path: Path):
+    (tmp_path / "program.py").write_text(program.text, encoding="utf-8")
+    assert_prints(program.printed, run_python("program.py", folder=tmp_path))
+
+
+def test_a_part_of_a_program_is_part_of_an_example():
+    """So that it is run too: every other one has what it prints below it."""
+    programs = [example.read_text(encoding="utf-8") for example in EXAMPLES]
+    assert len(EXCERPTS) == 2
+    for block in EXCERPTS:
+        assert any(block.text in program for program in programs), block.text
 
 
 @pytest.mark.deno
-@pytest.mark.parametrize(("command", "expected"), COMMANDS, ids=[command for command, _ in COMMANDS])
-def test_a_command_of_the_readme_prints_what_stands_below_it(command: str, expected: str, tmp_path: Path):
+@pytest.mark.parametrize(("command", "expected"), SHELL_COMMANDS, ids=[command for command, _ in SHELL_COMMANDS])
+def test_a_command_of_a_document_prints_what_stands_below_it(command: str, expected: str, tmp_path: Path):
+    (tmp_path / "here").mkdir()
     done = subprocess.run(
         ["bash", "-c", command],
-        cwd=tmp_path,
-        env=environment(),
+        cwd=tmp_path / "here",
+        env=environment(tmp_path / "data"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -132,17 +180,18 @@ def test_a_command_of_the_readme_prints_what_stands_below_it(command: str, expec
 
 @pytest.mark.deno
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_prints_what_its_first_lines_say(example: Path, tmp_path: Path):
+def test_an_example_prints_what_its_first_lines_say_and_leaves_no_state(example: Path, tmp_path: Path):
     text = example.read_text(encoding="utf-8")
     found = re.match(r'""".*?^Prints:\n\n(.*?)"""', text, re.M | re.S)
     assert found, f"{example.name} does not say what it prints"
     expected = re.sub(r"^    ", "", found[1], flags=re.M)
-    assert_prints(expected, run_python(str(example), cwd=tmp_path))
+    assert_prints(expected, run_python(str(example), folder=tmp_path))
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_the_first_program_of_the_readme_is_the_first_example():
+def test_the_first_program_of_the_sandbox_is_the_first_example():
     text = (ROOT / "examples" / "first_run.py").read_text(encoding="utf-8")
-    assert text.split('"""\n\n', 1)[1] == PROGRAMS[0][0]
+    assert text.split('"""\n\n', 1)[1] == SANDBOX.blocks[0].text
 
 
 class Broken:
@@ -158,14 +207,14 @@ class Broken:
 @pytest.mark.deno
 async def test_each_row_of_the_result_table_gives_what_it_says():
     async with DenoRuntime(SandboxSettings(pool_size=2)) as runtime:
-        for code, expected in ((row[0].strip("`"), row[1].strip("`")) for row in rows("What a result may be")):
+        for code, expected in ((row[0].strip("`"), row[1].strip("`")) for row in SANDBOX.rows("What a result may be")):
             answer = reply(await runtime.execute(ExecutionRequest(code=code)))
             assert answer.removeprefix("EXECUTION_ERROR: ") == expected, code
 
 
 @pytest.mark.deno
 async def test_each_row_of_the_error_table_gives_its_error():
-    table = rows("Errors")
+    table = SANDBOX.rows("Errors")
     assert {row[0].strip("`") for row in table} == set(ErrorType)
     async with DenoRuntime(SandboxSettings(pool_size=2)) as runtime:
         for type_, _, code in table:
@@ -192,7 +241,7 @@ def numbers(model: type[BaseModel]) -> dict[str, int]:
     ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_a_table_of_limits_has_each_of_them_with_its_default(title: str, model: type[BaseModel]):
-    described = {row[0].strip("`"): row[1] for row in rows(title)}
+    described = {row[0].strip("`"): row[1] for row in SANDBOX.rows(title)}
     defaults = numbers(model)
     assert described.keys() == defaults.keys()
     if "max_starting" in described:
@@ -209,53 +258,186 @@ def test_what_is_no_number_is_described_too():
         *numbers(NetworkPolicy),
     }
     assert others >= {"deno_path", "require", "allow", "secrets_file", "recorder"}
-    text = section("Settings") + section("The network") + section("Record and replay")
+    text = "".join(map(SANDBOX.section, ("Settings", "The network", "Record and replay")))
     assert [name for name in others if name not in text] == []
 
 
-def named(title: str) -> list[str]:
-    """The names in the first column of a table, which may hold several in a row."""
-    return [name for row in rows(title) for name in re.findall(r"`([^`]+)`", row[0])]
-
-
 def test_the_table_of_layers_names_each():
-    assert named("The wall") == list(Layer)
+    assert SANDBOX.named("The wall") == list(Layer)
 
 
 def test_the_table_of_metrics_names_each():
-    assert named("Metrics") == [field.name for field in dataclasses.fields(Metrics)]
+    assert SANDBOX.named("Metrics") == [field.name for field in dataclasses.fields(Metrics)]
 
 
 def test_the_table_of_an_entry_names_each_part():
-    assert named("The network") == list(HostRule.model_fields)
+    assert SANDBOX.named("The network") == list(HostRule.model_fields)
 
 
-def test_the_options_of_run_are_those_of_the_command_line():
+def test_the_table_of_core_tools_names_each_with_its_arguments_and_ranges():
+    assert README.named("In your own loop")[0] == "core.execute"
+    assert [row[0].strip("`") for row in README.rows("In your own loop")] == list(CORE_TOOLS)
+    execute = README.rows("In your own loop")[0][1]
+    settings = Settings().execute
+    for number in (settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms):
+        assert f" {number}" in execute
+    tools = MotorCortex(Settings(home="unused")).openai_tools()
+    for argument in tools[0]["function"]["parameters"]["properties"]:
+        assert f"`{argument}`" in execute
+
+
+def test_the_table_of_energy_has_the_defaults():
+    settings = EnergySettings()
+    [costs, floors] = [[float(cell) for cell in row[1:]] for row in README.rows("Energy")]
+    tiers = forecast(1.0, settings).tiers
+    assert costs == [tier.cost for tier in tiers]
+    assert floors == [tier.floor for tier in tiers]
+    text = README.section("Energy")
+    assert f"recharges {settings.recharge_per_minute:g} a minute" in text
+    assert f"full in {1 / settings.recharge_per_minute:g} minutes" in text
+    assert f"{Settings().audit.flush_ms} ms" in text
+
+
+def test_the_numbers_of_consent_are_the_defaults():
+    settings = Settings().tools
+    assert (settings.owner_timeout_s, settings.max_questions_per_turn) == (120, 5)
+    text = " ".join(README.section("Tools and the owner's consent").split())
+    assert "no answer within two minutes" in text
+    assert "the sixth question of a turn" in text
+    assert README.named("Tools and the owner's consent") == list(get_args(Policy))
+
+
+def test_each_way_in_which_a_turn_ends_is_named():
+    text = README.section("The loop and cortex chat")
+    assert [name for name in get_args(Stopped) if f"`{name}`" not in text] == []
+
+
+def test_the_table_of_records_names_each_kind_that_is_written():
+    kinds = set()
+    for path in (ROOT / "cortex").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="record" | "_write"), args=[ast.Constant(value=str(kind)), *_]
+                ) if kind:
+                    kinds.add(kind)
+    assert kinds == set(README.named("What is written down", table=1))
+
+
+async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_path: Path):
+    """All but one: what is typed at a prompt needs a terminal."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    settings = Settings(home=tmp_path / "home", sandbox={"pool_size": 0})
+    calls = [
+        {"name": "core_execute", "arguments": {"purpose": "try", "code": "return 1"}},
+        {"name": "core_remember", "arguments": {"text": "It was tried."}},
+    ]
+    model = ScriptedModel([{"calls": calls}, {"text": "Done."}])
+    async with MotorCortex(settings) as cortex, cortex.turn() as turn:
+        with Conversations(settings.home / "conversations").new() as conversation:
+            await run_turn(model, turn, cortex.openai_tools(), conversation, "Try it.", settings.loop)
+    found = [path for path in settings.home.rglob("*") if not path.is_symlink()]
+    files = [str(path.relative_to(settings.home)) for path in found if path.is_file() and path.name[0] != "."]
+    patterns = README.named("What is written down")
+    kept = [name for name in files if not name.endswith(".lock")]
+    unnamed = [name for name in kept if not any(fnmatch.fnmatch(name, f"{pattern}*") for pattern in patterns)]
+    assert unnamed == []
+    missing = [pattern for pattern in patterns if not fnmatch.filter(kept, f"{pattern}*")]
+    assert missing == ["state/chat-history.jsonl"]
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in found}
+    assert modes == {0o600, 0o700}
+
+
+def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Every word that has a meaning: options, words in place of a sub-command, and arguments that stand alone."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices
+            for inner in action.choices.values():
+                assert {*options_of(inner)} <= {
+                    "--json",
+                    "--config",
+                    "--home",
+                    "-h",
+                    "--help",
+                    "value",
+                    "LEVEL",
+                    "AMOUNT",
+                    "N",
+                }
+        elif action.option_strings:
+            yield from action.option_strings
+        else:
+            yield str(action.metavar)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_options_of_a_command_are_those_of_the_command_line(command: str):
     parser = argparse.ArgumentParser(add_help=False)
-    importlib.import_module("cortex.commands.run").add_arguments(parser)
-    options = {option for action in parser._actions for option in action.option_strings}
-    assert {name.split()[0] for name in named("Options of run")} == options | {"--config"}
+    importlib.import_module(f"cortex.commands.{command}").add_arguments(parser)
+    has_table = "|---|" in SHELL.section(f"cortex {command}")
+    described = {name.split()[0] for name in SHELL.named(f"cortex {command}")} if has_table else set()
+    assert described == {*options_of(parser)}
 
 
-def test_the_settings_of_the_readme_are_settings(tmp_path: Path):
-    [text] = re.findall(r"^```toml\n(.*?)^```$", section("Settings"), re.M | re.S)
-    (tmp_path / "settings.toml").write_text(text, encoding="utf-8")
-    settings = load_settings(tmp_path / "settings.toml", {}).sandbox
-    assert settings.require == (Layer.LANDLOCK, Layer.SECCOMP)
-    assert settings.network.allow[0].headers == {"authorization": "Bearer ${env:EXAMPLE_TOKEN}"}
+def test_what_every_command_takes_is_described():
+    common = {name.split()[0] for name in re.findall(r"^\| `([^`]+)` \|", SHELL.text.partition("## ")[0], re.M)}
+    from cortex.commands import _parsers
+
+    _, parsers = _parsers()
+    for parser in parsers.values():
+        assert {*options_of(parser)} - {"-h"} == common
 
 
 def test_the_exit_codes_are_those_of_the_command_line():
     from cortex.commands import exits
 
-    described = {int(row[0]) for row in rows("Command line")}
+    described = {int(row[0]) for row in SHELL.rows("Exit codes")}
     assert described == {value for value in vars(exits).values() if isinstance(value, int)}
 
 
 def test_every_command_is_described():
-    from cortex import commands as command_line
+    assert README.named("Command line") >= [f"cortex {name}" for name in COMMANDS]
+    assert {name.split()[1] for name in README.named("Command line")} == {*COMMANDS}
 
-    assert all(f"`cortex {name}`" in README for name in command_line.COMMANDS)
+
+def test_the_commands_of_a_chat_are_described():
+    from cortex.chat.slash import HELP
+
+    assert [name for name in HELP if f"`{name}`" not in SHELL.section("cortex chat")] == []
+
+
+def test_the_table_of_sections_names_each():
+    def sections(model: type[BaseModel], above: str = "") -> Iterator[str]:
+        for name, field in model.model_fields.items():
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+                yield f"[{above}{name}]"
+                yield from sections(field.annotation, f"{above}{name}.")
+
+    assert sorted(README.named("Settings")) == sorted(["home", *sections(Settings)])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_settings_in_a_document_are_settings(document: Path, tmp_path: Path):
+    blocks = re.findall(r"^```toml\n(.*?)^```$", document.read_text(encoding="utf-8"), re.M | re.S)
+    for text in blocks:
+        (tmp_path / "settings.toml").write_text(text, encoding="utf-8")
+        load_settings(tmp_path / "settings.toml", {})
+
+
+def test_the_settings_of_the_documents_mean_what_is_said(tmp_path: Path):
+    def loaded(document: Document) -> Settings:
+        [text] = [block.text for block in document.blocks if block.kind == "toml"]
+        (tmp_path / "settings.toml").write_text(text, encoding="utf-8")
+        return load_settings(tmp_path / "settings.toml", {})
+
+    sandbox = loaded(SANDBOX).sandbox
+    assert sandbox.require == (Layer.LANDLOCK, Layer.SECCOMP)
+    assert sandbox.network.allow[0].headers == {"authorization": "Bearer ${env:EXAMPLE_TOKEN}"}
+    settings = loaded(README)
+    assert settings.home == tmp_path / "agent"
+    assert settings.tools.policies == {"shop.order": "ask"}
+    assert settings.sandbox.network.allow[0].headers == {"authorization": "Bearer ${env:EXAMPLE_TOKEN}"}
 
 
 def anchors(text: str) -> set[str]:
@@ -292,9 +474,11 @@ def test_every_file_that_a_document_names_exists():
             assert there.is_dir() if name.endswith("/") else there.is_file(), f"{document.name} names {name}"
 
 
-def test_every_public_name_is_in_the_readme():
-    import cortex
-    import sandbox
-
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for door in (sandbox, cortex) for name in door.__all__ if f"`{name}`" not in readme] == []
+@pytest.mark.parametrize(
+    ("door", "document", "title"),
+    [("sandbox", SANDBOX, "The names of the sandbox"), ("cortex", README, "The names of the cortex")],
+    ids=["sandbox", "cortex"],
+)
+def test_the_table_of_names_has_every_public_name_of_a_door_and_no_other(door: str, document: Document, title: str):
+    public = importlib.import_module(door).__all__
+    assert sorted(document.named(title)) == sorted(public)
