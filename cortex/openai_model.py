@@ -11,10 +11,10 @@ import anyio.to_thread
 
 from .loop import Message, ModelError, ModelReply, ignore
 from .loop.model_faults import settings_problem
-from .sections import ModelSettings
 
 if TYPE_CHECKING:
     from .loop.chat_client import ChatClient
+    from .sections import ModelSettings
 
 
 class OpenAIModel:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
-from ..sections import ModelSettings
 from .messages import AssistantMessage, Message, SystemMessage, ToolAnswer, ToolRequest, UserMessage
 from .requests import parsed
 from .text import whole
+
+if TYPE_CHECKING:
+    from ..sections import ModelSettings
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME_CHARS = 64

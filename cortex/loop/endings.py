@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..sections import LoopSettings
 from .messages import Usage
+
+if TYPE_CHECKING:
+    from ..sections import LoopSettings
 
 Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "model_error", "length"]
 

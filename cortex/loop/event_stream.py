@@ -14,6 +14,7 @@ class EventStream:
         self._max = max_event_bytes
         self._rest = bytearray()
         self._data: list[bytes] = []
+        self._size = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Raises EventTooLong."""
@@ -31,11 +32,12 @@ class EventStream:
 
     def _line(self, line: bytes) -> bytes | None:
         if not line:
-            event, self._data = b"\n".join(self._data), []
+            event, self._data, self._size = b"\n".join(self._data), [], 0
             return event or None
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
-            if sum(map(len, self._data)) > self._max:
+            self._size += len(line)  # Not only the value: empty lines without end are a list without end.
+            if self._size > self._max:
                 raise EventTooLong(f"an event has more than {self._max} bytes")
         return None

@@ -14,8 +14,8 @@ from contextlib import suppress
 import anyio
 import httpx2
 
-CONNECTION_FAULTS = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, OSError, anyio.EndOfStream)
-"""What reading a body raises when the connection does not hold."""
+CONNECTION_FAULTS = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, anyio.EndOfStream)
+"""What reading a body raises when the connection does not hold. Not every OSError: it may be of who shows the text."""
 
 _POLITE_S = 0.2
 

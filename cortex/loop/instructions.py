@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..sections import LoopSettings
+if TYPE_CHECKING:
+    from ..sections import LoopSettings
 
 INSTRUCTIONS = """\
 You are a helpful agent with hands: you can run small programs and call tools, and see the results before you answer.

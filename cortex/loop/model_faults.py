@@ -6,12 +6,15 @@ import json
 import math
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ..sections import ModelSettings
 from ..terminal import visible
 from .ports import ModelError
 from .text import whole
+
+if TYPE_CHECKING:
+    from ..sections import ModelSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from ..sections import LoopSettings
 from .answers import answer_all
 from .conversation import Conversation
 from .endings import CUT_OFF, EMPTY, FILTERED, INTERRUPTED, NUDGE, Stopped, TurnEnd, last_words, not_run, too_many_calls
@@ -27,6 +26,9 @@ from .messages import (
 from .ports import LanguageModel, ModelError, Turn, ignore
 from .requests import MAX_TEXT_CHARS, firsts, refusal, tidied, without_excess
 from .text import bounded, whole
+
+if TYPE_CHECKING:
+    from ..sections import LoopSettings
 
 
 async def run_turn(

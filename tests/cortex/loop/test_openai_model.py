@@ -21,6 +21,7 @@ from cortex.loop import (
 )
 from cortex.openai_model import OpenAIModel
 from cortex.sections import ModelSettings
+from tests.network.servers import chunked
 
 from .server import (
     ChatServer,
@@ -373,14 +374,7 @@ async def test_how_a_reply_ended_is_told(said, finish):
 async def test_a_reply_that_is_too_long_is_cut_and_the_rest_is_not_read(nothing_left):
     def reply(talk):
         begin(talk)
-        talk.flood(
-            b"".join(
-                [
-                    b"%x\r\n%b\r\n" % (len(event), event)
-                    for event in [b"data: " + json.dumps(delta(content="é" * 500)).encode() + b"\n\n"]
-                ]
-            )
-        )
+        talk.flood(chunked(b"data: " + json.dumps(delta(content="é" * 500)).encode() + b"\n\n"))
 
     shown: list[str] = []
     with ChatServer(reply) as server:
@@ -584,12 +578,13 @@ async def test_cancelling_a_reply_ends_its_connection(nothing_left):
             assert server.gone.wait(10)
 
 
-async def test_what_the_watcher_raises_comes_out_as_it_is(nothing_left):
+@pytest.mark.parametrize("fault", [LookupError, BrokenPipeError])
+async def test_what_the_watcher_raises_comes_out_as_it_is(fault, nothing_left):
     def watch(text: str) -> None:
-        raise LookupError(text)
+        raise fault(text)
 
     with ChatServer(words("a", "b")) as server:
-        with pytest.raises(LookupError, match="a"):
+        with pytest.raises(fault, match="a"):
             await ask(server, on_text=watch)
         assert len(server.heard) == 1
 
@@ -629,6 +624,18 @@ async def test_garbage_is_a_fault_that_says_where_to_look_and_is_not_asked_for_a
     assert reason in fault.message
     assert "model.base_url" in fault.message
     assert not fault.retryable
+
+
+@pytest.mark.parametrize("piece", [b"x" * 65_536, b"data:\n" * 10_000], ids=["one line", "empty lines"])
+async def test_an_event_without_end_is_not_read_to_its_end(piece, nothing_left):
+    def reply(talk):
+        begin(talk)
+        talk.flood(chunked(piece))
+
+    with ChatServer(reply) as server:
+        fault = await fails(server, max_reply_bytes=1_000)
+        assert server.sent_bytes < 100 * 1024 * 1024
+    assert "an event has more than" in fault.message
 
 
 @pytest.mark.parametrize("noise", [b"SSH-2.0-OpenSSH_9.6\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b"HTTP/1.1 200"])
