@@ -324,6 +324,7 @@ def test_the_table_of_records_names_each_kind_that_is_written():
     assert kinds == set(README.named("What is written down", table=1))
 
 
+@pytest.mark.deno
 async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_path: Path):
     """All but one: what is typed at a prompt needs a terminal."""
     (tmp_path / "home").mkdir(mode=0o700)
@@ -405,6 +406,12 @@ def test_the_commands_of_a_chat_are_described():
     from cortex.chat.slash import HELP
 
     assert [name for name in HELP if f"`{name}`" not in SHELL.section("cortex chat")] == []
+
+
+def test_the_table_of_events_names_each():
+    sources = [(ROOT / "cortex" / name).read_text(encoding="utf-8") for name in ("show/as_json.py", "chat/outputs.py")]
+    events = re.findall(r'"event": "(\w+)"', "".join(sources))
+    assert sorted(SHELL.named("Events of a chat")) == sorted(events)
 
 
 def test_the_table_of_sections_names_each():
