@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
@@ -51,10 +50,6 @@ def run(options: Namespace) -> int:
         return _list(audit, options)
     except AuditError as error:
         raise CommandError(str(error)) from error
-    except BrokenPipeError:
-        # `cortex audit | head` has seen enough; Python would complain once more on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SUCCESS
     finally:
         audit.close()
 

@@ -322,8 +322,13 @@ def test_code_that_nothing_would_run_has_a_hash_too(audit, folder):
     assert audit.code(audit.keep_code("x" * 2_000_000)) is None
 
 
-@pytest.mark.parametrize("name", ["../../../etc/passwd", "a" * 63, "", None, 5, "A" * 64])
-def test_only_a_hash_leads_to_a_file(audit, name):
+@pytest.mark.parametrize("name", ["../secret", "a" * 63, "", None, 5, "A" * 64])
+def test_only_a_hash_leads_to_a_file(audit, folder, name):
+    audit.keep_code("return 1")
+    (folder.parent / "secret.ts").write_text("out of the folder")
+    for odd in ("a" * 63, "", "A" * 64):
+        (folder / "code" / odd[:2]).mkdir(exist_ok=True)
+        (folder / "code" / odd[:2] / f"{odd}.ts").write_text("no hash")
     assert audit.code(name) is None
 
 
