@@ -25,7 +25,7 @@ from .chat_request import chat_request
 from .event_stream import EventStream, EventTooLong
 from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most
 from .messages import Message, ModelReply
-from .model_faults import OPENAI_URL, Faults, key_of
+from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
 from .ports import ModelError
 
 log = logging.getLogger("motor_cortex")
@@ -142,9 +142,14 @@ class ChatClient:
         return reply
 
     def _raise_connection_fault(self, error: Exception) -> NoReturn:
-        cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
-        is_stalled = isinstance(cause, httpx2.TimeoutException) and not isinstance(cause, httpx2.ConnectTimeout)
-        raise (self._faults.stalled() if is_stalled else self._faults.connection(cause or error)) from None
+        cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
+        match cause:
+            case httpx2.ConnectTimeout():
+                raise self._faults.connection(f"no answer within {self._settings.connect_timeout_s:g} s") from None
+            case httpx2.TimeoutException():
+                raise self._faults.stalled() from None
+            case _:
+                raise self._faults.connection(innermost_reason(cause)) from None
 
     async def _ask(self, body: dict[str, Any], on_text: Callable[[str], None]) -> ModelReply:
         assembly = ReplyAssembly(self._settings.max_reply_bytes)

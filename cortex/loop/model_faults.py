@@ -87,9 +87,9 @@ class Faults:
         """The endpoint began well and then said that it failed."""
         return self._error(f"it failed while replying{self._quoted(body)}", any(map(_is_passing, _codes(body))))
 
-    def connection(self, error: BaseException) -> ModelError:
+    def connection(self, reason: str) -> ModelError:
         return self._error(
-            f"the connection failed ({self._clean(_reason(error))}); is it running, and is model.base_url right?",
+            f"the connection failed ({self._clean(reason)}); is it running, and is model.base_url right?",
             retryable=True,
         )
 
@@ -154,7 +154,7 @@ def _complaint(status: int) -> tuple[str, str]:
     return (f"it failed (status {status})" if status >= 500 else f"it refused the request (status {status})"), ""
 
 
-def _reason(error: BaseException) -> str:
+def innermost_reason(error: BaseException) -> str:
     """What the innermost cause that says anything says: the layers above it only say that they failed."""
     reason = type(error).__name__
     cause: BaseException | None = error
