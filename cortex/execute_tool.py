@@ -17,7 +17,7 @@ from .intents import RunCode, RunCodeIntent, Trace
 from .replies import blocked, denied, reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from sandbox import CodeRuntime, Guard, HostTools
 
@@ -84,10 +84,12 @@ class ExecuteTool:
         intent: RunCodeIntent,
         code_hash: str,
         tools: HostTools | None,
+        consent: Callable[[], Awaitable[NotRun | None]],
         on_start: Callable[[Reservation], None],
     ) -> Ran | NotRun:
         """Raises nothing but a cancellation, and what a broken disk or sandbox raises: the caller answers for those."""
-        refusal = await self._refusal(intent)
+        # The owner last: nobody is asked about what would be refused anyway.
+        refusal = await self._refusal(intent) or await consent()
         if refusal is not None:
             return refusal
         payload, turn = intent.payload, intent.trace.turn if intent.trace else None

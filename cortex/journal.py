@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from .audit import Audit, AuditError
+from .replies import reply_code
 
 if TYPE_CHECKING:
     from sandbox import ExecutionOutcome
@@ -46,7 +47,7 @@ class Journal:
             **_of(intent),
             code_hash=code_hash,
             ok=outcome.ok,
-            reply_code="OK" if outcome.ok else reply.partition(":")[0],
+            reply_code=reply_code(outcome),
             error_type=outcome.error.type if outcome.error else None,
             execution_ms=round(metrics.execution_ms, 3),
             cpu_ms=round(metrics.cpu_ms, 3),
@@ -99,8 +100,10 @@ class Journal:
         )
 
     def energy(self, entry: Entry) -> None:
-        """What the ledger had to repair. What was spent is in the line of the execution."""
-        if entry.note is not None:
+        """What an owner set, and what the ledger had to repair. What was spent is in the line of the execution."""
+        if entry.by is not None:
+            self._write("owner_decision", what=f"energy {entry.reason}", by=entry.by, level=entry.level)
+        elif entry.note is not None:
             self._write("recovered", what="energy", reason=entry.note, level=entry.level)
 
     def _write(self, kind: str, **facts: Any) -> None:

@@ -16,6 +16,7 @@ Origin = Literal["model", "code"]
 """Who calls: the model itself, or code that it wrote, from inside the sandbox."""
 
 MAX_SHOWN_CHARACTERS = 500
+MAX_SHOWN_CODE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,12 @@ def describe(question: Question) -> str:
     lines = [f"{caller} wants to call {question.tool}"]
     if question.purpose.strip():
         lines.append(f"  its purpose, in its own words: {_shown(' '.join(question.purpose.split()))}")
+    is_code = question.tool == "core.execute"
     for name, value in question.arguments.items():
-        lines.append(f"  {_shown(name)} = {_shown(_json(value))}")
+        if is_code and name == "code":
+            lines += _code(str(value))
+        elif not is_code or name != "purpose":
+            lines.append(f"  {_shown(name)} = {_shown(_json(value))}")
     if not question.arguments:
         lines.append("  without arguments")
     return "\n".join(lines)
@@ -87,6 +92,13 @@ def describe(question: Question) -> str:
 
 def _json(value: Any) -> str:
     return to_json(value, inf_nan_mode="constants", serialize_unknown=True).decode()
+
+
+def _code(code: str) -> list[str]:
+    """Each line behind a bar. Whoever consents to code has to see it, so there is more room for it."""
+    left_out = len(code) - MAX_SHOWN_CODE
+    lines = [f"  | {line}" for line in visible(code[:MAX_SHOWN_CODE]).split("\n")]
+    return [*lines, f"  … ({left_out} more characters are not shown)"] if left_out > 0 else lines
 
 
 def _shown(text: str) -> str:

@@ -5,25 +5,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic_core import to_json
-
-from sandbox import ErrorType, ExecutionOutcome
-
 if TYPE_CHECKING:
-    from sandbox import Finding
+    from sandbox import ExecutionOutcome, Finding
+
+OK = "OK"
+"""In place of a code, where one is written down: a result has none."""
 
 
 def reply(outcome: ExecutionOutcome) -> str:
     """Never empty: a result as JSON, or one of the codes with the reason."""
     if outcome.ok:
-        return str(outcome.result) if outcome.truncated else to_json(outcome.result).decode()
+        return str(outcome.result) if outcome.truncated else _json(outcome.result)
     error = outcome.error
     assert error is not None
+    match reply_code(outcome):
+        case "EXECUTION_DENIED":
+            return denied(error.message)
+        case "EXECUTION_TIMEOUT":
+            return f"EXECUTION_TIMEOUT: {error.message}"
+        case _:
+            return failed(error.type, error.message)
+
+
+def reply_code(outcome: ExecutionOutcome) -> str:
+    """The code that its reply begins with."""
+    if outcome.ok or outcome.error is None:
+        return OK
     if outcome.refused:
-        return denied(error.message)
-    if error.type is ErrorType.TIMEOUT:
-        return f"EXECUTION_TIMEOUT: {error.message}"
-    return failed(error.type, error.message)
+        return "EXECUTION_DENIED"
+    return "EXECUTION_TIMEOUT" if outcome.error.type == "TimeoutError" else "EXECUTION_ERROR"
 
 
 def blocked(finding: Finding) -> str:
@@ -36,3 +46,9 @@ def denied(reason: str) -> str:
 
 def failed(kind: str, message: str) -> str:
     return f"EXECUTION_ERROR: {kind}: {message}"
+
+
+def _json(value: object) -> str:
+    from pydantic_core import to_json  # noqa: PLC0415 - the loop makes replies too, and is light
+
+    return to_json(value).decode()

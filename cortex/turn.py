@@ -22,7 +22,8 @@ from .files import LockBusy
 from .intents import Trace
 from .loop import Answer
 from .replies import denied, failed
-from .tools import CORE_TOOLS, Consent, LentTools, arguments_for, call_tool, cut, wire_name
+from .tools import CORE_TOOLS, Consent, CoreTool, LentTools, arguments_for, call_tool, cut, wire_name
+from .tools import Refused as NotAllowed
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -95,20 +96,17 @@ class Turn:
             return await self._answer(tool, arguments, self._calls)
         except (AuditError, EnergyError, LockBusy, SandboxError) as error:
             return self._refused(tool, denied(str(error)))
+        except OSError as error:
+            return self._refused(tool, denied(f"The home cannot be written: {error.strerror}"))
         except Exception as error:
             log.exception('The host failed to answer "%s"', tool)
             return Answer(failed("InternalError", f"the host failed with {type(error).__name__}"), ok=False)
 
     async def _answer(self, name: str, arguments: Any, number: int) -> Answer:
-        match name:
-            case "core.execute":
-                return await self._execute(arguments, number)
-            case "core.energy":
-                return Answer(to_json(prices(self._parts.energy.level(), self._parts.settings.energy)).decode())
-            case "core.say":
-                return self._say(arguments_for(name, arguments)["text"])
-            case "core.remember":
-                return self._remember(arguments_for(name, arguments)["text"])
+        if name == "core.execute":
+            return await self._execute(arguments, number)
+        if name in CORE_TOOLS:
+            return await self._call_core(name, arguments_for(name, arguments))
         tool = self._parts.toolbox.get(name)
         if tool is None or not tool.for_model:
             known = map(wire_name, (*CORE_TOOLS, *self._parts.toolbox.names_for_model(self._parts.settings.tools)))
@@ -134,7 +132,9 @@ class Turn:
             self._tell(ExecutionStarted(intent, taken.level_before, taken.level))
 
         try:
-            done = await parts.execute.run(intent, code_hash, self._lent(intent), started)
+            done = await parts.execute.run(
+                intent, code_hash, self._lent(intent), lambda: self._consented(intent), started
+            )
         except BaseException:
             self._executions -= not running
             if running:
@@ -147,6 +147,33 @@ class Turn:
         parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
         self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
         return Answer(text, energy_note(done.level, parts.settings.energy), ok=done.outcome.ok)
+
+    async def _consented(self, intent: RunCodeIntent) -> NotRun | None:
+        # What is shown is what is run, and not what the model wrote.
+        shown = intent.payload.model_dump(mode="json", include={"purpose", "code", "tier", "timeout"})
+        return await self._refusal("core.execute", shown, purpose=intent.payload.purpose)
+
+    async def _refusal(self, name: str, arguments: dict[str, Any], purpose: str = "") -> NotRun | None:
+        """What the owner's policy has against a tool of the cortex itself, if it has."""
+        permission = await self._consent.of(CoreTool(name), arguments, origin="model", purpose=purpose)
+        return NotRun(denied(permission.reason)) if isinstance(permission, NotAllowed) else None
+
+    async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """The tools of the cortex that run nothing."""
+        refusal = await self._refusal(name, arguments)
+        if refusal is not None:
+            return self._refused(name, refusal.text)
+        match name:
+            case "core.energy":
+                text = to_json(prices(self._parts.energy.level(), self._parts.settings.energy)).decode()
+            case "core.say":
+                text = self._say(arguments["text"])
+            case "core.remember":
+                text = self._remember(arguments["text"])
+            case _:
+                raise AssertionError(f"nobody answers for {name}")
+        self._parts.journal.tool_call(self.id, name, "model", arguments, None, 0.0)
+        return Answer(text)
 
     async def _call_tool(self, tool: Tool, arguments: Any) -> Answer:
         limits = self._parts.settings.tools
@@ -177,19 +204,16 @@ class Turn:
 
         return note
 
-    def _say(self, text: str) -> Answer:
+    def _say(self, text: str) -> str:
         text = cut(text, MAX_SAID)
         self.said.append(text)
         self._tell(Said(text))
-        return Answer("Said.")
+        return "Said."
 
-    def _remember(self, text: str) -> Answer:
-        try:
-            self._parts.memory.remember(text)
-        except OSError as error:
-            return self._refused("core.remember", denied(f"Nothing can be remembered now: {error.strerror}"))
+    def _remember(self, text: str) -> str:
+        self._parts.memory.remember(text)
         self._tell(Remembered(text))
-        return Answer("Remembered.")
+        return "Remembered."
 
     def _refused(
         self, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..replies import denied, failed
 from .messages import Usage
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "model_error"
 
 NUDGE = "(Your reply was empty. Answer the user in words, or call a tool.)"
 INTERRUPTED = "(This turn was interrupted before it had ended.)"
-CALL_INTERRUPTED = (
-    "EXECUTION_ERROR: ToolError: The call was interrupted before it had ended; what it had begun may have happened."
+CALL_INTERRUPTED = failed(
+    "ToolError", "The call was interrupted before it had ended; what it had begun may have happened."
 )
 CUT_OFF = "(The reply reached its limit and is cut off here. Say “continue” to go on.)"
 FILTERED = "(The endpoint stopped this reply with its content filter. Put the question in other words.)"
@@ -40,15 +41,14 @@ def last_words(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:
 
 
 def too_many_calls(settings: LoopSettings) -> str:
-    return (
-        f"EXECUTION_DENIED: The limit of {settings.max_tool_calls} tool calls in this turn is reached. "
-        "Answer with what you have."
+    return denied(
+        f"The limit of {settings.max_tool_calls} tool calls in this turn is reached. Answer with what you have."
     )
 
 
 def not_run(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:
     """For calls whose answers nobody would read in this turn."""
-    return f"EXECUTION_DENIED: Not run, because the turn ended: {_reached(stopped, settings, usage)}."
+    return denied(f"Not run, because the turn ended: {_reached(stopped, settings, usage)}.")
 
 
 def _reached(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from ..replies import denied
 from .messages import AssistantMessage, ModelReply, ToolRequest
 from .text import bounded, whole
 
@@ -57,12 +58,11 @@ def without_excess(message: AssistantMessage) -> AssistantMessage:
 def refusal(call: ToolRequest, reply: ModelReply) -> str | None:
     """Why this call is not to be run, if so: nobody knows what the rest of its arguments would have said."""
     if len(call.arguments_json) > MAX_ARGUMENTS_CHARS:
-        return (
-            f"EXECUTION_DENIED: The arguments have {len(call.arguments_json)} characters and may have "
-            f"{MAX_ARGUMENTS_CHARS}; send less."
+        return denied(
+            f"The arguments have {len(call.arguments_json)} characters and may have {MAX_ARGUMENTS_CHARS}; send less."
         )
     if reply.finish == "length" and parsed(call.arguments_json) is None:
-        return "EXECUTION_DENIED: Your reply reached its limit and the arguments were cut off; send less at once."
+        return denied("Your reply reached its limit and the arguments were cut off; send less at once.")
     return None
 
 

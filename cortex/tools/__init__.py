@@ -4,7 +4,7 @@ from .arguments import MAX_ARGUMENT_CHARACTERS
 from .calls import OnCall, call_tool
 from .consent import Allowed, Consent, Permission, Refused
 from .core_arguments import arguments_for
-from .definitions import CORE_TOOLS, ToolDefinition, core_definitions
+from .definitions import CORE_TOOLS, CoreTool, ToolDefinition, core_definitions
 from .lent import LentTools
 from .names import WireNames, is_core, wire_name
 from .openai import openai_tools
@@ -18,6 +18,7 @@ __all__ = [
     "MAX_ARGUMENT_CHARACTERS",
     "Allowed",
     "Consent",
+    "CoreTool",
     "LentTools",
     "OnCall",
     "Permission",

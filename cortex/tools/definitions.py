@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox import ToolDeclaration, typescript_of
 
 if TYPE_CHECKING:
-    from ..sections import ExecuteSettings
+    from ..sections import ExecuteSettings, Policy
 
 MAX_DESCRIPTION_CHARACTERS = 1_000
 MAX_DECLARATION_BYTES = 4_096
@@ -40,6 +40,14 @@ class ToolDefinition:
     name: str
     description: str
     parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTool:
+    """A tool of the cortex, as the owner's policies see it: allowed, unless they say otherwise."""
+
+    name: str
+    policy: Policy = "allow"
 
 
 def core_definitions(

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from cortex import MotorCortex, Settings, Toolbox
+from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from cortex.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
 from sandbox import ErrorType, ExecutionError, ExecutionOutcome, Metrics, Tier, ToolError
@@ -381,6 +381,33 @@ async def test_without_an_owner_what_needs_consent_is_refused(tmp_path: Path):
     text = await one(place, "shop.stock", {"item": "tea"})
     assert text == "EXECUTION_DENIED: the owner was asked about shop.stock and said no: nobody is there to ask"
     assert kinds(place) == ["owner_decision", "tool_call"]
+
+
+@pytest.mark.parametrize("name", ["core.execute", "core.energy", "core.say", "core.remember"])
+async def test_a_policy_holds_for_the_tools_of_the_cortex_too(name: str, tmp_path: Path):
+    place = cortex(tmp_path, runtime=Unasked(), tools=ToolSettings(policies={name: "deny"}))
+    text = await one(place, name, {"code": "return 1", "text": "x"})
+    assert text == f"EXECUTION_DENIED: the owner does not allow {name}"
+    assert kinds(place) == ["refusal"]
+    assert place.energy.level() == 1.0
+
+
+async def test_an_owner_can_be_asked_before_each_run_and_sees_the_code(tmp_path: Path):
+    owner = ScriptedOwner([True, False])
+    place = cortex(tmp_path, [TWO], owner=owner, tools=ToolSettings(policies={"core.execute": "ask"}))
+    async with place, place.turn() as turn:
+        texts = [await turn.call("core.execute", RUN) for _ in range(2)]
+    assert texts == ["2", "EXECUTION_DENIED: the owner was asked about core.execute and said no"]
+    assert [question.arguments for question in owner.questions] == [{**RUN, "tier": "isolated", "timeout": 5000}] * 2
+    assert kinds(place) == ["owner_decision", "execution", "owner_decision", "refusal"]
+    assert place.energy.level() == pytest.approx(0.95)
+
+
+async def test_what_a_program_sets_is_a_decision_of_the_owner(tmp_path: Path):
+    place = cortex(tmp_path)
+    async with place:
+        place.energy.set(0.5)
+    assert [record.facts["what"] for record in place.audit.records()] == ["energy set"]
 
 
 async def test_everything_that_happens_is_written_down_once_and_holds_no_text_of_the_code(tmp_path: Path):

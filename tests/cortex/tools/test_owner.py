@@ -51,3 +51,20 @@ def test_what_is_left_out_of_a_question_is_said(size):
     text = describe(Question("f", {"a": 10 ** (size - 1)}, "model"))
     assert ("more characters are not shown" in text) == (size > 500)
     assert len(text) < 1000
+
+
+def test_code_is_shown_line_by_line_because_it_is_what_the_owner_consents_to():
+    arguments = {"purpose": "add", "code": "const a = 1;\nreturn a\x1b[2J", "tier": "isolated", "timeout": 5000}
+    assert describe(Question("core.execute", arguments, "model", "add")) == (
+        "The agent wants to call core.execute\n"
+        "  its purpose, in its own words: add\n"
+        "  | const a = 1;\n"
+        "  | return a\\u001b[2J\n"
+        '  tier = "isolated"\n'
+        "  timeout = 5000"
+    )
+
+
+def test_code_that_is_too_long_to_show_is_said_to_be():
+    arguments = {"code": "x" * 30_000}
+    assert describe(Question("core.execute", arguments, "model")).endswith("(10000 more characters are not shown)")
