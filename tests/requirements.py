@@ -6,16 +6,8 @@ every setting has a test that fails when it is unwired.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Requirement:
-    id: str
-    source: str
-    promise: str
-    tests: tuple[str, ...]
-
+from tests.cortex import requirements as of_the_cortex
+from tests.requirement import Requirement
 
 CODE = "tests/sandbox/test_code.py::"
 LIMITS = "tests/sandbox/test_limits.py::"
@@ -39,6 +31,7 @@ HOME = "tests/cortex/test_home.py::"
 ESCAPES = "tests/escapes/test_escapes.py::"
 
 REQUIREMENTS = (
+    *of_the_cortex.REQUIREMENTS,
     # The code execution runtime (source 000)
     Requirement(
         "000-AC3.1",
@@ -710,6 +703,7 @@ REQUIREMENTS = (
 
 # Each setting by its section, and the test that fails when nothing reads it.
 SETTINGS = {
+    **of_the_cortex.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_somebody_says_another",
     },
@@ -765,53 +759,3 @@ SETTINGS = {
         "max_entries": FILES + "test_limits.py::test_a_listing_has_a_limit",
     },
 }
-
-# Settings whose test is still to be named above. Empty when all is done.
-PENDING = frozenset(
-    {
-        "energy.initial_level",
-        "energy.recharge_per_minute",
-        "energy.cost_isolated",
-        "energy.cost_network",
-        "energy.floor_isolated",
-        "energy.floor_network",
-        "energy.metered.enabled",
-        "energy.metered.floor",
-        "energy.metered.ceiling",
-        "energy.metered.per_cpu_second",
-        "energy.metered.per_peak_gib",
-        "energy.metered.per_fetched_mib",
-        "energy.metered.per_tool_call",
-        "execute.max_calls_per_turn",
-        "execute.min_timeout_ms",
-        "execute.max_timeout_isolated_ms",
-        "execute.max_timeout_network_ms",
-        "execute.guard",
-        "tools.policies",
-        "tools.owner_timeout_s",
-        "tools.max_questions_per_turn",
-        "tools.call_timeout_ms",
-        "tools.max_result_bytes",
-        "loop.instructions",
-        "loop.max_rounds",
-        "loop.max_tool_calls",
-        "loop.max_turn_s",
-        "loop.max_turn_tokens",
-        "loop.max_history_bytes",
-        "loop.max_memories",
-        "model.name",
-        "model.base_url",
-        "model.api_key",
-        "model.temperature",
-        "model.max_reply_tokens",
-        "model.stream",
-        "model.connect_timeout_s",
-        "model.stall_timeout_s",
-        "model.reply_timeout_s",
-        "model.max_attempts",
-        "model.max_wait_s",
-        "model.max_reply_bytes",
-        "audit.keep_code",
-        "audit.flush_ms",
-    }
-)

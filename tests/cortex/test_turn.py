@@ -11,7 +11,7 @@ import pytest
 
 from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
-from cortex.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
+from cortex.sections import AuditSettings, EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
 from sandbox import ErrorType, ExecutionError, ExecutionOutcome, Metrics, Tier, ToolError
 from sandbox.testing import ScriptedRuntime
 
@@ -443,6 +443,22 @@ async def test_energy_that_had_to_be_repaired_is_written_down(tmp_path: Path):
     place = cortex(tmp_path, [TWO])
     await one(place)
     assert [record.facts.get("what") for record in place.audit.records()] == [None, "energy", None]
+
+
+async def test_the_disk_is_written_after_the_interval_that_the_settings_give(tmp_path: Path):
+    late, soon = tmp_path / "late", tmp_path / "soon"
+    place = cortex(late, [TWO], audit=AuditSettings(flush_ms=600_000))
+    await one(place)
+    async with cortex(soon, [TWO], audit=AuditSettings(flush_ms=1)) as place, place.turn() as turn:
+        await turn.call("core.execute", RUN)
+        with anyio.fail_after(10):
+            while not (soon / "state" / "energy.json").exists():
+                await anyio.sleep(0.01)
+    async with cortex(late, [TWO], audit=AuditSettings(flush_ms=600_000)) as place, place.turn() as turn:
+        before = (late / "state" / "energy.json").read_bytes()
+        await turn.call("core.execute", RUN)
+        assert (late / "state" / "energy.json").read_bytes() == before
+    assert (late / "state" / "energy.json").read_bytes() != before
 
 
 async def test_a_cancelled_run_stays_charged_and_is_written_down(tmp_path: Path):
