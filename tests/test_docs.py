@@ -349,6 +349,19 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
     assert modes == {0o600, 0o700}
 
 
+def test_replies_are_made_in_one_file():
+    """As ARCHITECTURE.md says. A code with its colon is the beginning of a reply."""
+    makers = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "cortex").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.match(r"EXECUTION_[A-Z]+: ", node.value)
+    }
+    assert makers == {"cortex/replies.py"}
+
+
 def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Every word that has a meaning: options, words in place of a sub-command, and arguments that stand alone."""
     for action in parser._actions:
