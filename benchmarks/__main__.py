@@ -22,6 +22,7 @@ from sandbox.command import find_deno
 
 from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, table
 from .naive import NaiveExecutor
+from .program import program
 from .tools import Echo, echo
 from .wall import files, network, wall
 
@@ -65,7 +66,7 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
-        for other in (wall, network, files):
+        for other in (wall, network, files, program):
             await self.take(other, self.rounds, self.rows.append)
 
     async def take(self, part: Any, *arguments: Any) -> None:
@@ -255,7 +256,7 @@ def main() -> None:
     parser.add_argument(
         "--only",
         metavar="PART",
-        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network or files",
+        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files or program",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)

@@ -9,15 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .changes import Changes
+from .tiers import Tier
 
 LogLevel = Literal["debug", "log", "info", "warn", "error"]
-
-
-class Tier(StrEnum):
-    """What the code may reach."""
-
-    ISOLATED = "isolated"
-    NETWORK = "network"
 
 
 class ExecutionRequest(BaseModel):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.abc
 
-from .contracts import ErrorType, ExecutionError, LogEntry, Tier
+from .contracts import ErrorType, ExecutionError, LogEntry
 from .diagnostics import diagnose
 from .errors import MalformedFrame, RunFault
 from .frames import (
@@ -29,6 +29,7 @@ from .frames import (
     encode,
 )
 from .run_clock import RunClock
+from .tiers import Tier
 
 if TYPE_CHECKING:
     from .bridge import Bridge

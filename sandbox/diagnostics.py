@@ -7,8 +7,9 @@ import re
 import signal
 from collections.abc import Sequence
 
-from .contracts import ErrorType, ExecutionError, Tier
+from .contracts import ErrorType, ExecutionError
 from .frames import Failure
+from .tiers import Tier
 
 # How `deno/evaluate.ts` wraps the code: a script is two lines down, and the first line is so many columns in.
 SCRIPT_LINES = 2

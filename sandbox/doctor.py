@@ -12,7 +12,7 @@ import anyio
 from .command import PERMISSIONS, find_deno
 from .contracts import ErrorType, ExecutionRequest
 from .errors import SandboxError, SandboxUnavailable
-from .fork_server import can_fork_serve
+from .head_start import can_fork_serve
 from .jail import Wall
 from .runtime import DenoRuntime
 from .settings import SandboxSettings

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Collection
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
+from .children import CLOSING_TIMEOUT_S, open_pipes, reap
 from .command import Command
 from .errors import SandboxUnavailable
+from .head_start import FIRST_ID, HeadStart, order_for, start_launcher
 from .jail import Layer, Wall
-from .process import CLOSING_TIMEOUT_S, HERE, ProcessExit, WorkerProcess, open_pipes, reap, start_python
+from .process import ProcessExit, WorkerProcess
 
-LAUNCHER = "import sys; sys.path.append(sys.argv[1]); from jail.launcher import main; main()"
+if TYPE_CHECKING:
+    from .settings import SandboxSettings
+
 LAUNCHER_TIMEOUT_S = 10.0
-
-
-def can_fork_serve() -> bool:
-    """Whether this system has what the launcher needs."""
-    has_calls = hasattr(os, "pidfd_open") and hasattr(socket, "SOCK_SEQPACKET")
-    # In a frozen program, `sys.executable` is that program and no Python.
-    has_python = bool(sys.executable) and not getattr(sys, "frozen", False)
-    return has_calls and has_python and Path("/proc/self/status").exists()
 
 
 class LauncherGone(SandboxUnavailable):
@@ -42,12 +35,19 @@ class ForkServer:
     """Asks the launcher for each process; starts another launcher should that one die."""
 
     def __init__(
-        self, command: Command, tasks: anyio.abc.TaskGroup, cpu_seconds: int, layers: Collection[Layer] = tuple(Layer)
+        self,
+        command: Command,
+        settings: SandboxSettings,
+        tasks: anyio.abc.TaskGroup,
+        layers: Collection[Layer] = tuple(Layer),
+        head_start: HeadStart | None = None,
     ) -> None:
         self.harness = command.harness
         self._command = command
         self._tasks = tasks
-        self._cpu_seconds = cpu_seconds
+        self._settings = settings
+        self._head_start = head_start
+        self._ahead: WorkerProcess | None = None
         self._layers = frozenset(layers)
         self._failed: dict[Layer, str] = {}
         self._wall: Wall | None = None
@@ -56,6 +56,7 @@ class ForkServer:
         self._starting = anyio.Lock()
         self._launcher: subprocess.Popen[bytes] | None = None
         self._lost: list[subprocess.Popen[bytes]] = []
+        self._is_closed = False
         self._socket: socket.socket | None = None
         self._last_id = 0
         self._alive: dict[int, WorkerProcess] = {}
@@ -68,6 +69,9 @@ class ForkServer:
         return Wall(wall.held, {**wall.absent, **self._failed})
 
     async def start(self) -> WorkerProcess:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            return ahead
         server = self._socket if self._wall is not None else None
         server = server or await self._server()
         try:
@@ -82,17 +86,18 @@ class ForkServer:
         """The socket of a launcher that has built its wall. A layer that it fails at is left out, and remembered."""
         async with self._starting:
             for _ in Layer:
+                had_head_start = self._head_start is not None
                 server = self._socket or self._start_launcher()
                 with anyio.move_on_after(LAUNCHER_TIMEOUT_S):
                     await self._news.wait()
                 if self._wall is not None and server is self._socket:
                     self._check_promise(self._wall)
                     return server
+                self._lose_launcher()
                 failed = self._failed.keys() & self._layers
-                if not failed or self._promised is not None:
+                if not (failed or had_head_start) or self._promised is not None:
                     break  # what once held may hold again: it is tried with the next start
                 self._layers -= failed
-        self._lose_launcher()
         raise SandboxUnavailable("Cannot start the launcher: it ended, or said nothing")
 
     def _check_promise(self, wall: Wall) -> None:
@@ -106,9 +111,9 @@ class ForkServer:
 
     async def _start(self, server: socket.socket) -> WorkerProcess:
         self._last_id += 1
-        with open_pipes(self._last_id) as (process, theirs):
+        with open_pipes() as (ours, theirs):
             # Registered first: the answer may come before this function goes on.
-            self._alive[process.id] = process
+            process = self._alive[self._last_id] = WorkerProcess(self._last_id, *ours)
             try:
                 await self._send(server, {"do": "start", "id": process.id}, theirs)
             except BaseException:
@@ -145,12 +150,14 @@ class ForkServer:
             self._launcher.kill()
 
     async def aclose(self) -> None:
+        self._is_closed = True
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
             for process in list(self._alive.values()):
                 self.kill(process)
             for process in list(self._alive.values()):
                 await process.exited.wait()
         self._stop_launcher()
+        self._drop_ahead()
         if self._launcher is not None:
             self._lost.append(self._launcher)
             self._launcher = None
@@ -159,30 +166,24 @@ class ForkServer:
                 await anyio.to_thread.run_sync(reap, self._lost.pop())
 
     def _start_launcher(self) -> socket.socket:
+        if self._is_closed:  # a start that was under way would leave a launcher that nobody ends
+            raise SandboxUnavailable("Cannot start the launcher: the runtime is closed")
         # Those that died before are only to be buried: a poll does it, and nobody waits for one that has not.
         self._lost = [launcher for launcher in self._lost if launcher.poll() is None]
-        try:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        except OSError as error:
-            raise SandboxUnavailable(f"Cannot start the launcher: no socket for it ({error.strerror})") from error
-        with theirs:
+        order = order_for(self._command, self._layers, self._settings)
+        head_start, self._head_start = self._head_start, None
+        ahead = head_start.take(order) if head_start is not None else None
+        if ahead is not None:
+            self._launcher, ours = ahead.launcher, ahead.server
+            self._last_id = FIRST_ID
+            self._ahead = self._alive[FIRST_ID] = WorkerProcess(FIRST_ID, *ahead.pipes)
+        else:
+            self._launcher, ours = start_launcher()
             try:
-                program = ("-S", "-c", LAUNCHER, str(HERE))
-                self._launcher = start_python(*program, stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
-            except SandboxUnavailable:
+                ours.send(order)
+            except OSError as error:
                 ours.close()
-                raise
-        order = {
-            "argv": self._command.argv,
-            "environment": dict(self._command.environment),
-            "layers": sorted(self._layers),
-            "cpu_seconds": self._cpu_seconds,
-        }
-        try:
-            ours.send(json.dumps(order).encode())
-        except OSError as error:
-            ours.close()
-            raise SandboxUnavailable(f"Cannot start the launcher: it ended at once ({error.strerror})") from error
+                raise SandboxUnavailable(f"Cannot start the launcher: it ended at once ({error.strerror})") from error
         ours.setblocking(False)
         self._socket = ours
         self._news = anyio.Event()
@@ -241,6 +242,8 @@ class ForkServer:
                 process.limited.set()
             case "exited":
                 del self._alive[process.id]
+                if process is self._ahead:
+                    self._drop_ahead()
                 process.note_exit(ProcessExit(event["status"], event["peak_memory_mb"], event["cpu_s"]))
 
     def _note_wall(self, event: dict[str, Any]) -> None:
@@ -262,6 +265,12 @@ class ForkServer:
         for process in list(self._alive.values()):
             process.note_exit(ProcessExit(-signal.SIGKILL))
         self._alive.clear()
+        self._drop_ahead()
+
+    def _drop_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.close_pipes()
 
     def _stop_launcher(self) -> None:
         if self._socket is not None:

@@ -13,8 +13,9 @@ from typing import Any, Literal, get_args
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from .contracts import LogLevel, Tier
+from .contracts import LogLevel
 from .errors import MalformedFrame
+from .tiers import Tier
 
 PROTOCOL = 1
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from .changes import Changes
-from .contracts import Tier
 from .errors import SandboxError
-from .network import FetchBroker, NetworkPolicy
-from .workspace import Transaction, Workspace, WorkspaceLimits
+from .network import NetworkPolicy
+from .tiers import Tier
+
+if TYPE_CHECKING:
+    from .network import FetchBroker
+    from .workspace import Transaction, Workspace, WorkspaceLimits
 
 
 class GrantRefused(SandboxError):
@@ -18,9 +21,11 @@ class GrantRefused(SandboxError):
 
 class Grants:
     def __init__(self, tier: Tier, policy: NetworkPolicy, workspace: Workspace | None, limits: WorkspaceLimits) -> None:
-        for given, wanted in ((policy, NetworkPolicy), (workspace, Workspace)):
-            if given is not None and not isinstance(given, wanted):
-                raise TypeError(f"{wanted.__name__} expected, not {type(given).__name__}")
+        _check(policy, NetworkPolicy)
+        if workspace is not None:
+            from .workspace import Workspace  # noqa: PLC0415 - a run without one need not pay for it
+
+            _check(workspace, Workspace)
         self._tier = tier
         self._policy = policy
         self._workspace = workspace
@@ -33,6 +38,8 @@ class Grants:
         """Raises GrantRefused."""
         try:
             if self._tier is Tier.NETWORK:
+                from .network import FetchBroker  # noqa: PLC0415 - likewise
+
                 self.network = FetchBroker(self._policy)
             if self._workspace is not None:
                 self.files = self._workspace.begin(self._limits)
@@ -55,3 +62,8 @@ class Grants:
             self.files.drop()
         if self.network is not None:
             await self.network.aclose()
+
+
+def _check(given: object, wanted: type) -> None:
+    if not isinstance(given, wanted):
+        raise TypeError(f"{wanted.__name__} expected, not {type(given).__name__}")

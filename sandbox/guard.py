@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from .children import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python
 from .errors import SandboxUnavailable
 from .guard_patterns import PATTERNS, Finding, may_match
-from .process import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python
 from .readiness import write_all
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Starts and kills processes: no file does but this one, `fork_server.py` and those of `jail/`.
+"""Starts and kills the processes of the runs. What is the host's own is in `children.py`.
 
 A `Spawner` gives `WorkerProcess`es: three pipes and an exit. `ForkServer` does it through the launcher, where the
 system has what that needs; `PlainSpawner` does it directly and can promise less.
@@ -7,29 +7,22 @@ system has what that needs; `PlainSpawner` does it directly and can promise less
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import math
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
+from .children import CLOSING_TIMEOUT_S, Three, open_pipes
 from .command import Command
 from .errors import SandboxUnavailable
 from .jail import Layer, Wall
-
-# As large as an unprivileged process may ask for: a megabyte of context in one write instead of sixteen.
-PIPE_BYTES = 1024 * 1024
-CLOSING_TIMEOUT_S = 5.0
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,81 +89,6 @@ class Spawner(Protocol):
         ...
 
 
-@contextlib.contextmanager
-def open_pipes(number: int) -> Iterator[tuple[WorkerProcess, tuple[int, int, int]]]:
-    """Three pipes: this side in a WorkerProcess, that side as descriptors which are closed at the end."""
-    opened: list[int] = []
-    try:
-        try:
-            for _ in range(3):
-                opened.extend(os.pipe())
-        except OSError as error:
-            raise SandboxUnavailable(f"Cannot start Deno: no pipe for it ({error.strerror})") from error
-        their_in, our_in, our_out, their_out, our_err, their_err = opened
-        for descriptor in (our_in, our_out, our_err):
-            os.set_blocking(descriptor, False)
-        for descriptor in (our_in, our_out):
-            with contextlib.suppress(OSError, AttributeError):  # smaller pipes work too, only slower
-                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        yield WorkerProcess(number, our_in, our_out, our_err), (their_in, their_out, their_err)
-    except BaseException:
-        for descriptor in opened:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
-        raise
-    for descriptor in (their_in, their_out, their_err):
-        os.close(descriptor)
-
-
-def start_python(*arguments: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
-    """Start a Python that takes nothing from its surroundings."""
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-B", *arguments],
-            bufsize=0,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise SandboxUnavailable(f'Cannot start "{sys.executable}": {error}') from error
-
-
-def start_piped_python(program: str) -> subprocess.Popen[bytes]:
-    """Start a program of this folder, with pipes to talk to it that do not block."""
-    process = start_python(str(HERE / program), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    for pipe in pipes_of(process):
-        os.set_blocking(pipe, False)
-    return process
-
-
-def pipes_of(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    if process.stdin is None or process.stdout is None:
-        raise ValueError("a process without pipes")
-    return process.stdin.fileno(), process.stdout.fileno()
-
-
-def kill_piped(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and let go of its pipes. Returns at once, never raises."""
-    process.kill()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-
-
-def reap(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process that should end has ended; kill it if it does not. Blocks, but not for ever."""
-    try:
-        process.wait(CLOSING_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
 class PlainSpawner:
     """Starts Deno as a child of the host. No exact memory limit, and a host that is killed by force leaves a
     process that spins to go on until it is done: both are reported by `cortex doctor`."""
@@ -180,6 +98,7 @@ class PlainSpawner:
         self._command = command
         self._tasks = tasks
         self._last_id = 0
+        self._is_closed = False
         # A thread waits for each process; the shared limit would let forty of them starve all other thread work.
         self._waiters = anyio.CapacityLimiter(math.inf)
         self._alive: dict[int, tuple[WorkerProcess, subprocess.Popen[bytes]]] = {}
@@ -190,10 +109,12 @@ class PlainSpawner:
         return Wall((Layer.SESSION,), absent)
 
     async def start(self) -> WorkerProcess:
+        if self._is_closed:  # nobody would kill it
+            raise SandboxUnavailable("Cannot start Deno: the runtime is closed")
         self._last_id += 1
-        with open_pipes(self._last_id) as (process, theirs):
+        with open_pipes() as (ours, theirs):
             child = await anyio.to_thread.run_sync(self._popen, theirs)
-        process.pid = child.pid
+            process = WorkerProcess(self._last_id, *ours, pid=child.pid)
         self._alive[process.id] = (process, child)
         self._tasks.start_soon(self._watch, process, child)
         return process
@@ -208,13 +129,14 @@ class PlainSpawner:
         return False
 
     async def aclose(self) -> None:
+        self._is_closed = True
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
             for process, _ in list(self._alive.values()):
                 self.kill(process)
             for process, _ in list(self._alive.values()):
                 await process.exited.wait()
 
-    def _popen(self, theirs: tuple[int, int, int]) -> subprocess.Popen[bytes]:
+    def _popen(self, theirs: Three) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
                 self._command.argv,

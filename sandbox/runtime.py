@@ -25,6 +25,7 @@ from .wall import open_spawner
 
 if TYPE_CHECKING:
     from .command import Command
+    from .head_start import HeadStart
     from .network import NetworkPolicy
     from .ports import HostTools
     from .process import Spawner
@@ -47,8 +48,9 @@ class DenoRuntime:
     Use it as an async context manager: the pool lives inside. `execute` may be called from any number of tasks.
     """
 
-    def __init__(self, settings: SandboxSettings | None = None) -> None:
+    def __init__(self, settings: SandboxSettings | None = None, *, head_start: HeadStart | None = None) -> None:
         self.settings = settings or SandboxSettings()
+        self._head_start = head_start
         self._slots = anyio.Semaphore(self.settings.max_concurrent, fast_acquire=True)
         self._queued = 0
         self._stack = AsyncExitStack()
@@ -64,7 +66,9 @@ class DenoRuntime:
         command = self._command()
         tasks = await self._stack.enter_async_context(anyio.create_task_group())
         try:
-            self._spawner, self.wall = await open_spawner(command, self.settings, tasks, self._layers())
+            self._spawner, self.wall = await open_spawner(
+                command, self.settings, tasks, self._layers(), self._head_start
+            )
             pool = Pool(self._spawner, self.settings, tasks)
         except BaseException:
             await self._leave(tasks)

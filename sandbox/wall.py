@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,15 @@ import anyio
 import anyio.abc
 
 from .errors import SandboxUnavailable
-from .fork_server import ForkServer, can_fork_serve
+from .fork_server import ForkServer
+from .head_start import can_fork_serve
 from .jail import Layer, Wall
 from .process import PlainSpawner
 from .self_test import passed_before, remember, try_known_script
 
 if TYPE_CHECKING:
     from .command import Command
+    from .head_start import HeadStart
     from .process import Spawner
     from .settings import SandboxSettings
 
@@ -29,10 +30,14 @@ _said: set[str] = set()
 
 
 async def open_spawner(
-    command: Command, settings: SandboxSettings, tasks: anyio.abc.TaskGroup, layers: Collection[Layer] = tuple(Layer)
+    command: Command,
+    settings: SandboxSettings,
+    tasks: anyio.abc.TaskGroup,
+    layers: Collection[Layer] = tuple(Layer),
+    head_start: HeadStart | None = None,
 ) -> tuple[Spawner, Wall]:
     """Raises SandboxUnavailable when Deno does not run here, or a layer that is required does not hold."""
-    spawner = make_spawner(command, settings, tasks, layers)
+    spawner = make_spawner(command, settings, tasks, layers, head_start)
     try:
         wall = await spawner.wall()
         trouble = None if passed_before(command, wall) else await try_known_script(spawner, settings)
@@ -51,12 +56,15 @@ async def open_spawner(
 
 
 def make_spawner(
-    command: Command, settings: SandboxSettings, tasks: anyio.abc.TaskGroup, layers: Collection[Layer]
+    command: Command,
+    settings: SandboxSettings,
+    tasks: anyio.abc.TaskGroup,
+    layers: Collection[Layer],
+    head_start: HeadStart | None = None,
 ) -> Spawner:
     if not can_fork_serve():
         return PlainSpawner(command, tasks)
-    cpu_seconds = settings.max_timeout_ms // 1000 * (os.cpu_count() or 1) + 60
-    return ForkServer(command, tasks, cpu_seconds, layers)
+    return ForkServer(command, settings, tasks, layers, head_start)
 
 
 def _judge(wall: Wall, settings: SandboxSettings) -> None:

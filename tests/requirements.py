@@ -671,6 +671,41 @@ REQUIREMENTS = (
             "tests/sandbox/test_bridge.py::test_what_was_not_granted_is_refused_here_whatever_the_guest_says",
         ),
     ),
+    Requirement(
+        "host-fair",
+        "design 2",
+        "A flood of lines leaves every other task its turn, and the deadline holds in the middle of it",
+        (
+            "tests/sandbox/test_worker.py::test_lines_that_come_together_are_taken_a_few_at_a_time",
+            "tests/sandbox/test_worker.py::test_the_deadline_holds_also_between_lines_that_came_together",
+            ESCAPES + "test_a_host_that_holds_up_its_event_loop_is_noticed",
+            ESCAPES + "test_only_what_a_busy_machine_can_spoil_is_measured_again",
+        ),
+    ),
+    Requirement(
+        "cpu-time",
+        "design 5",
+        "What a run computes is measured, and no way of ending escapes that",
+        ("tests/sandbox/test_cpu_time.py::",),
+    ),
+    Requirement(
+        "person-decides",
+        "design 4",
+        "The time of a run and of its tool stands still while a person is asked, bounded, and nothing else does",
+        ("tests/sandbox/test_person.py::", "tests/sandbox/test_run_clock.py::"),
+    ),
+    Requirement(
+        "start-early",
+        "design 7",
+        "The command line starts the launcher and Deno while it loads, and loads nothing that it does not need",
+        ("tests/sandbox/test_head_start.py::", "tests/sandbox/test_doors.py::"),
+    ),
+    Requirement(
+        "closed-is-closed",
+        "design 2",
+        "A start that comes after the end of the runtime starts nothing",
+        (ENDS + "test_a_start_that_comes_after_the_end_starts_nothing",),
+    ),
     # Proof
     Requirement(
         "proof-escapes",

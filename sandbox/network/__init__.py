@@ -1,9 +1,14 @@
 """The network of the agent's code: what it may fetch, and who fetches it."""
 
-from .broker import FetchBroker
-from .policy import DenyRule, HostRule, NetworkPolicy
-from .recording import Exchange, Recorder, Replay
-from .secrets import NetworkError
+from typing import TYPE_CHECKING
+
+from ..late import late_names
+
+if TYPE_CHECKING:
+    from .broker import FetchBroker
+    from .policy import DenyRule, HostRule, NetworkPolicy
+    from .recording import Exchange, Recorder, Replay
+    from .secrets import NetworkError
 
 __all__ = [
     "DenyRule",
@@ -15,3 +20,17 @@ __all__ = [
     "Recorder",
     "Replay",
 ]
+
+__getattr__ = late_names(
+    __name__,
+    {
+        "DenyRule": "policy",
+        "Exchange": "recording",
+        "FetchBroker": "broker",
+        "HostRule": "policy",
+        "NetworkError": "secrets",
+        "NetworkPolicy": "policy",
+        "Recorder": "recording",
+        "Replay": "recording",
+    },
+)

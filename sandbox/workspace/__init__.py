@@ -1,8 +1,13 @@
 """Files for agent code: a folder, seen through what the run has written, and changed only by a commit."""
 
-from .errors import WorkspaceBusy, WorkspaceConflict, WorkspaceError
-from .limits import WorkspaceLimits
-from .transaction import Transaction, Workspace
+from typing import TYPE_CHECKING
+
+from ..late import late_names
+
+if TYPE_CHECKING:
+    from .errors import WorkspaceBusy, WorkspaceConflict, WorkspaceError
+    from .limits import WorkspaceLimits
+    from .transaction import Transaction, Workspace
 
 __all__ = [
     "Transaction",
@@ -12,3 +17,15 @@ __all__ = [
     "WorkspaceError",
     "WorkspaceLimits",
 ]
+
+__getattr__ = late_names(
+    __name__,
+    {
+        "Transaction": "transaction",
+        "Workspace": "transaction",
+        "WorkspaceBusy": "errors",
+        "WorkspaceConflict": "errors",
+        "WorkspaceError": "errors",
+        "WorkspaceLimits": "limits",
+    },
+)

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sandbox import DenoRuntime, ErrorType, ExecutionOutcome, ExecutionRequest
+from sandbox import DenoRuntime, ErrorType, ExecutionOutcome, ExecutionRequest, SandboxUnavailable
 from sandbox.process import PlainSpawner
 from tests.conftest import descendants, descriptors, execute, small
 
@@ -87,6 +87,17 @@ async def test_leaving_the_runtime_ends_what_is_running():
 async def test_leaving_at_once_leaves_nothing(wait):
     async with DenoRuntime(small(pool_size=3)):
         await anyio.sleep(wait)
+
+
+@pytest.mark.parametrize("has_launcher", [True, False])
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_start_that_comes_after_the_end_starts_nothing(has_launcher, monkeypatch):
+    if not has_launcher:
+        monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    async with DenoRuntime(small(pool_size=0, require=())) as runtime:
+        spawner = runtime._spawner
+    with pytest.raises(SandboxUnavailable, match="the runtime is closed"):
+        await spawner.start()
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -1,0 +1,234 @@
+"""The rest of `cortex run`, loaded while Deno starts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from pydantic import ValidationError
+
+from cortex.replies import blocked, reply
+from cortex.terminal import styled, visible
+from sandbox import (
+    DenoRuntime,
+    ErrorType,
+    ExecutionError,
+    ExecutionOutcome,
+    ExecutionRequest,
+    Guard,
+    HostRule,
+    Recorder,
+    Replay,
+    SandboxError,
+    Tier,
+)
+
+from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from sandbox import Changes, Finding, HeadStart, NetworkPolicy, SandboxSettings, Workspace
+
+
+def run_script(options: Namespace, settings: SandboxSettings, head_start: HeadStart) -> int:
+    request = _request(options)
+    network = _network(options, settings.network)
+    workspace = _workspace(options.workspace)
+    # One process for one script: nothing is kept warm for a second one.
+    settings = settings.model_copy(update={"pool_size": 0, "network": network})
+    return anyio.run(_run, options, request, settings, workspace, head_start)
+
+
+async def _run(
+    options: Namespace,
+    request: ExecutionRequest,
+    settings: SandboxSettings,
+    workspace: Workspace | None,
+    head_start: HeadStart,
+) -> int:
+    try:
+        finding = None if options.no_guard else await _first_finding(request.code)
+        if finding is not None:
+            return await _answer(options, settings.network, _blocked(finding), blocked(finding))
+        async with DenoRuntime(settings, head_start=head_start) as runtime:
+            outcome = await runtime.execute(request, workspace=workspace)
+            # Before the runtime is closed, which takes longer than most scripts: the person need not wait for that.
+            return await _answer(options, settings.network, outcome, reply(outcome))
+    except SandboxError as error:
+        raise CommandError(str(error), REFUSED) from error
+
+
+async def _answer(options: Namespace, network: NetworkPolicy, outcome: ExecutionOutcome, output: str) -> int:
+    """Say what happened, keep what was fetched, and make the changes if that was asked for."""
+    trouble = await _commit(outcome) if options.commit and outcome.ok else None
+    if options.json:
+        answer = _as_json(outcome, output)
+        if options.workspace is not None:
+            answer["changes"] = [asdict(change) for change in outcome.changes]
+            answer["committed"] = options.commit and outcome.ok and trouble is None
+        print(json.dumps(answer), flush=True)
+    else:
+        _show(outcome, output)
+        _show_changes(outcome.changes, is_made=options.commit and trouble is None)
+    if network.recorder is not None:
+        _save(network.recorder, options.record)
+    if trouble is not None:
+        raise CommandError(trouble, REFUSED)
+    if outcome.ok:
+        return SUCCESS
+    return REFUSED if outcome.refused else CODE_FAILED
+
+
+def _request(options: Namespace) -> ExecutionRequest:
+    is_network = bool(options.allow_host or options.replay or options.record)
+    tier = options.tier or (Tier.NETWORK if is_network else Tier.ISOLATED)
+    if tier not in list(Tier):
+        raise CommandError(f'no tier "{tier}": there are {", ".join(Tier)}')
+    if is_network and tier != Tier.NETWORK:
+        raise CommandError("--allow-host, --record and --replay: the code needs the network tier for that")
+    if options.commit and options.workspace is None:
+        raise CommandError("--commit needs a --workspace to change")
+    if options.timeout is not None and options.timeout <= 0:
+        raise CommandError(f"--timeout must be a positive number of milliseconds, not {options.timeout}")
+    code = _text(options.file)
+    if not code.strip():
+        raise CommandError(f'"{options.file}" holds no code')
+    return ExecutionRequest(
+        code=code,
+        tier=Tier(tier),
+        timeout_ms=options.timeout,
+        context=_context(options.context),
+    )
+
+
+def _text(name: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise CommandError(f'cannot read "{name}": {error.strerror}') from error
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CommandError(f'"{name}" is not UTF-8: invalid byte at position {error.start}') from error
+
+
+def _context(argument: str | None) -> Any:
+    if argument is None:
+        return {}
+    text = _text(argument[1:]) if argument.startswith("@") else argument
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"--context is not JSON: {error}") from error
+
+
+def _network(options: Namespace, policy: NetworkPolicy) -> NetworkPolicy:
+    try:
+        replay = Replay.load(options.replay) if options.replay else None
+    except OSError as error:
+        raise CommandError(f'cannot read "{options.replay}": {error.strerror}') from error
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        raise CommandError(f'"{options.replay}" is not a recording: {reason}') from error
+    if options.record:
+        _check_writable(options.record)
+    recorded = replay.origins if replay is not None else ()
+    try:
+        hosts = tuple(HostRule.model_validate(host) for host in (*options.allow_host, *recorded))
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise CommandError(f"--allow-host: {reason}") from error
+    recorder = Recorder() if options.record else None
+    return policy.model_copy(update={"allow": policy.allow + hosts, "replay": replay, "recorder": recorder})
+
+
+def _workspace(folder: str | None) -> Workspace | None:
+    if folder is None:
+        return None
+    from sandbox import Workspace
+
+    try:
+        return Workspace(folder)
+    except SandboxError as error:
+        raise CommandError(str(error)) from error
+
+
+async def _commit(outcome: ExecutionOutcome) -> str | None:
+    """Make the changes; why not, if that failed. The code has run all the same, and its result is shown."""
+    try:
+        await outcome.changes.commit()
+    except SandboxError as error:
+        return str(error)
+    return None
+
+
+def _check_writable(name: str) -> None:
+    """Before anything runs: what has happened by then is not lost for a name that was mistyped."""
+    try:
+        with open(name, "ab"):
+            pass
+    except OSError as error:
+        raise CommandError(f'cannot write "{name}": {error.strerror}') from error
+
+
+def _save(recorder: Recorder, name: str) -> None:
+    try:
+        recorder.save(name)
+    except OSError as error:
+        raise CommandError(f'cannot write "{name}": {error.strerror}') from error
+
+
+async def _first_finding(code: str) -> Finding | None:
+    async with Guard() as guard:
+        return next(iter(await guard.inspect(code)), None)
+
+
+def _blocked(finding: Finding) -> ExecutionOutcome:
+    message = (
+        f"{finding.pattern} at line {finding.line}, column {finding.column}: {finding.why} "
+        "(--no-guard runs it all the same: the wall holds without the guard)"
+    )
+    return ExecutionOutcome(ok=False, error=ExecutionError(ErrorType.PERMISSION, message), refused=True)
+
+
+def _as_json(outcome: ExecutionOutcome, output: str) -> dict[str, Any]:
+    return {
+        "ok": outcome.ok,
+        "output": output,
+        "result": outcome.result,
+        "error": asdict(outcome.error) if outcome.error else None,
+        "logs": [asdict(entry) for entry in outcome.logs],
+        "metrics": asdict(outcome.metrics),
+    }
+
+
+def _show(outcome: ExecutionOutcome, output: str) -> None:
+    """Logs and errors for the eye on stderr, the result alone on stdout."""
+    for entry in outcome.logs:
+        print(styled(f"[{entry.level}]", "dim", sys.stderr), visible(entry.text), file=sys.stderr)
+    if outcome.ok:
+        print(visible(output), flush=True)  # before what follows on stderr, wherever both go
+        return
+    error = outcome.error
+    assert error is not None
+    code, _, rest = output.partition(": ")
+    print(styled(code, "red", sys.stderr) + f": {visible(rest)}", file=sys.stderr)
+    if outcome.refused and not rest.endswith(error.message):
+        print(visible(error.message), file=sys.stderr)
+    if error.stack:
+        for line in error.stack.splitlines()[1:]:
+            print(styled(visible(line), "dim", sys.stderr), file=sys.stderr)
+
+
+def _show_changes(changes: Changes, *, is_made: bool) -> None:
+    colours = {"added": "green", "changed": "yellow", "removed": "red"}
+    for change in changes:
+        kind, _, rest = str(change).partition(" ")
+        print(styled(f"{kind:7}", colours[kind], sys.stderr), visible(rest), file=sys.stderr)
+    if changes and not is_made:
+        print(styled("nothing was changed on disk: --commit makes these changes", "dim", sys.stderr), file=sys.stderr)
