@@ -6,13 +6,17 @@ taken whatever the code does, and goes back only when nothing ran after all.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import anyio.lowlevel
+
 from sandbox import ExecutionOutcome, ExecutionRequest, Finding, Tier
 
-from .energy import Insufficient, metered_cost
+from .audit import AuditError
+from .energy import EnergyError, Insufficient, metered_cost
 from .intents import RunCode, RunCodeIntent, Trace
 from .replies import blocked, denied, reply
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
     from .energy import EnergyReserve, Reservation
     from .sections import EnergySettings, ExecuteSettings
+
+log = logging.getLogger("motor_cortex")
 
 MAX_TEXT = 500
 
@@ -93,20 +99,33 @@ class ExecuteTool:
         if refusal is not None:
             return refusal
         payload, turn = intent.payload, intent.trace.turn if intent.trace else None
+        await anyio.lowlevel.checkpoint_if_cancelled()
         # Taken before the run: two turns must not both spend the last of it.
         taken = await self._energy.take(payload.tier, turn=turn, code_hash=code_hash)
         if isinstance(taken, Insufficient):
             return NotRun(denied(str(taken)))
-        on_start(taken)
+        try:
+            on_start(taken)
+        except AuditError:
+            await self._settle(taken, 0.0)
+            raise
         request = ExecutionRequest(code=payload.code, tier=payload.tier, timeout_ms=payload.timeout)
         outcome = await self._runtime.execute(request, tools)
         if outcome.refused:
-            await self._energy.settle(taken, 0.0)
+            await self._settle(taken, 0.0)
             return NotRun(reply(outcome))
+        level = taken.level
         if self._settings.metered.enabled:
-            cost = metered_cost(outcome.metrics, payload.tier, self._settings)
-            return Ran(outcome, cost, await self._energy.settle(taken, cost))
-        return Ran(outcome, taken.cost, taken.level)
+            level = await self._settle(taken, metered_cost(outcome.metrics, payload.tier, self._settings))
+        return Ran(outcome, taken.charged, level)
+
+    async def _settle(self, taken: Reservation, cost: float) -> float:
+        """The level. What cannot be settled stays as it was taken: what has run has run, and its answer is due."""
+        try:
+            return await self._energy.settle(taken, cost)
+        except EnergyError as error:
+            log.warning("Cannot settle the energy of a run: %s", error)
+            return taken.level
 
     async def _refusal(self, intent: RunCodeIntent) -> NotRun | None:
         weighed = self._energy.weigh(intent.payload.tier)

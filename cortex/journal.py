@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from .audit import Audit, AuditError
+from .audit import Audit, AuditError, code_hash
 from .replies import reply_code
 
 if TYPE_CHECKING:
@@ -28,15 +29,28 @@ class Journal:
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
         self._missed = 0
+        self._is_closed = False
+
+    def close(self) -> None:
+        self._is_closed = True
 
     def require(self) -> None:
-        """Raises AuditError while what happened cannot be written down."""
+        """Raises AuditError while what happens cannot be written down."""
+        if self._is_closed:
+            raise AuditError("The cortex is closed")
         if self._missed:
             self._audit.record("recovered", missed=self._missed)
             self._missed = 0
 
-    def keep_code(self, code: str) -> str:
+    def keep_code(self, code: str, max_bytes: int) -> str:
+        """Its hash. What is too long to be run is not kept: refusals are free, and the disk is not."""
+        if len(code.encode(errors="replace")) > max_bytes:
+            return code_hash(code)
         return self._audit.keep_code(code)
+
+    def intent(self, intent: RunCodeIntent, code_hash: str, cost: float, level: float) -> None:
+        """Before the run, so that one whose host is killed has left a line. Raises AuditError: then nothing is run."""
+        self._audit.record("intent", **_facts(_of(intent), code_hash=code_hash, cost=cost, level=level))
 
     def execution(
         self, intent: RunCodeIntent, code_hash: str, outcome: ExecutionOutcome, reply: str, cost: float, level: float
@@ -55,17 +69,15 @@ class Journal:
             tool_calls=metrics.tool_calls,
             fetches=metrics.fetches,
             fetched_bytes=metrics.fetched_bytes,
-            result_bytes=outcome.result_bytes or len(reply.encode()),
-            result_hash=_hash(reply.encode()),
+            result_bytes=outcome.result_bytes or len(reply.encode(errors="replace")),
+            result_hash=hashlib.sha256(reply.encode(errors="replace")).hexdigest(),
             wall=metrics.level,
             cost=cost,
             level=level,
         )
 
-    def cancelled(self, intent: RunCodeIntent, code_hash: str, cost: float, level: float) -> None:
-        self._write(
-            "execution", **_of(intent), code_hash=code_hash, ok=False, reply_code="CANCELLED", cost=cost, level=level
-        )
+    def unfinished(self, intent: RunCodeIntent, code_hash: str, why: str, cost: float, level: float) -> None:
+        self._write("execution", **_of(intent), code_hash=code_hash, ok=False, reply_code=why, cost=cost, level=level)
 
     def refusal(
         self, turn: str, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
@@ -84,7 +96,7 @@ class Journal:
             ok=error_code is None,
             error_code=error_code,
             duration_ms=round(duration_ms, 3),
-            arguments_hash=_hash(to_json(arguments, inf_nan_mode="strings", serialize_unknown=True)),
+            arguments_hash=_digest(arguments),
         )
 
     def decision(self, question: Question, decision: Decision) -> None:
@@ -96,7 +108,7 @@ class Journal:
             origin=question.origin,
             allowed=decision.allowed,
             reason=decision.reason,
-            arguments_hash=_hash(to_json(question.arguments, inf_nan_mode="strings", serialize_unknown=True)),
+            arguments_hash=_digest(question.arguments),
         )
 
     def energy(self, entry: Entry) -> None:
@@ -107,9 +119,11 @@ class Journal:
             self._write("recovered", what="energy", reason=entry.note, level=entry.level)
 
     def _write(self, kind: str, **facts: Any) -> None:
+        if self._is_closed:
+            return
         try:
-            self._audit.record(kind, **{name: value for name, value in facts.items() if value is not None})
-        except AuditError as error:
+            self._audit.record(kind, **_facts(facts))
+        except Exception as error:  # noqa: BLE001 - also of a clock that is none, or of facts that are not JSON
             # It has happened, and its answer is due; what comes next is refused by `require`.
             self._missed += 1
             log.error("Cannot write the audit: %s", error)
@@ -129,5 +143,14 @@ def _of(intent: RunCodeIntent) -> dict[str, Any]:
     }
 
 
-def _hash(data: bytes) -> str:
+def _facts(facts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {name: value for name, value in {**facts, **more}.items() if value is not None}
+
+
+def _digest(arguments: Any) -> str:
+    """Of whatever a model sent, also of what cannot be written as JSON."""
+    try:
+        data = to_json(arguments, inf_nan_mode="strings", serialize_unknown=True)
+    except ValueError:
+        data = repr(arguments).encode(errors="backslashreplace")
     return hashlib.sha256(data).hexdigest()

@@ -21,7 +21,7 @@ from .journal import Journal
 from .memory import Memory
 from .owner import AbsentOwner
 from .settings import Settings
-from .tools import CORE_TOOLS, Toolbox, core_definitions, openai_tools, policies_for_nobody
+from .tools import CORE_TOOLS, CoreTool, Toolbox, core_definitions, openai_tools, policies_for_nobody, policy_of
 from .turn import Parts, Turn
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class MotorCortex:
             self._journal,
             self.memory,
             self._owner,
+            anyio.Lock(),
         )
 
     async def __aexit__(
@@ -123,9 +124,11 @@ class MotorCortex:
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
         tools = self.settings.tools
         core = core_definitions(self.settings.execute, hosts, self.toolbox.declarations(tools))
-        return openai_tools((*core, *self.toolbox.definitions(tools)), api)
+        offered = (tool for tool in core if policy_of(CoreTool(tool.name), tools) != "deny")
+        return openai_tools((*offered, *self.toolbox.definitions(tools)), api)
 
     def _close_files(self) -> None:
+        self._journal.close()
         self._flusher.flush()
         self.energy.close()
         self.audit.close()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    import anyio
+
     from .energy import EnergyReserve, Reservation
     from .events import TurnEvent, Watch
     from .execute_tool import ExecuteTool
@@ -56,6 +58,8 @@ class Parts:
     journal: Journal
     memory: Memory
     owner: Owner
+    asking: anyio.Lock
+    """One question at a time, of all turns: there is one owner."""
 
 
 class Turn:
@@ -68,7 +72,9 @@ class Turn:
         self._calls = 0
         self._executions = 0
         self._is_open = True
-        self._consent = Consent(parts.owner, parts.settings.tools, turn=self.id, on_decision=parts.journal.decision)
+        self._consent = Consent(
+            parts.owner, parts.settings.tools, turn=self.id, asking=parts.asking, on_decision=parts.journal.decision
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -88,19 +94,19 @@ class Turn:
     async def answer(self, name: str, arguments: Any = None) -> Answer:
         """The same, with what a loop may tell the model beside it."""
         self._calls += 1
-        tool = self._named(name)
+        tool = "?"
         try:
+            tool = _named(name)
             if not self._is_open:
-                return self._refused(tool, denied("This turn has ended"))
+                return self.refuse(tool, denied("This turn has ended"))
             self._parts.journal.require()
             return await self._answer(tool, arguments, self._calls)
         except (AuditError, EnergyError, LockBusy, SandboxError) as error:
-            return self._refused(tool, denied(str(error)))
+            return self.refuse(tool, denied(str(error)))
         except OSError as error:
-            return self._refused(tool, denied(f"The home cannot be written: {error.strerror}"))
-        except Exception as error:
-            log.exception('The host failed to answer "%s"', tool)
-            return Answer(failed("InternalError", f"the host failed with {type(error).__name__}"), ok=False)
+            return self.refuse(tool, denied(f"The home cannot be written: {error.strerror}"))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
+            return self._failed(tool, error)
 
     async def _answer(self, name: str, arguments: Any, number: int) -> Answer:
         if name == "core.execute":
@@ -110,7 +116,7 @@ class Turn:
         tool = self._parts.toolbox.get(name)
         if tool is None or not tool.for_model:
             known = map(wire_name, (*CORE_TOOLS, *self._parts.toolbox.names_for_model(self._parts.settings.tools)))
-            return self._refused(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
+            return self.refuse(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
         return await self._call_tool(tool, arguments)
 
     async def _execute(self, arguments: Any, number: int) -> Answer:
@@ -118,16 +124,17 @@ class Turn:
         intent = intent_of(
             arguments_for("core.execute", arguments), parts.settings.execute, Trace(turn=self.id, call=number)
         )
-        code_hash = parts.journal.keep_code(intent.payload.code)
+        code_hash = parts.journal.keep_code(intent.payload.code, parts.settings.sandbox.max_code_bytes)
         limit = parts.settings.execute.max_calls_per_turn
         if self._executions >= limit:
             reason = f"core_execute runs at most {limit} times in a turn; answer with what you have"
-            return self._refused("core.execute", denied(reason), intent, code_hash)
+            return self.refuse("core.execute", denied(reason), intent, code_hash)
         # Counted before anything is waited for: calls of one message run at the same time.
         self._executions += 1
         running: list[Reservation] = []
 
         def started(taken: Reservation) -> None:
+            parts.journal.intent(intent, code_hash, taken.cost, taken.level)
             running.append(taken)
             self._tell(ExecutionStarted(intent, taken.level_before, taken.level))
 
@@ -135,14 +142,20 @@ class Turn:
             done = await parts.execute.run(
                 intent, code_hash, self._lent(intent), lambda: self._consented(intent), started
             )
-        except BaseException:
-            self._executions -= not running
-            if running:
-                parts.journal.cancelled(intent, code_hash, running[0].cost, running[0].level)
-            raise
+        except BaseException as error:
+            if not running:
+                self._executions -= 1
+                raise
+            # It may have run, so it is not refused: it was charged, and is written down as what it is.
+            is_fault = isinstance(error, Exception)
+            why = "HOST_FAILED" if is_fault else "CANCELLED"
+            parts.journal.unfinished(intent, code_hash, why, running[0].charged, running[0].level)
+            if not is_fault:
+                raise
+            return self._failed("core.execute", error)
         if isinstance(done, NotRun):
             self._executions -= 1
-            return self._refused("core.execute", done.text, intent, code_hash)
+            return self.refuse("core.execute", done.text, intent, code_hash)
         text = done.text
         parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
         self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
@@ -162,7 +175,7 @@ class Turn:
         """The tools of the cortex that run nothing."""
         refusal = await self._refusal(name, arguments)
         if refusal is not None:
-            return self._refused(name, refusal.text)
+            return self.refuse(name, refusal.text)
         match name:
             case "core.energy":
                 text = to_json(prices(self._parts.energy.level(), self._parts.settings.energy)).decode()
@@ -184,6 +197,7 @@ class Turn:
                 self._consent,
                 origin="model",
                 timeout_ms=limits.call_timeout_ms,
+                require=self._require,
                 on_call=self._on_call("model"),
             )
         except ToolError as error:
@@ -194,8 +208,19 @@ class Turn:
 
     def _lent(self, intent: RunCodeIntent) -> LentTools:
         return LentTools(
-            self._parts.toolbox, self._consent, purpose=intent.payload.purpose, on_call=self._on_call("code")
+            self._parts.toolbox,
+            self._consent,
+            purpose=intent.payload.purpose,
+            require=self._require,
+            on_call=self._on_call("code"),
         )
+
+    def _require(self) -> None:
+        """Code that is running acts no more, either, while nothing can be written down."""
+        try:
+            self._parts.journal.require()
+        except AuditError as error:
+            raise ToolError(str(error), code="denied") from error
 
     def _on_call(self, origin: Origin) -> OnCall:
         def note(tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
@@ -215,18 +240,17 @@ class Turn:
         self._tell(Remembered(text))
         return "Remembered."
 
-    def _refused(
+    def refuse(
         self, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
     ) -> Answer:
+        """Write down that something was not done, and why."""
         self._parts.journal.refusal(self.id, tool, reply, intent, code_hash)
         self._tell(Refused(tool, reply, intent))
         return Answer(reply, ok=False)
 
-    def _named(self, name: Any) -> str:
-        """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
-        name = str(name)[:MAX_NAME].encode(errors="replace").decode()
-        known = next((core for core in CORE_TOOLS if name in {core, wire_name(core)}), None)
-        return known or name
+    def _failed(self, tool: str, error: BaseException) -> Answer:
+        log.error('The host failed to answer "%s"', tool, exc_info=error)
+        return Answer(failed("InternalError", f"the host failed with {type(error).__name__}"), ok=False)
 
     def _tell(self, event: TurnEvent) -> None:
         if self._watch is None:
@@ -236,3 +260,10 @@ class Turn:
         except Exception:
             # Whoever looks on must not change what happens.
             log.exception("Whoever watches the turn failed")
+
+
+def _named(name: Any) -> str:
+    """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
+    name = str(name)[:MAX_NAME].encode(errors="replace").decode()
+    known = next((core for core in CORE_TOOLS if name in {core, wire_name(core)}), None)
+    return known or name

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,6 +47,11 @@ class Reservation:
     turn: str | None = None
     code_hash: str | None = None
     is_settled: bool = False
+    charged: float = field(default=0.0, init=False)
+    """What it came to: the cost, or what was settled, and never more than there was."""
+
+    def __post_init__(self) -> None:
+        self.charged = self.cost
 
 
 def _nobody(entry: Entry) -> None:
@@ -172,6 +177,7 @@ class EnergyReserve:
             settled=cost,
         )
         reservation.is_settled = True
+        reservation.charged = reservation.cost - entry.amount
         return entry.level
 
     def _decide(self, by: str, **change: Any) -> Entry:

@@ -31,7 +31,7 @@ async def answer_all(
         call, refusal = calls[place], refusals[place]
         watch(CallStarted(call))
         if refusal is not None:
-            given = Answer(refusal, ok=False)
+            given = turn.refuse(call.name, refusal)
         else:
             given = await turn.answer(call.name, call.arguments_json)
         answers[place] = given

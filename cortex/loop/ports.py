@@ -58,6 +58,10 @@ class Turn(Protocol):
         """What the agent has said to the user by a tool. After that, an empty reply is the end of a turn."""
         ...
 
+    def refuse(self, tool: str, reply: str) -> Answer:
+        """The answer to a call that the loop itself does not let through: written down, and never raising."""
+        ...
+
     async def answer(self, name: str, arguments: str | Mapping[str, Any]) -> Answer:
         """Never raises but when it is cancelled: unknown tools and malformed arguments are answered too."""
         ...

@@ -28,14 +28,17 @@ async def call_tool(
     origin: Origin,
     purpose: str = "",
     timeout_ms: int | None = None,
+    require: Callable[[], None] = lambda: None,
     on_call: OnCall = lambda *_: None,
 ) -> Any:
     """The result as JSON. Raises ToolError: `invalid_arguments` before anybody is asked, `denied` before anything is
-    done, or what came of it. The owner is asked about exactly what the tool is then given."""
+    done, or what came of it; `require` raises it while nothing may be done at all. The owner is asked about exactly
+    what the tool is then given."""
     given: Any = arguments
     error_code: str | None = "cancelled"
     began: float | None = None
     try:
+        require()
         given = tool.read(arguments)
         permission = await consent.of(tool, given, origin=origin, purpose=purpose)
         if isinstance(permission, Refused):

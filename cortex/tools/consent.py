@@ -48,6 +48,7 @@ class Consent:
         settings: ToolSettings,
         *,
         turn: str = "",
+        asking: anyio.Lock | None = None,
         on_decision: Callable[[Question, Decision], None] = lambda *_: None,
     ) -> None:
         self._owner = owner
@@ -56,7 +57,7 @@ class Consent:
         self._on_decision = on_decision
         self._questions = 0
         # One question at a time: a person reads one, and two prompts in one terminal answer each other.
-        self._asking = anyio.Lock()
+        self._asking = anyio.Lock() if asking is None else asking
 
     async def of(self, tool: Governed, arguments: dict[str, Any], *, origin: Origin, purpose: str = "") -> Permission:
         """Never raises but a cancellation."""

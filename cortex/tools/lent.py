@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sandbox import ToolDeclaration, ToolError
@@ -26,10 +26,12 @@ class LentTools:
         consent: Consent,
         *,
         purpose: str = "",
+        require: Callable[[], None] = lambda: None,
         on_call: OnCall = lambda *_: None,
     ) -> None:
         self._consent = consent
         self._purpose = purpose
+        self._require = require
         self._on_call = on_call
         self._tools: dict[str, Tool] = {tool.name: tool for tool in toolbox if tool.for_code}
 
@@ -41,5 +43,11 @@ class LentTools:
         if tool is None:
             raise ToolError(f'No tool "{name[:100]}" was lent to this run', code="not_lent")
         return await call_tool(
-            tool, arguments, self._consent, origin="code", purpose=self._purpose, on_call=self._on_call
+            tool,
+            arguments,
+            self._consent,
+            origin="code",
+            purpose=self._purpose,
+            require=self._require,
+            on_call=self._on_call,
         )

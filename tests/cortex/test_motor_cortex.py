@@ -159,3 +159,5 @@ def test_energy_that_was_spent_survives_a_host_that_is_killed_in_the_middle_of_a
     after = MotorCortex(Settings(home=tmp_path, energy=EnergySettings(recharge_per_minute=0)))
     assert after.energy.level() == pytest.approx(0.95, abs=0.001)
     assert [entry.reason for entry in after.energy.entries(1)] == ["execution"]
+    assert [record.kind for record in after.audit.records()] == ["intent"]
+    assert after.audit.verify().ok

@@ -9,10 +9,19 @@ from pathlib import Path
 import anyio
 import pytest
 
-from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
+from cortex import MotorCortex, ScriptedModel, ScriptedOwner, Settings, Toolbox, run_turn
+from cortex.audit import Record
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
-from cortex.sections import AuditSettings, EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
-from sandbox import ErrorType, ExecutionError, ExecutionOutcome, Metrics, Tier, ToolError
+from cortex.loop import Conversation
+from cortex.sections import (
+    AuditSettings,
+    EnergySettings,
+    ExecuteSettings,
+    LoopSettings,
+    MeteredSettings,
+    ToolSettings,
+)
+from sandbox import ErrorType, ExecutionError, ExecutionOutcome, Metrics, SandboxError, Tier, ToolError
 from sandbox.testing import ScriptedRuntime
 
 TWO = ExecutionOutcome(ok=True, result=2)
@@ -58,8 +67,13 @@ async def one(place: MotorCortex, name: str = "core.execute", arguments=RUN) -> 
         return await turn.call(name, arguments)
 
 
+def records(place: MotorCortex) -> list[Record]:
+    """What came of everything. That code was about to run is written down too, and left out here."""
+    return [record for record in place.audit.records() if record.kind != "intent"]
+
+
 def kinds(place: MotorCortex) -> list[str]:
-    return [record.kind for record in place.audit.records()]
+    return [record.kind for record in records(place)]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +292,7 @@ async def test_a_metered_run_costs_what_was_measured_and_the_ledger_has_both(
     entry = place.energy.entries(1)[0]
     assert (entry.reserved, entry.settled) == (0.05, pytest.approx(cost))
     assert place.energy.level() == pytest.approx(1 - cost)
-    assert [record.facts["cost"] for record in place.audit.records()] == [pytest.approx(cost)]
+    assert [record.facts["cost"] for record in records(place)] == [pytest.approx(cost)]
 
 
 async def test_the_ledger_names_the_turn_and_the_code(tmp_path: Path):
@@ -421,15 +435,15 @@ async def test_everything_that_happens_is_written_down_once_and_holds_no_text_of
             ("core.execute", RUN),
         ):
             await turn.call(name, arguments)
-    records = list(place.audit.records())
-    assert [record.kind for record in records] == ["execution", "execution", "tool_call", "refusal", "refusal"]
-    first, second = (record.facts for record in records[:2])
+    written_down = records(place)
+    assert [record.kind for record in written_down] == ["execution", "execution", "tool_call", "refusal", "refusal"]
+    first, second = (record.facts for record in written_down[:2])
     assert (first["intent"], first["purpose"], first["tier"], first["turn"]) == ("RUN_CODE", "sum", "isolated", turn.id)
     assert (first["reply_code"], second["reply_code"]) == ("OK", "EXECUTION_TIMEOUT")
     assert (second["timeout_ms"], second["expected_output"], second["call"]) == (700, "a number", 2)
     assert first["level"] == pytest.approx(0.95)
     assert place.audit.code(first["code_hash"]) == RUN["code"]
-    assert records[4].facts["code_hash"] == first["code_hash"]
+    assert written_down[4].facts["code_hash"] == first["code_hash"]
     written = "".join(path.read_text() for path in (tmp_path / "audit").glob("*.jsonl"))
     assert "1 + 1" not in written
     assert "tea" not in written
@@ -442,7 +456,7 @@ async def test_energy_that_had_to_be_repaired_is_written_down(tmp_path: Path):
         ledger.write(b'{"seq": 99, "lev')
     place = cortex(tmp_path, [TWO])
     await one(place)
-    assert [record.facts.get("what") for record in place.audit.records()] == [None, "energy", None]
+    assert [record.facts.get("what") for record in records(place)] == [None, "energy", None]
 
 
 async def test_the_disk_is_written_after_the_interval_that_the_settings_give(tmp_path: Path):
@@ -469,7 +483,7 @@ async def test_a_cancelled_run_stays_charged_and_is_written_down(tmp_path: Path)
         with anyio.fail_after(5):
             await runtime.started.wait()
         tasks.cancel_scope.cancel()
-    assert [record.facts["reply_code"] for record in place.audit.records()] == ["CANCELLED"]
+    assert [record.facts["reply_code"] for record in records(place)] == ["CANCELLED"]
     assert place.energy.level() == pytest.approx(0.95)
 
 
@@ -487,6 +501,138 @@ async def test_nothing_more_is_done_while_the_audit_cannot_be_written(tmp_path: 
         (tmp_path / "away").rename(audit)
         assert await turn.call("core.execute", RUN) == "2"
     assert "recovered" in kinds(place)
+
+
+async def test_who_is_cancelled_before_anything_is_done_pays_nothing(tmp_path: Path):
+    place = cortex(tmp_path, runtime=Unasked())
+    async with place, place.turn() as turn:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await turn.call("core.execute", RUN)
+    assert scope.cancelled_caught
+    assert place.energy.level() == 1.0
+    assert list(place.audit.records()) == []
+
+
+async def test_what_was_run_is_never_called_refused(tmp_path: Path):
+    class Broken:
+        async def execute(self, *arguments, **named):
+            raise SandboxError("the pipe broke")
+
+    place = cortex(tmp_path, runtime=Broken())
+    assert await one(place) == "EXECUTION_ERROR: InternalError: the host failed with SandboxError"
+    assert [record.facts["reply_code"] for record in records(place)] == ["HOST_FAILED"]
+    assert place.energy.level() == pytest.approx(0.95)
+
+
+async def test_a_result_is_not_lost_because_its_cost_cannot_be_settled(tmp_path: Path):
+    ledger = tmp_path / "state" / "energy-ledger.jsonl"
+
+    class Vandal(ScriptedRuntime):
+        async def execute(self, *arguments, **named):
+            ledger.rename(tmp_path / "kept")
+            ledger.mkdir()
+            return await super().execute(*arguments, **named)
+
+    place = cortex(tmp_path, runtime=Vandal([TWO]), energy=METERED)
+    async with place, place.turn() as turn:
+        assert await turn.call("core.execute", RUN) == "2"
+        ledger.rmdir()
+        (tmp_path / "kept").rename(ledger)
+    assert [record.facts["cost"] for record in records(place)] == [0.05]
+    assert place.energy.level() == pytest.approx(0.95)
+
+
+async def test_code_acts_no_more_once_nothing_can_be_written_down(tmp_path: Path):
+    audit = tmp_path / "audit"
+
+    class Greedy:
+        """Stands for code that calls a tool again and again while the disk refuses."""
+
+        async def execute(self, request, tools=None, **named):
+            self.codes = []
+            for number in range(3):
+                try:
+                    await tools.call("shop.stock", {"item": "tea"})
+                    self.codes.append(None)
+                except ToolError as error:
+                    self.codes.append(error.code)
+                if number == 0:
+                    audit.rename(tmp_path / "away")
+                    audit.write_text("in the way")
+            return TWO
+
+    runtime = Greedy()
+    place = cortex(tmp_path, runtime=runtime, toolbox=shop())
+    async with place, place.turn() as turn:
+        await turn.call("core.execute", RUN)
+        assert runtime.codes == [None, None, "denied"]
+        audit.unlink()
+        (tmp_path / "away").rename(audit)
+
+
+async def test_odd_arguments_are_written_down_too(tmp_path: Path):
+    place = cortex(tmp_path, toolbox=shop())
+    await one(place, "shop.stock", {"item": "\ud800"})
+    assert kinds(place) == ["tool_call"]
+
+
+async def test_a_name_that_cannot_be_read_is_answered(tmp_path: Path):
+    class Nameless:
+        def __str__(self) -> str:
+            raise LookupError
+
+    assert (await one(cortex(tmp_path), Nameless())).startswith("EXECUTION_ERROR: ")
+
+
+async def test_code_that_is_too_long_to_run_is_not_kept(tmp_path: Path):
+    place = cortex(tmp_path, [TURNED_DOWN])
+    await one(place, arguments={"code": "x" * 60_000})
+    facts = records(place)[0].facts
+    assert len(facts["code_hash"]) == 64
+    assert place.audit.code(facts["code_hash"]) is None
+
+
+async def test_one_owner_is_asked_one_question_at_a_time_by_all_turns(tmp_path: Path):
+    class Crowded(ScriptedOwner):
+        open = most = 0
+
+        async def decide(self, question):
+            self.open += 1
+            self.most = max(self.most, self.open)
+            await anyio.lowlevel.checkpoint()
+            self.open -= 1
+            return await super().decide(question)
+
+    owner = Crowded([True] * 3)
+    place = cortex(tmp_path, toolbox=shop(), owner=owner, tools=ToolSettings(policies={"shop.stock": "ask"}))
+    async with place, anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(place.turn().call, "shop.stock", {"item": "tea"})
+    assert (owner.most, len(owner.questions)) == (1, 3)
+
+
+async def test_a_tool_that_is_denied_is_not_offered(tmp_path: Path):
+    place = cortex(tmp_path, toolbox=shop(), tools=ToolSettings(policies={"core.remember": "deny", "hang": "deny"}))
+    names = [tool["function"]["name"] for tool in place.openai_tools()]
+    assert names == ["core_execute", "core_energy", "core_say", "shop_stock", "long_text"]
+
+
+async def test_what_the_loop_refuses_is_written_down(tmp_path: Path):
+    steps = [{"calls": [{"name": "core_energy"}, {"name": "core_say", "arguments": {"text": "x"}}]}, {"text": "done"}]
+    place = cortex(tmp_path)
+    async with place, place.turn() as turn:
+        settings = LoopSettings(max_tool_calls=1)
+        await run_turn(ScriptedModel(steps), turn, [], Conversation(), "hello", settings)
+    assert kinds(place) == ["tool_call", "refusal"] or kinds(place) == ["refusal", "tool_call"]
+
+
+async def test_a_turn_that_outlives_its_cortex_does_nothing(tmp_path: Path):
+    place = cortex(tmp_path, runtime=Unasked())
+    async with place:
+        turn = place.turn()
+    assert await turn.call("core.execute", RUN) == "EXECUTION_DENIED: The cortex is closed"
+    assert place.energy.level() == 1.0
 
 
 async def test_a_turn_that_has_ended_answers_no_more(tmp_path: Path):

@@ -19,6 +19,11 @@ class TableTurn:
     id: str = "turn-1"
     asked: list[tuple[str, Any]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+    def refuse(self, tool: str, reply: str) -> Answer:
+        self.refused.append((tool, reply))
+        return Answer(reply, ok=False)
 
     async def answer(self, name: str, arguments: str | Mapping[str, Any]) -> Answer:
         self.asked.append((name, arguments))
