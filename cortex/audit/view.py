@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ MAX_WIDTH = 160
 Paint = Callable[[str, str], str]
 """A text in a style of the terminal, or as it is where there are no styles."""
 
-_LABELS = {"execution": "run", "tool_call": "tool", "owner_decision": "owner", "recovered": "repair"}
+_LABELS = {"intent": "begun", "execution": "run", "tool_call": "tool", "owner_decision": "owner", "recovered": "repair"}
 _KIND_STYLES = {"execution": "cyan", "refusal": "yellow", "owner_decision": "bold", "recovered": "red"}
 _ANSWER_STYLES = {"ok": "green", "allowed": "green", "error": "red", "timeout": "red"}
 _REPLY_PREFIX = "EXECUTION_"
@@ -30,6 +30,16 @@ _FIXED_COLUMNS = len("   # time     kind     tier     answer      ms    energy h
 class Row:
     text: str
     answer: str = ""
+
+
+def without_finished(records: Sequence[Record]) -> list[Record]:
+    """What was begun and has come to an end is one line: its end. What has none is running, or its host was killed."""
+    ended = {_call(record) for record in records if record.kind == "execution"}
+    return [record for record in records if record.kind != "intent" or _call(record) not in ended]
+
+
+def _call(record: Record) -> tuple[object, object]:
+    return str(record.facts.get("turn")), str(record.facts.get("call"))
 
 
 def heading(width: int) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cortex.audit import Audit, AuditError, Record, Verdict
 from cortex.audit.code_folder import code_hash
-from cortex.audit.view import MIN_WIDTH, heading, line
+from cortex.audit.view import MIN_WIDTH, heading, line, without_finished
 from cortex.settings import load_settings
 from cortex.terminal import styled, visible
 
@@ -57,12 +57,22 @@ def run(options: Namespace) -> int:
 def _list(audit: Audit, options: Namespace) -> int:
     last = DEFAULT_LAST if options.last is None else options.last
     try:
-        count = _print(audit.follow(last=last) if options.follow else audit.records(last=last), options.json)
+        count = _print(_records(audit, last, options), options.json)
     except KeyboardInterrupt:
         return INTERRUPTED
     if not count and last:
         print("Nothing has been recorded yet", file=sys.stderr)
     return SUCCESS
+
+
+def _records(audit: Audit, last: int, options: Namespace) -> Iterable[Record]:
+    if options.follow:
+        return audit.follow(last=last)
+    if options.json:
+        return audit.records(last=last)
+    # Each run has two at most, and shows one.
+    shown = without_finished(list(audit.records(last=2 * last)))
+    return shown[len(shown) - last :] if len(shown) > last else shown
 
 
 def _print(records: Iterable[Record], as_json: bool) -> int:

@@ -135,7 +135,7 @@ def test_it_ends_with_the_audit_the_wall_and_what_to_try_next(told):
     ending = told.scene(7)
     assert "Runs 11 in the sandbox, each in a process of its own; 3 refused, and free" in ending
     # 11 runs, 3 refusals, and one call of a tool.
-    assert re.search(r"Audit 16 records, chain whole, up to [0-9a-f]{16} ", ending)
+    assert re.search(r"Audit 27 records, chain whole, up to [0-9a-f]{16} ", ending)
     assert re.search(r"Wall (full|partial|none): ", ending)
     for command in ("cortex chat", "cortex run", "cortex doctor"):
         assert command in ending

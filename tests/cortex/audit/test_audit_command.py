@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 
 from cortex.audit import Audit
-from cortex.commands import main
+from cortex.commands import main, run
 from cortex.sections import AuditSettings
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
@@ -266,3 +266,16 @@ def test_colours_on_a_terminal(environment, filled):
     assert b"\x1b[36mrun    \x1b[0m" in output
     assert b"\x1b[32mok     \x1b[0m" in output
     assert b"\x1b[2J" not in output
+
+
+def test_what_was_begun_is_shown_until_it_has_ended(tmp_path, capsys):
+    audit = Audit(tmp_path / "audit", AuditSettings())
+    for number in (1, 2, 3):
+        audit.record("intent", turn="t", call=number, purpose=f"purpose {number}", tier="isolated")
+    audit.record("execution", turn="t", call=2, purpose="purpose 2", tier="isolated", ok=True, reply_code="OK")
+    audit.close()
+    assert run(["audit", "--home", str(tmp_path)]) == 0
+    lines = [line.split()[2:5] for line in capsys.readouterr().out.splitlines() if "purpose" in line]
+    assert lines == [["begun", "purpose", "1"], ["begun", "purpose", "3"], ["run", "purpose", "2"]]
+    assert run(["audit", "--home", str(tmp_path), "--last", "1"]) == 0
+    assert capsys.readouterr().out.count("purpose") == 1
