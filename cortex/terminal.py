@@ -10,6 +10,11 @@ from typing import TextIO
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 PLAIN_COLUMNS = 80
 _NARROWEST = 20
+# Letters, marks and symbols that show nothing: fillers, joiners, vowels that are never written, Braille without a dot,
+# and selectors of variants, but for U+FE00 to U+FE0F: emoji have those.
+_BLANKS = frozenset(
+    (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0, *range(0xE0100, 0xE01F0))
+)
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -29,13 +34,22 @@ def styled(text: str, style: str, stream: TextIO) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every character that could steer a terminal, or turn the reading direction, spelled out."""
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in {"Cc", "Cf"}
-        else f"\\u{ord(character):04x}"
-        for character in text
-    )
+    """The text with every character spelled out that could steer a terminal, turn the reading direction, end a line
+    for others than us, or be there without being seen."""
+    # Each kind of character is looked at once, however long the text is.
+    return text.translate({ord(character): _spelled(character) for character in set(text) if not _is_seen(character)})
+
+
+def _is_seen(character: str) -> bool:
+    # No space but the plain one is printable to Python.
+    is_shown = character.isprintable() or character in "\n\t" or unicodedata.category(character) == "Zs"
+    return is_shown and ord(character) not in _BLANKS
+
+
+def _spelled(character: str) -> str:
+    """As JavaScript writes it."""
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\u{{{code:x}}}"
 
 
 def terminal_columns(stream: TextIO) -> int:

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
 import io
+import unicodedata
 
+import pytest
+
+from cortex.owner import Question, describe
+from cortex.show.excerpt import excerpt
 from cortex.terminal import styled, visible
 
 
@@ -20,3 +25,44 @@ def test_colour_is_for_terminals_only(monkeypatch):
 
 def test_what_could_steer_a_terminal_is_spelled_out():
     assert visible("a\x1b]0;pwned\x07\x9b2J\u202eb\n\tc") == "a\\u001b]0;pwned\\u0007\\u009b2J\\u202eb\n\tc"
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85", "\r", "\x0b", "\x0c"])
+def test_what_ends_a_line_for_javascript_does_not_hide_code_in_a_comment(end):
+    code = f"// the total{end}return 'evil'\nreturn 1"
+    spelled = f"// the total\\u{ord(end):04x}return 'evil'"
+    shown = describe(Question("core.execute", {"code": code}, "model"))
+    assert shown.split("\n")[1:] == [f"  | {spelled}", "  | return 1"]
+    assert excerpt(code, 80, 9).lines == [spelled, "return 1"]
+
+
+UNSEEN = [
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180E, 0x180F, 0x200B, 0x200D, 0x2060, 0x2800),
+    *(0x3164, 0xFEFF, 0xFFA0, 0xE0001, 0xE0041, 0xE0100, 0xE01EF),
+    *(0xD83D, 0xDE00, 0xE000, 0xF8FF, 0x10FFFD, 0x0378, 0xFFFE, 0xE0FFF),
+]
+
+
+@pytest.mark.parametrize("code", UNSEEN, ids=lambda code: f"{code:x}")
+def test_what_is_there_without_being_seen_is_spelled_out(code):
+    spelled = f"\\u{code:04x}" if code < 0x10000 else f"\\u{{{code:x}}}"
+    assert visible(f"a{chr(code)}b") == f"a{spelled}b"
+
+
+def test_what_people_write_stays_as_it_is():
+    for text in (
+        "a\tb\nc ~",
+        "é e\u0301 ß",
+        "ไทย हिन्दी עברית العربية 한국어",
+        "茶　の",
+        "a\u00a0b",
+        "❤\ufe0f 1\ufe0f\u20e3 👍🏽",
+    ):
+        assert visible(text) == text
+
+
+def test_no_character_but_line_end_and_tab_is_outside_of_what_is_seen():
+    """All of them: none that is a control, a format, a separator of lines, half a pair, private, or not assigned."""
+    everything = visible("".join(map(chr, range(0x110000))))
+    categories = {unicodedata.category(character) for character in everything if character not in "\n\t"}
+    assert not categories & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
