@@ -6,7 +6,7 @@ Prints:
     asked: shop.order {'item': 'tea', 'count': 3} by code, to restock
     asked: shop.order {'item': 'tea', 'count': 5000} by code, to restock
     {"cheapest":"tea","ordered":"3 tea","refused":"denied: the owner was asked about shop.order and said no: too many"}
-    audit: tool_call owner_decision tool_call owner_decision tool_call execution
+    audit: intent tool_call owner_decision tool_call owner_decision tool_call execution
 """
 
 from tempfile import TemporaryDirectory
