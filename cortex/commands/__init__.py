@@ -56,8 +56,11 @@ def _run(arguments: Sequence[str]) -> int:
     from cortex import SettingsError
     from cortex.terminal import visible
 
+    from .log_lines import log_lines
+
     try:
-        code = int(module.run(options))
+        with log_lines(options.command):
+            code = int(module.run(options))
         sys.stdout.flush()
         return code
     except BrokenPipeError:

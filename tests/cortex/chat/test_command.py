@@ -201,6 +201,20 @@ def test_the_owner_is_asked_in_the_terminal_about_a_tool_of_their_own(tmp_path):
     assert (answer["role"], answer["content"]) == ("tool", '"tea is ordered"')
 
 
+def test_what_a_tool_raises_cannot_steer_the_terminal(tmp_path):
+    (tmp_path / "shop.py").write_text(
+        SHOP.replace(', policy="ask"', "").replace("return ", "raise LookupError(item) #")
+    )
+    replies = [call("shop_order", item="\x1b]0;pwned\x07\x1b[2J\u2028"), words("I could not.")]
+    with ChatServer(*replies) as server:
+        env = environment(tmp_path / "home", server)
+        done = cortex_chat("--tools", f"{tmp_path}/shop.py:toolbox", "--message", "order it", env=env)
+    assert done.stdout.startswith("I could not.\n")
+    assert 'cortex chat: Tool "shop.order" failed\n    Traceback' in done.stderr
+    assert "    LookupError: \\u001b]0;pwned\\u0007\\u001b[2J\\u2028\n" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_a_pipe_is_never_taken_for_consent(tmp_path):
     (tmp_path / "shop.py").write_text(SHOP)
     replies = [call("shop_order", item="tea"), words("I may not.")]
