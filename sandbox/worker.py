@@ -102,6 +102,8 @@ class Worker:
             worker.discard(spawner)
             raise
         worker.ready_at = now()
+        # Here and not when a run begins, which must not wait for it: a process that waits computes nothing.
+        worker._cpu_s_at_start = worker._last_cpu_s = cpu_s(process.pid)
         return worker
 
     def is_waiting(self) -> bool:
@@ -121,7 +123,6 @@ class Worker:
     def begin_watch(self) -> None:
         """Look after the process from now on, every now and then."""
         self._watch_at = anyio.current_time() + WATCH_INTERVAL_S
-        self._cpu_s_at_start = self._last_cpu_s = cpu_s(self.process.pid)
 
     def peak_memory_mb(self) -> float:
         if self.process.exit is not None and self.process.exit.peak_memory_mb:
@@ -129,7 +130,7 @@ class Worker:
         return self._status.peak_mb()
 
     async def cpu_ms(self) -> float:
-        """What the process has computed since `begin_watch`; 0 where nobody tells. Waits only for one that is gone."""
+        """What the process has computed since it was ready; 0 where nobody tells. Waits only for one that is gone."""
         began_s = self._cpu_s_at_start
         if began_s is None:
             return 0.0

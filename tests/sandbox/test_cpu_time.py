@@ -103,15 +103,12 @@ async def test_without_a_launcher_the_last_look_counts(monkeypatch):
 
 
 async def test_where_nobody_tells_nothing_is_claimed():
-    process = WorkerProcess(1, -1, -1, -1, pid=None)
-    worker = Worker(process, small(), 0.0)
-    worker.begin_watch()
-    assert await worker.cpu_ms() == 0.0
+    assert await Worker(WorkerProcess(1, -1, -1, -1, pid=None), small(), 0.0).cpu_ms() == 0.0
 
 
 async def test_an_exit_that_tells_nothing_counts_as_nothing():
     process = WorkerProcess(1, -1, -1, -1, pid=os.getpid())
     worker = Worker(process, small(), 0.0)
-    worker.begin_watch()
+    worker._cpu_s_at_start = worker._last_cpu_s = cpu_s(process.pid)
     process.note_exit(ProcessExit(-9))
     assert await worker.cpu_ms() == 0.0
