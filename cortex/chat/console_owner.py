@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NO_TERMINAL = "nobody can be asked, because there is no terminal; the owner can set its policy to allow or deny"
 NO = Decision(allowed=False)
+READING_S = 0.7
+"""So long a question is there before it can be answered: shorter than anybody reads one."""
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024
 
@@ -75,25 +77,34 @@ class ConsoleOwner:
         return asked.decision
 
 
-def ask(asked: Asked, keyboard: TextIO, screen: TextIO) -> Decision:
+def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision:
     """What the person says: a clear yes, or else no. Returns at once when the question is withdrawn."""
-    # What was typed before the question was there cannot be its answer.
-    termios.tcflush(keyboard, termios.TCIFLUSH)
     width = terminal_columns(screen)
     lines = [line for part in asked.text.split("\n") for line in _set_in(part, width)]
     screen.write("\n" + "\n".join([styled(lines[0], "bold", screen), *lines[1:]]) + "\n")
+    screen.flush()
+    if select.select([asked.fileno()], [], [], reading_s)[0]:
+        return _withdrawn(screen)
+    # What was typed before anybody could have read the question cannot be its answer: it may have been meant for one
+    # that was withdrawn in the same moment.
+    termios.tcflush(keyboard, termios.TCIFLUSH)
     screen.write(styled("Allow it this once? [y/N] ", "bold", screen))
     screen.flush()
     readable, _, _ = select.select([asked.fileno(), keyboard.fileno()], [], [])
     if asked.fileno() in readable:
-        screen.write("\n(withdrawn)\n")
-        screen.flush()
-        return Decision(allowed=False, reason="the question was withdrawn")
+        screen.write("\n")
+        return _withdrawn(screen)
     answer = os.read(keyboard.fileno(), _MAX_ANSWER_BYTES).decode(errors="replace")
     if not answer.endswith("\n"):
         screen.write("\n")
         screen.flush()
     return Decision(answer.strip().lower() in {"y", "yes"})
+
+
+def _withdrawn(screen: TextIO) -> Decision:
+    screen.write("(withdrawn)\n")
+    screen.flush()
+    return Decision(allowed=False, reason="the question was withdrawn")
 
 
 def _set_in(line: str, width: int) -> list[str]:

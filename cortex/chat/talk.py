@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from .console_owner import Asked, ask
+from .console_owner import READING_S, Asked, ask
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -60,6 +60,7 @@ class Talk:
         *,
         keyboard: TextIO,
         screen: TextIO,
+        reading_s: float = READING_S,
     ) -> None:
         self._portal = portal
         self._agent = agent
@@ -67,6 +68,7 @@ class Talk:
         self._interrupts = interrupts
         self._keyboard = keyboard
         self._screen = screen
+        self._reading_s = reading_s
 
     @property
     def agent(self) -> Agent:
@@ -99,7 +101,7 @@ class Talk:
     def _ask(self, asked: Asked) -> None:
         try:
             with self._interrupts.raised():
-                asked.decision = ask(asked, self._keyboard, self._screen)
+                asked.decision = ask(asked, self._keyboard, self._screen, self._reading_s)
         except KeyboardInterrupt:
             self._portal.call(self._agent.stop)
         self._portal.call(asked.closed.set)

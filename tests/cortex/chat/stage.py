@@ -55,6 +55,7 @@ def chat(
     run: Run = answers_42,
     toolbox: Toolbox | None = None,
     is_there: bool = True,
+    reading_s: float = 0,
     **changes: Any,
 ) -> Iterator[Talk]:
     settings = settings_in(home, **changes)
@@ -70,6 +71,6 @@ def chat(
             Agent(cortex, nullcontext(ScriptedModel(steps)), conversation, output)
         ) as agent,
     ):
-        talk = Talk(portal, agent, inbox, interrupts, keyboard=keyboard, screen=screen)
+        talk = Talk(portal, agent, inbox, interrupts, keyboard=keyboard, screen=screen, reading_s=reading_s)
         talk.runtime = runtime
         yield talk

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
+import select
 import signal
 import threading
 
@@ -12,7 +14,8 @@ import anyio
 import pytest
 
 from cortex import Toolbox
-from cortex.chat import Dialogue, ForPeople, ForPrograms, LineHistory, OutputLost, Prompt, Slash
+from cortex.chat import Asked, Dialogue, ForPeople, ForPrograms, LineHistory, OutputLost, Prompt, Slash, Talk
+from cortex.chat.console_owner import ask
 from cortex.loop import AssistantMessage, ConversationBusy, Conversations, UserMessage
 from sandbox import ExecutionOutcome
 
@@ -193,6 +196,39 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it(tmp_path, termina
         talk.turn("order tea")
         asked.join()
     assert ordered == []
+
+
+class TypedOver(io.StringIO):
+    """A screen before a person who types the next line whenever something is shown, and it has arrived by then."""
+
+    def __init__(self, terminal: Screen, *typed: str) -> None:
+        super().__init__()
+        self._terminal = terminal
+        self._typed = iter(typed)
+
+    def flush(self) -> None:
+        self._terminal.type(next(self._typed))
+        assert select.select([self._terminal.keyboard], [], [], 30)[0]
+
+
+def test_an_answer_that_was_typed_while_the_question_appeared_was_meant_for_another(terminal):
+    asked = Asked("May it?")
+    screen = TypedOver(terminal, "y\n", "n\n")
+    assert not ask(asked, terminal.keyboard, screen, reading_s=0).allowed
+    assert screen.getvalue() == "\nMay it?\nAllow it this once? [y/N] "
+    assert ask(asked, terminal.keyboard, TypedOver(terminal, "n\n", "y\n"), reading_s=0).allowed
+    asked.close()
+
+
+def test_a_question_can_be_withdrawn_before_it_can_be_answered(tmp_path, terminal):
+    toolbox, ordered = shop()
+    steps = [ORDER[0], {**ORDER[1], "expect": "no answer within 0.2 s"}]
+    output, limits = ForPeople(terminal.out, terminal.out), {"owner_timeout_s": 0.2}
+    with chat(tmp_path, steps, output, toolbox=toolbox, tools=limits, reading_s=600, **at(terminal)) as talk:
+        assert talk.turn("order tea").text == "Done."
+    assert ordered == []
+    assert '  item = "tea"\n(withdrawn)\n' in terminal.wait_for("Done.\n")
+    assert inspect.signature(Talk).parameters["reading_s"].default >= 0.5, "that is what people get"
 
 
 def test_without_a_terminal_the_question_is_refused_and_the_model_is_told_why(tmp_path):
