@@ -130,6 +130,9 @@ class _Chain:
                 yield "missing", f"{_span(expected, record.seq - 1)} before this line"
             elif record.previous != self.end.hash:
                 yield "changed", f"record {record.seq} does not continue the line before it; one of the two was changed"
+            elif record.kind == "recovered" and record.facts.get("head_missing"):
+                # No crash does that. The writer had to take the end that it found for the true one.
+                yield "missing", f"{HEAD_FILE} was gone when this was written; records before this line may be missing"
             if self._known is not None and self._known.seq == record.seq and self._known.hash != record.hash:
                 yield (
                     "changed",

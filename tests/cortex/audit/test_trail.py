@@ -251,7 +251,7 @@ def test_the_loss_of_the_known_end_is_told(audit, folder, clock):
     writer.record("k")
     writer.close()
     assert on_disk(folder)[1]["head_missing"] is True
-    assert audit.verify().ok
+    assert damages(audit) == [(TODAY, 2, "missing")], "whoever writes next does not cover it up"
 
 
 def test_a_file_that_was_put_back_from_a_copy_is_read_again(audit, folder):

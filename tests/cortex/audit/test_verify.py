@@ -194,6 +194,18 @@ def test_a_known_end_that_says_nothing(audit, log, text):
     assert damages(audit) == [("head.json", None, "missing", detail)]
 
 
+def test_an_end_that_was_cut_off_with_the_known_end_stays_a_damage_when_others_write(audit, log, clock):
+    put(log, lines_of(log, DAYS[2])[:1], DAYS[2])
+    (log / "head.json").unlink()
+    clock.forward(days=-1)
+    for _ in range(2):
+        writer = Audit(log, AuditSettings(), now=clock)
+        writer.record("execution")
+        writer.close()
+    detail = "head.json was gone when this was written; records before this line may be missing"
+    assert damages(audit) == [(DAYS[2], 2, "missing", detail)]
+
+
 def test_a_known_end_that_lags_behind_is_what_a_kill_leaves(audit, log):
     fifth = json.loads(lines_of(log)[1])
     (log / "head.json").write_text(json.dumps({"seq": 5, "hash": fifth["hash"]}))
