@@ -23,6 +23,7 @@ _ANSWER_STYLES = {"ok": "green", "allowed": "green", "error": "red", "timeout": 
 _REPLY_PREFIX = "EXECUTION_"
 # The first of these that there is says best what a record is about.
 _TOPICS = ("purpose", "what", "name", "neuron", "signal", "tool", "reason", "message")
+_MAX_NUMBER = 2**64
 _FIXED_COLUMNS = len("   # time     kind     tier     answer      ms    energy hash  ")
 
 
@@ -172,7 +173,9 @@ def _energy(facts: Mapping[str, Any]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    # A line that somebody wrote may have a number of a thousand digits, which is none that a float can be.
+    is_one = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MAX_NUMBER
+    return float(value) if is_one else None
 
 
 def _text(value: Any) -> str:

@@ -158,6 +158,13 @@ def test_verify_says_what_is_damaged_and_where(cortex, filled, folder):
     ]
 
 
+def test_a_number_of_a_thousand_digits_that_somebody_wrote_is_no_trouble(cortex, filled, folder):
+    (day,) = folder.glob("2*.jsonl")
+    day.write_bytes(day.read_bytes().replace(b'"purpose"', b'"execution_ms":1' + b"0" * 1000 + b',"purpose"'))
+    for arguments in ((), ("--json",), ("show", "1")):
+        assert cortex("audit", *arguments).returncode == 0
+
+
 def test_show_prints_a_record_in_full_and_its_code(cortex, filled):
     done = cortex("audit", "show", "1")
     facts, _, code = done.stdout.partition("\n\n")

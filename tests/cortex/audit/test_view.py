@@ -131,6 +131,14 @@ def test_a_text_cannot_steer_the_terminal_nor_begin_a_new_line():
     assert "a\\u001b[2J b" in found
 
 
+@pytest.mark.parametrize(
+    "number", [10**400, -(10**400), 10**4000, 2**64, float("inf"), float("nan"), True, "1"], ids=range(8)
+)
+def test_a_number_that_nobody_measured_is_left_out(number):
+    facts = {**RUN, "execution_ms": number, "duration_ms": number, "cost": number, "level": number}
+    assert shown("execution", facts) == shown("execution", RUN)
+
+
 VALUES = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40) | st.lists(st.text(), max_size=3)
 )
