@@ -6,6 +6,7 @@ it never takes others with it.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -81,7 +82,10 @@ class Memory:
             size = os.fstat(handle).st_size
             # A line that was cut off in the middle must not spoil this one.
             mend = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
-            os.write(handle, mend + line)
+            if os.write(handle, mend + line) != len(mend + line):
+                # Else "remembered" would be said of what the next one passes over.
+                os.ftruncate(handle, size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             os.close(handle)
         if self._flusher is not None:

@@ -125,6 +125,31 @@ while True:
     assert f"entry {last}" in found[-3:]
 
 
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from cortex.memory import Memory
+memory = Memory(Path(sys.argv[1]))
+memory.remember("before")
+size = (Path(sys.argv[1]) / "memory.jsonl").stat().st_size
+for room in (20, 0):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
+    try:
+        memory.remember("the important fact")
+    except OSError:
+        print("refused")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+memory.remember("after")
+"""
+
+
+def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_line(tmp_path, caplog):
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, tmp_path], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("refused\nrefused\n", "")
+    assert texts(Memory(tmp_path)) == ["before", "after"]
+    assert caplog.text == ""
+
+
 def test_two_memories_of_one_home_never_lose_or_mix_a_line_also_when_the_oldest_make_way(tmp_path):
     (tmp_path / "memory.jsonl").write_text('{"at": 1, "text": "old"}\n' * (MAX_ENTRIES - 20))
 
