@@ -23,6 +23,10 @@ MAX_CHARACTERS = 2_000
 MAX_ENTRIES = 1_000
 # One character is at most twelve bytes of JSON (two escaped halves), and the rest of the line is short.
 _MAX_LINE_BYTES = 12 * MAX_CHARACTERS + 200
+# The oldest make way so many at a time: what is left has to be written anew, and that may be megabytes.
+_SURPLUS = 100
+_MAX_FILE_BYTES = (MAX_ENTRIES + _SURPLUS) * _MAX_LINE_BYTES
+_BLOCK_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Memory:
         self._lock = FileLock(folder / "memory.lock")
         self._now = now
         self._flusher = flusher
+        self._inode = self._counted_bytes = self._counted_lines = 0
 
     def remember(self, text: str) -> None:
         """Keep the text, as much of it as there is room for; the oldest make way for it. Raises ValueError for a text
@@ -53,7 +58,8 @@ class Memory:
 
     def recent(self, most: int = MAX_ENTRIES) -> list[Recollection]:
         """The newest, oldest first. Lines that cannot be read are passed over and reported."""
-        lines = self._tail(min(most, MAX_ENTRIES) * _MAX_LINE_BYTES)
+        most = min(most, MAX_ENTRIES)
+        lines = self._tail(most * _MAX_LINE_BYTES)
         found: list[Recollection] = []
         damaged = 0
         for line in reversed(lines):
@@ -72,13 +78,12 @@ class Memory:
         self._lock.close()
 
     def _keep(self, line: bytes) -> None:
-        lines = self._tail(MAX_ENTRIES * _MAX_LINE_BYTES)
-        if len(lines) >= MAX_ENTRIES:
-            kept = lines[len(lines) - MAX_ENTRIES + 1 :]
-            replace_file(self._path, b"".join(old + b"\n" for old in kept) + line, durable=True)
-            return
         handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
+            if self._is_full(handle):
+                kept = self._tail(MAX_ENTRIES * _MAX_LINE_BYTES)[1 - MAX_ENTRIES :]
+                replace_file(self._path, b"".join(old + b"\n" for old in kept) + line, durable=True)
+                return
             size = os.fstat(handle).st_size
             # A line that was cut off in the middle must not spoil this one.
             mend = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
@@ -90,6 +95,18 @@ class Memory:
             os.close(handle)
         if self._flusher is not None:
             self._flusher.want(self._path, self._flush)
+
+    def _is_full(self, handle: int) -> bool:
+        """Whether the oldest have to make way. Only what came since the last time is read."""
+        status = os.fstat(handle)
+        if status.st_size > _MAX_FILE_BYTES:
+            return True
+        if status.st_ino != self._inode or status.st_size < self._counted_bytes:
+            self._inode, self._counted_bytes, self._counted_lines = status.st_ino, 0, 0
+        while block := os.pread(handle, _BLOCK_BYTES, self._counted_bytes):
+            self._counted_bytes += len(block)
+            self._counted_lines += block.count(b"\n")
+        return self._counted_lines >= MAX_ENTRIES + _SURPLUS
 
     def _flush(self) -> None:
         handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -70,8 +71,37 @@ def test_the_oldest_make_way_for_the_newest(tmp_path):
     found = texts(memory)
     assert len(found) == MAX_ENTRIES
     assert found[-4:] == ["😀" * 2000, "new 0", "new 1", "new 2"]
-    assert (tmp_path / "memory.jsonl").read_bytes().count(b"\n") == MAX_ENTRIES
-    assert stat.S_IMODE((tmp_path / "memory.jsonl").stat().st_mode) == 0o600
+
+
+def test_the_oldest_make_way_many_at_a_time(tmp_path):
+    """What is left is written anew then, which may be megabytes: not for each entry."""
+    path = tmp_path / "memory.jsonl"
+    path.write_text('{"at": 1, "text": "old"}\n' * MAX_ENTRIES)
+    memories, inodes, most = (Memory(tmp_path), Memory(tmp_path)), [path.stat().st_ino], 0
+    for number in range(350):
+        memories[number % 2].remember(f"new {number}")
+        most = max(most, path.read_bytes().count(b"\n"))
+        if path.stat().st_ino != inodes[-1]:
+            inodes.append(path.stat().st_ino)
+    assert (len(inodes), most) == (4, MAX_ENTRIES + 100)
+    found = texts(memories[0], 10_000)
+    assert len(found) == MAX_ENTRIES
+    assert found[-351:] == ["old", *(f"new {number}" for number in range(350))]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux says how much was read")
+def test_one_more_entry_does_not_read_all_the_others(tmp_path):
+    def bytes_read() -> int:
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    (tmp_path / "memory.jsonl").write_text('{"at": 1, "text": "%s"}\n' % ("x" * 2000) * MAX_ENTRIES)
+    memory = Memory(tmp_path)
+    memory.remember("the first one counts them")
+    before = bytes_read()
+    for number in range(20):
+        memory.remember(f"new {number}")
+    assert bytes_read() - before < 100_000
 
 
 @pytest.mark.parametrize(
@@ -96,7 +126,11 @@ def test_a_file_that_somebody_made_huge_is_not_read_whole(tmp_path):
         file.truncate(10 * 1024**3)
         file.seek(0, os.SEEK_END)
         file.write(b'\n{"at": 1, "text": "end"}\n')
-    assert texts(Memory(tmp_path), 3) == ["end"]
+    memory = Memory(tmp_path)
+    assert texts(memory, 3) == ["end"]
+    memory.remember("next")
+    assert texts(memory) == ["end", "next"]
+    assert path.stat().st_size < 1_000
 
 
 def test_a_process_that_is_killed_while_it_remembers_loses_nothing_that_was_kept(tmp_path):
