@@ -68,6 +68,8 @@ def _repaired(reading: Reading, newest: Entry, now: float, settings: EnergySetti
         notes.append(f"{torn_bytes} bytes of an entry that was never finished were cut off")
     if now < newest.at - CLOCK_TOLERANCE_S:
         notes.append(f"the clock was set back by {newest.at - now:.0f} s")
+    else:
+        now = max(now, newest.at)  # or a clock that trembles would give the same moment twice
     reason = "recovered" if torn_bytes else "clock"
     entry = _entry(reason, newest.level, now - newest.at, now, newest.seq, settings, "; ".join(notes))
     return Recovery(entry, cut_to=reading.whole_size if torn_bytes else None)

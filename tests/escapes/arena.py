@@ -462,6 +462,9 @@ async def arena(runtime: DenoRuntime, servers: Servers, root: Path) -> Any:
         number: signal.signal(number, lambda it, _: signalled.append(signal.Signals(it).name)) for number in SIGNALS
     }
     watcher = Watcher()
+    # What thousands of tests have left in this process is not gone through meanwhile: that would be a stall of its own.
+    gc.collect()
+    gc.freeze()
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watcher.watch)
@@ -469,6 +472,7 @@ async def arena(runtime: DenoRuntime, servers: Servers, root: Path) -> Any:
                 yield Arena(runtime, servers, watcher, root, env_secret, signalled)
             tasks.cancel_scope.cancel()
     finally:
+        gc.unfreeze()
         del os.environ[ENV_NAME]
         for number, handler in before.items():
             signal.signal(number, handler)
