@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -11,13 +13,32 @@ from cortex.files import FILE_MODE
 
 
 def set_aside(path: Path) -> None:
-    """Keep a copy beside it, `*.damaged-1` and so on. The file itself stays, until another takes its place."""
+    """Keep a copy beside it, `*.damaged-1` and so on. The file itself stays, until another takes its place.
+
+    One copy, however often that other cannot be written: else every look at a full disk would fill it further.
+    """
     for number in count(1):
         copy = path.with_name(f"{path.name}.damaged-{number}")
         try:
             handle = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         except FileExistsError:
+            if _is_same(path, copy):
+                return
             continue
-        with path.open("rb") as source, os.fdopen(handle, "wb") as target:
-            shutil.copyfileobj(source, target)
+        try:
+            with path.open("rb") as source, os.fdopen(handle, "wb") as target:
+                shutil.copyfileobj(source, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(copy)
+            raise
         return
+
+
+def _is_same(path: Path, copy: Path) -> bool:
+    """A copy that cannot be read is none."""
+    try:
+        filecmp.clear_cache()
+        return filecmp.cmp(path, copy, shallow=False)
+    except OSError:
+        return False

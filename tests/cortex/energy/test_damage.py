@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex.energy import EnergyReserve, Insufficient, Reservation
+from cortex.energy.damage import set_aside as keep_damaged
 from cortex.energy.ledger import Ledger
 from cortex.sections import EnergySettings
 from sandbox import Tier
@@ -203,6 +206,45 @@ def test_what_is_set_aside_never_overwrites_what_was_set_aside_before(state):
         ledger.write_bytes(b"damage %d\n" % number)
         reserve_of(state).level()
     assert sorted(set_aside(state).values()) == [b"damage 1\n", b"damage 2\n", b"damage 3\n"]
+
+
+def test_the_same_bytes_are_set_aside_once(state):
+    """Also when the file that is to take their place could not be written, and all begins anew."""
+    ledger = spent(state)
+    for damage in (b"damage 1\n", b"damage 1\n", b"damage 2\n", b"damage 1\n"):
+        ledger.write_bytes(damage)
+        for _ in range(3):
+            keep_damaged(ledger)
+    assert set_aside(state) == {
+        "energy-ledger.jsonl.damaged-1": b"damage 1\n",
+        "energy-ledger.jsonl.damaged-2": b"damage 2\n",
+    }
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from cortex.energy import EnergyError, EnergyReserve
+from cortex.sections import EnergySettings
+reserve = EnergyReserve(Path(sys.argv[1]), EnergySettings())
+resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, resource.RLIM_INFINITY))
+for _ in range(5):
+    try:
+        print(reserve.level())
+    except EnergyError as error:
+        print("refused")
+"""
+
+
+def test_a_full_disk_keeps_no_part_of_a_copy(state):
+    ledger = spent(state)
+    damaged = ledger.read_bytes() + b"damaged\n" * 2_000
+    ledger.write_bytes(damaged)
+    before = sorted(path.name for path in state.iterdir())
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, state], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("refused\n" * 5, "")
+    assert sorted(path.name for path in state.iterdir()) == before
+    assert ledger.read_bytes() == damaged
 
 
 async def test_a_ledger_that_another_process_has_replaced_is_the_one_that_counts(state):
