@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import WeakSet
 
 import anyio
 import anyio.to_thread
@@ -149,6 +150,17 @@ class FileLock:
         return f'another process has held "{self._path}" for {timeout_s:g} s; if it is stopped, continue or end it'
 
 
+_flushers: WeakSet[Flusher] = WeakSet()
+
+
+def _after_fork() -> None:
+    for flusher in _flushers:
+        flusher._start_anew()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class Flusher:
     """Does what was asked for in the background, once for all who ask within the interval.
 
@@ -159,6 +171,11 @@ class Flusher:
     def __init__(self, interval_ms: int) -> None:
         self._interval_s = interval_ms / 1000
         self._wanted: dict[object, Callable[[], None]] = {}
+        self._start_anew()
+        _flushers.add(self)
+
+    def _start_anew(self) -> None:
+        """Also in a fork: what a thread held that is not there would be held for ever. Its work is the parent's."""
         self._table = threading.Lock()
         # Held while work is done: `flush` does not return before what the thread has begun is finished.
         self._doing = threading.Lock()

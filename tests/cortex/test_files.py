@@ -360,3 +360,34 @@ async def test_an_error_does_not_end_the_flusher(caplog):
         flusher.want("b", done.set)
         assert await anyio.to_thread.run_sync(done.wait, 30)
         tasks.cancel_scope.cancel()
+
+
+FORK_DURING_A_FLUSH = """
+import os, signal, threading
+from cortex.files import Flusher
+flusher, begun, go_on, done = Flusher(1), threading.Event(), threading.Event(), []
+
+def work():
+    begun.set()
+    assert go_on.wait(30)
+
+flusher.want("a", work)
+thread = threading.Thread(target=flusher.flush)
+thread.start()
+assert begun.wait(30)
+with flusher._table:
+    child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    flusher.want("b", lambda: done.append("b"))
+    flusher.flush()
+    os._exit(len(done))
+status = os.waitpid(child, 0)[1]
+go_on.set()
+thread.join(30)
+print(os.waitstatus_to_exitcode(status), thread.is_alive())
+"""
+
+
+def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have():
+    assert output_of(FORK_DURING_A_FLUSH) == "1 False"
