@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import math
 import os
 import tempfile
 import threading
@@ -25,6 +26,8 @@ log = logging.getLogger("motor_cortex")
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 LOCK_TIMEOUT_S = 5.0
+_UNFINISHED = ".cortex-new"
+_ABANDONED_S = 3600.0
 _FIRST_RETRY_S = 0.000_05
 _LOCK_RETRY_S = 0.001
 
@@ -42,7 +45,8 @@ def private_folder(path: Path) -> Path:
 
 def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
     """Whoever reads the path finds the old bytes or the new ones, never a part."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    _sweep(path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -56,6 +60,25 @@ def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
         raise
     if durable:
         flush_folder(path.parent)
+
+
+_swept: dict[Path, float] = {}
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what killed processes have left in the folder in the middle of a replacement; looks once an hour.
+
+    Only what is older than that: the young ones may be of somebody who is at it.
+    """
+    if time.monotonic() - _swept.get(folder, -math.inf) < _ABANDONED_S:
+        return
+    _swept[folder] = time.monotonic()
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") and entry.name.endswith(_UNFINISHED):
+                with suppress(OSError):
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_S:
+                        os.unlink(entry)
 
 
 def flush_folder(path: Path) -> None:

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 
 import anyio
@@ -99,6 +100,36 @@ def test_who_reads_while_the_writer_is_killed_finds_the_old_bytes_or_the_new(tmp
                 assert (len(data), len(set(data))) == (100_000, 1)
         data = path.read_bytes()
         assert (len(data), len(set(data))) == (100_000, 1)
+
+
+KILLED_WHILE_IT_REPLACES = """
+import resource, signal, sys
+from pathlib import Path
+from cortex.files import replace_file
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+replace_file(Path(sys.argv[1]), b"a" * 100_000)
+"""
+
+
+def left_behind(path) -> str:
+    """What a process leaves beside the path that is killed in the middle of replacing it."""
+    before = set(os.listdir(path.parent))
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_IT_REPLACES, path], timeout=30)
+    assert killed.returncode == -signal.SIGXFSZ
+    (name,) = set(os.listdir(path.parent)) - before
+    return name
+
+
+def test_what_a_killed_process_left_is_deleted_after_an_hour_and_nothing_else(tmp_path):
+    abandoned, young = left_behind(tmp_path / "f"), left_behind(tmp_path / "g")
+    others = {".hidden", "notes.cortex-new", ".f.jsonl"}
+    for name in (*others, abandoned):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time.time() - 4000,) * 2)
+    replace_file(tmp_path / "f", b"new")
+    assert set(os.listdir(tmp_path)) == {"f", young, *others}
 
 
 def test_one_holder_at_a_time_whether_through_one_object_or_two(tmp_path):
