@@ -26,6 +26,14 @@ async def answer_all(
     """Run those that have no refusal; calls that ask for the same are run once. Raises what a watcher raises."""
     same_as = firsts(calls)
     answers: dict[int, Answer] = {}
+    failures: list[Exception] = []
+
+    async def answer_or_stop(place: int) -> None:
+        try:
+            await answer(place)
+        except Exception as error:  # noqa: BLE001 - raised below as it is: the group of tasks would wrap it
+            failures.append(error)
+            tasks.cancel_scope.cancel()
 
     async def answer(place: int) -> None:
         call, refusal = calls[place], refusals[place]
@@ -40,13 +48,15 @@ async def answer_all(
     try:
         async with anyio.create_task_group() as tasks:
             for place in sorted(set(same_as)):
-                tasks.start_soon(answer, place)
+                tasks.start_soon(answer_or_stop, place)
                 # They begin in their order: where there is energy for one, it is the first that gets it.
                 await anyio.lowlevel.checkpoint()
     finally:
         # Also when the turn is cancelled: endpoints refuse a conversation in which a call has no answer.
         for call, first in zip(calls, same_as, strict=True):
             conversation.append(ToolAnswer(call.id, call.name, _read_by_model(answers.get(first))))
+    if failures:
+        raise failures[0]
 
 
 def _read_by_model(answer: Answer | None) -> str:

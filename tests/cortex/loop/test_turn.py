@@ -464,15 +464,15 @@ async def test_cancelling_goes_through_and_leaves_a_valid_conversation_on_disk(t
 
 
 @pytest.mark.parametrize("kind", [TextArrived, CallStarted, CallEnded, RoundEnded])
-async def test_a_watcher_that_fails_leaves_a_valid_conversation(kind):
+async def test_what_a_watcher_raises_comes_out_as_it_is_and_leaves_a_valid_conversation(kind):
     conversation = Conversation()
 
     def watch(event):
         if isinstance(event, kind):
             raise LookupError("watcher")
 
-    with pytest.raises((LookupError, ExceptionGroup)):
-        await talk([says("a", calls=[call()]), says("b")], conversation=conversation, watch=watch)
+    with pytest.raises(LookupError, match="watcher"):
+        await talk([says("a", calls=[call(), call("sub")]), says("b")], conversation=conversation, watch=watch)
     assert_valid(conversation.messages())
 
 
@@ -481,7 +481,7 @@ async def test_a_tool_that_raises_leaves_a_valid_conversation():
         raise LookupError("bug")
 
     conversation = Conversation()
-    with pytest.raises(ExceptionGroup):
+    with pytest.raises(LookupError, match="bug"):
         await talk([calls(call("fine"), call())], {"add": bug, "fine": "1"}, conversation=conversation)
     assert_valid(conversation.messages())
 
