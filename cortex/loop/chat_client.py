@@ -48,6 +48,8 @@ class ChatClient:
         self._now = now
         self._faults = Faults(settings)
         self._max_wire_bytes = _WIRE_FACTOR * settings.max_reply_bytes + _ENVELOPE_BYTES
+        # Events are parts of a reply, and of those there may be many: JSON of two bytes is an object of a hundred.
+        self._max_event_bytes = settings.max_reply_bytes + _ENVELOPE_BYTES
         self._with_usage = True
         self._is_proven = False
         """An endpoint that has once taken the request does not mind its parameters."""
@@ -167,7 +169,7 @@ class ChatClient:
     async def _read_stream(
         self, response: httpx2.Response, assembly: ReplyAssembly, on_text: Callable[[str], None]
     ) -> None:
-        events = EventStream(self._max_wire_bytes)
+        events = EventStream(self._max_event_bytes)
         chunks = response.aiter_raw()
         is_done = False
         try:

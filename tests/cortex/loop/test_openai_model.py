@@ -658,6 +658,17 @@ async def test_an_event_without_end_is_not_read_to_its_end(piece, nothing_left):
     assert "an event has more than" in fault.message
 
 
+async def test_an_event_that_is_larger_than_a_reply_may_be_is_not_even_parsed():
+    def objects(number: int) -> bytes:
+        return b'data: {"odd": [' + b"{}," * number + b"{}]}\n\n"
+
+    with ChatServer(stream(objects(50_000), delta(content="fine"), delta("stop"))) as server:
+        assert (await ask(server, max_reply_bytes=100_000)).message == AssistantMessage("fine")
+    with ChatServer(stream(objects(60_000), delta(content="fine"), delta("stop"))) as server:
+        fault = await fails(server, max_reply_bytes=100_000)
+    assert "an event has more than 165536 bytes" in fault.message
+
+
 @pytest.mark.parametrize("noise", [b"SSH-2.0-OpenSSH_9.6\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b"HTTP/1.1 200"])
 async def test_what_does_not_speak_http_is_a_fault(noise):
     def reply(talk):
