@@ -661,6 +661,8 @@ REQUIREMENTS = (
         "Nothing of a model or its code steers the terminal, and nothing is wider than it",
         (
             CORTEX + "test_show.py::test_nothing_of_a_model_or_its_code_steers_the_terminal",
+            CORTEX + "test_log_lines.py::test_the_text_of_an_error_is_set_in_below_the_message",
+            CHAT + "test_command.py::test_what_a_tool_raises_cannot_steer_the_terminal",
             CORTEX + "test_show.py::test_nothing_is_wider_than_the_terminal",
             CORTEX + "test_show.py::test_a_text_of_an_execution_cannot_pass_for_a_line_of_ours",
             CHAT + "test_turns.py::test_a_question_cannot_pass_for_another_or_steer_the_terminal",
