@@ -88,7 +88,7 @@ class Conversation:
         self._worker = worker
         self._run = run
         self._settings = settings
-        self._clock = RunClock(anyio.current_time() + run.timeout_ms / 1000)
+        self._clock = RunClock(anyio.current_time() + run.timeout_ms / 1000, computed_s=worker.computed_s)
         self._ended: Answer | RunFault | None = None
         self._listening = anyio.Lock(fast_acquire=True)
         self._waiting_to_listen = 0

@@ -129,6 +129,10 @@ class Worker:
             return self.process.exit.peak_memory_mb
         return self._status.peak_mb()
 
+    def computed_s(self) -> float | None:
+        """What the process has computed in its life; None where nobody tells."""
+        return cpu_s(self.process.pid)
+
     async def cpu_ms(self) -> float:
         """What the process has computed since it was ready; 0 where nobody tells. Waits only for one that is gone."""
         began_s = self._cpu_s_at_start

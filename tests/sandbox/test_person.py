@@ -21,6 +21,7 @@ LONGER_S = 0.6
 """Than the limit."""
 ASK = "return await tools.ask({})"
 SPIN = "while (true) {}"
+WAIT = "await new Promise((resolve) => setTimeout(resolve, 60_000))"
 
 
 def asking(ask, **others):
@@ -69,7 +70,7 @@ async def test_code_has_what_was_left_of_its_time_when_the_person_has_decided():
     assert outcome.metrics.execution_ms > LONGER_S * 1000
 
 
-async def test_code_that_spins_while_a_person_decides_is_ended_when_its_time_has_come():
+async def test_code_that_goes_on_when_a_person_has_decided_is_ended_when_its_time_has_come():
     """Early release: the one who waits for the process must not sleep until the hold would have ended."""
     decided = []
 
@@ -80,9 +81,43 @@ async def test_code_that_spins_while_a_person_decides_is_ended_when_its_time_has
         await anyio.sleep(60)
 
     with anyio.fail_after(30):
-        outcome = await execute(f"tools.ask({{}}); {SPIN}", asking(ask), timeout_ms=LIMIT_MS)
+        outcome = await execute(f"tools.ask({{}}); {WAIT}", asking(ask), timeout_ms=LIMIT_MS)
     assert outcome.error.type == ErrorType.TIMEOUT
     assert decided == [True]
+
+
+@pytest.mark.parametrize(
+    "spin",
+    [
+        SPIN,
+        "for (;;) { for (let i = 0; i < 1e6; i++); await new Promise((resolve) => setTimeout(resolve, 0)) }",
+        "for (;;) { for (let i = 0; i < 1e7; i++); console.log(1) }",
+    ],
+    ids=["silent", "with pauses", "talking"],
+)
+async def test_code_that_computes_while_a_person_decides_uses_up_its_time(spin):
+    async def ask(arguments):
+        with person_decides():
+            await anyio.sleep_forever()
+
+    with anyio.fail_after(20):
+        outcome = await execute(f"tools.ask({{}}); {spin}", asking(ask), timeout_ms=LIMIT_MS)
+    assert outcome.error.type == ErrorType.TIMEOUT
+
+
+async def test_code_that_has_computed_and_now_waits_for_a_person_loses_nothing():
+    async def ask(arguments):
+        with person_decides():
+            await anyio.sleep(1.2)
+        return "yes"
+
+    code = """
+    const end = performance.now() + 100;
+    while (performance.now() < end);
+    return await tools.ask({});
+    """
+    outcome = await execute(code, asking(ask), timeout_ms=1000)
+    assert (outcome.result, outcome.error) == ("yes", None)
 
 
 async def test_a_hold_ends_after_the_time_that_it_was_given():
@@ -95,7 +130,7 @@ async def test_a_hold_ends_after_the_time_that_it_was_given():
             finally:
                 cancelled.append(True)
 
-    for code in (ASK, f"tools.ask({{}}); {SPIN}"):
+    for code in (ASK, f"tools.ask({{}}); {WAIT}"):
         with anyio.fail_after(30):
             outcome = await execute(code, asking(ask), timeout_ms=LIMIT_MS)
         assert outcome.error.type == ErrorType.TIMEOUT
@@ -144,7 +179,7 @@ async def test_memory_is_watched_while_a_person_decides(monkeypatch):
     for (;;) { kept.push(new Uint8Array(8 << 20).fill(1)); await new Promise((r) => setTimeout(r, 10)) }
     """
     with anyio.fail_after(30):
-        outcome = await execute(code, asking(ask), timeout_ms=LIMIT_MS, max_memory_mb=256, require=())
+        outcome = await execute(code, asking(ask), max_memory_mb=256, require=())
     assert outcome.error.type == ErrorType.MEMORY
 
 
