@@ -2,6 +2,8 @@
 
 VENV ?= .venv
 PYTHON ?= python3
+# Test files at the same time. More than the cores make what is measured in them unsure.
+WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DENO := $(BIN)/deno
@@ -44,7 +46,7 @@ deno-ok: $(STAMP)
 # Folders import only to their left and through doors: tests/test_layers.py. It runs with all the others.
 tests: $(STAMP)
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -m 'not soak' $(PYTEST)
+	$(BIN)/coverage run -m pytest -m 'not soak' -n $(WORKERS) --dist loadfile $(PYTEST)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	@$(if $(PYTEST),echo "a part of the tests only: coverage is not judged",$(BIN)/coverage report --include='sandbox/*' --fail-under=90 --format=total)

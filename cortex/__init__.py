@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from .plugin import MotorCortex
     from .replies import blocked, reply
     from .scripted_model import ScriptedModel
-    from .settings import Settings, SettingsError, load_settings
+    from .setting_errors import SettingsError
+    from .settings import Settings, load_settings
     from .tools import Toolbox
     from .turn import Turn
 
@@ -31,7 +32,7 @@ _HOMES = {
     "ScriptedModel": "scripted_model",
     "ScriptedOwner": "owner",
     "Settings": "settings",
-    "SettingsError": "settings",
+    "SettingsError": "setting_errors",
     "Toolbox": "tools",
     "Turn": "turn",
     "blocked": "replies",

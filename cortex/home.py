@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .files import FOLDER_MODE, private_folder
-from .settings import SettingsError
+from .setting_errors import SettingsError
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

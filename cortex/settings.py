@@ -21,6 +21,7 @@ from .sections import (
     ModelSettings,
     ToolSettings,
 )
+from .setting_errors import SettingsError
 from .setting_keys import PREFIX, Explained, Key, Said, known, leaves, nearest, shown, sources_of, variable_of
 
 CONFIG_VARIABLE = "CORTEX_CONFIG"
@@ -33,10 +34,6 @@ MODEL_VARIABLES = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL", "
 
 # Where a person without a home lives. Nothing can be made there, and nothing is asked of it before state is kept.
 NOWHERE = Path("/dev/null") / FOLDER
-
-
-class SettingsError(ValueError):
-    """The settings cannot be used. The message names the place and the problem."""
 
 
 def default_home(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:

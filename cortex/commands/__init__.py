@@ -53,7 +53,7 @@ def _run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    from cortex import SettingsError
+    from cortex.setting_errors import SettingsError
     from cortex.terminal import visible
 
     from .log_lines import log_lines

@@ -14,7 +14,7 @@ import pytest
 
 from sandbox import Layer
 from tests.conftest import descendants
-from tests.network.servers import Server
+from tests.network.servers import Server, Talk
 
 pytestmark = pytest.mark.deno
 
@@ -222,23 +222,22 @@ def test_the_network_can_be_allowed_recorded_and_replayed(tmp_path):
 
 
 def test_a_commit_that_fails_still_shows_the_result(tmp_path):
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "a.txt").write_text("old")
-    code = (
-        "await Deno.writeTextFile('kept/a.txt', 'mine'); await new Promise((r) => setTimeout(r, 1500)); return 'done'"
-    )
-    command = [*CORTEX, "run", "-", "--workspace", str(tmp_path), "--commit", "--json"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdin.write(code.encode())
-        process.stdin.close()
-        time.sleep(1)
-        (tmp_path / "kept" / "a.txt").write_text("somebody else's")
-        answer = json.loads(process.stdout.read())
-        error = process.stderr.read().decode()
-        assert process.wait(20) == 3
-    assert (answer["result"], answer["committed"]) == ("done", False)
-    assert "a.txt" in error
-    assert (tmp_path / "kept" / "a.txt").read_text() == "somebody else's"
+    kept = tmp_path / "kept" / "a.txt"
+    kept.parent.mkdir()
+    kept.write_text("old")
+
+    def meanwhile(talk: Talk) -> None:
+        kept.write_text("somebody else's")
+        talk.reply(b"go on")
+
+    with Server({"/": meanwhile}) as server:
+        code = f"await Deno.writeTextFile('kept/a.txt', 'mine'); return await (await fetch('{server.url}/')).text()"
+        options = ("--workspace", str(tmp_path), "--commit", "--json", "--allow-host", server.url)
+        done = cortex("run", "-", *options, stdin=code)
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["result"], answer["committed"]) == (3, "go on", False)
+    assert "a.txt" in done.stderr
+    assert kept.read_text() == "somebody else's"
 
 
 def test_doctor_for_people_is_a_table():

@@ -1,0 +1,7 @@
+"""What is wrong about settings. In a file of its own: a command that catches it need not load them."""
+
+from __future__ import annotations
+
+
+class SettingsError(ValueError):
+    """The settings cannot be used. The message names the place and the problem."""
