@@ -18,10 +18,11 @@ def highlighted(lines: list[str], source: str) -> list[str]:
     the next line stays one."""
     from pygments.formatters import TerminalFormatter  # type: ignore[import-untyped]  # noqa: PLC0415 - for terminals
     from pygments.lexers import TypeScriptLexer  # type: ignore[import-untyped]  # noqa: PLC0415
-    from pygments.token import Text  # type: ignore[import-untyped]  # noqa: PLC0415
+    from pygments.token import Error, Text  # type: ignore[import-untyped]  # noqa: PLC0415
 
     lexer = TypeScriptLexer(stripnl=False, ensurenl=False)
-    kinds = _kinds(lexer.get_tokens(visible(source)))
+    # What the lexer does not know is not wrong: it takes the division in `a! / b` for the begin of a pattern.
+    kinds = (Text if kind is Error else kind for kind in _kinds(lexer.get_tokens(visible(source))))
 
     def painted() -> Iterator[tuple[Kind, str]]:
         # Wrapping changes blanks and line ends, and nothing else.

@@ -41,6 +41,8 @@ class Show:
         self._above = ""
         """What stands above: "text", "block", or nothing yet."""
         self._running: dict[object, ExecutionStarted] = {}
+        self._heading: object = None
+        """The execution whose purpose stands last: what comes next is taken for its result."""
         self._shown: set[str] = set()
         """Refusals and failures that were shown, since the loop tells of them once more."""
         self._calls_of_code = 0
@@ -80,6 +82,7 @@ class Show:
             if not piece:
                 return
             self._gap("text")
+            self._heading = None
             self._text = Wrap(self._width)
         self._stream.write(self._text.add(piece) if self._wraps else visible(piece))
         self._stream.flush()
@@ -99,7 +102,7 @@ class Show:
         self._stream.flush()
 
     def _started(self, event: ExecutionStarted) -> None:
-        self._running[_key(event.intent)] = event
+        self._running[event.intent.trace] = event
         self._calls_of_code = 0
         self._intent(event.intent)
         level = gauge(event.level, self._marks, before=event.level_before)
@@ -108,12 +111,9 @@ class Show:
         self._write(f"  {limits}{gap}{self._styled(level, gauge_style(event.level))}")
 
     def _ended(self, event: ExecutionEnded) -> None:
-        started = self._running.pop(_key(event.intent), None)
+        started = self._running.pop(event.intent.trace, None)
         self._shown.add(event.reply)
-        self.end()
-        if self._running:
-            # Others go on: without its name nobody knows whose result this is.
-            self._lines(self._marks.run, excerpt(_purpose(event.intent), self._width - 4, 1), "bold")
+        self._go_on(event.intent)
         self._reply(event.reply, ok=event.outcome.ok)
         took = _took(event.outcome.metrics)
         if started is not None and abs(started.level - event.level) > 1e-9:
@@ -125,10 +125,13 @@ class Show:
         if event.intent is None:
             self.end()
             self._gap("block")
+            self._heading = None
             self._lines(self._marks.run, excerpt(event.tool, self._width - 4, 1), "bold")
-        elif self._running.pop(_key(event.intent), None) is None:
+        elif self._running.pop(event.intent.trace, None) is None:
             self._intent(event.intent)
             self._write(f"  {_limits(event.intent)}")
+        else:
+            self._go_on(event.intent)
         self._reply(event.reply, ok=False)
 
     def _called(self, event: ToolCalled) -> None:
@@ -151,9 +154,19 @@ class Show:
             # The loop itself refused it, or a tool failed and this says why.
             self.note(f"{name}: {text}", "yellow")
 
+    def _go_on(self, intent: RunCodeIntent) -> None:
+        """Its result comes next. When something else stands between, its purpose is said once more."""
+        self.end()
+        if self._heading != intent.trace:
+            self._heading = intent.trace
+            if self._above == "text":
+                self._gap("block")
+            self._lines(self._marks.run, excerpt(_purpose(intent), self._width - 4, 1), "bold")
+
     def _intent(self, intent: RunCodeIntent) -> None:
         self.end()
         self._gap("block")
+        self._heading = intent.trace
         self._lines(self._marks.run, excerpt(_purpose(intent), self._width - 4, _WORDS_ROWS), "bold")
         code = excerpt(intent.payload.code.expandtabs(4), self._width - 4, _CODE_ROWS)
         lines = highlighted(code.lines, code.source) if has_colour(self._stream) else code.lines
@@ -188,10 +201,6 @@ class Show:
 
     def _styled(self, text: str, style: str) -> str:
         return styled(text, style, self._stream) if text else ""
-
-
-def _key(intent: RunCodeIntent) -> object:
-    return intent.trace if intent.trace is not None else id(intent)
 
 
 def _purpose(intent: RunCodeIntent) -> str:

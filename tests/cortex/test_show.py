@@ -87,6 +87,12 @@ def test_colours_stay_with_their_words_whatever_is_spelled_out_before_them():
     assert "\x1b[33m'a\x1b[39;49;00m  \x1b[33mb'\x1b[39;49;00m" in text
 
 
+def test_what_the_highlighter_does_not_know_is_not_shown_as_wrong():
+    text = shown(*run(intent("return (seen.at(-1)! / seen[0] - 1) * 100")), stream=Terminal())
+    assert not re.search(r"\x1b\[0?4m|\x1b\[91m", text), "neither underlined nor red"
+    assert "\x1b[34mreturn\x1b[39;49;00m" in text
+
+
 def test_it_is_shown_as_it_happens_and_not_when_it_is_over():
     stream = io.StringIO()
     show = Show(stream)
@@ -186,7 +192,21 @@ def test_a_flood_of_tool_calls_from_code_is_counted_and_not_shown():
 def test_results_of_two_that_run_at_once_are_told_apart():
     first, second = run(intent(purpose="first"), "1"), run(intent(purpose="second", call=2), "2")
     text = shown(first[0], second[0], first[1], second[1])
-    assert text.endswith("> first\n= 1\n  3.1 ms\n= 2\n  3.1 ms\n")
+    assert text.endswith("> first\n= 1\n  3.1 ms\n> second\n= 2\n  3.1 ms\n")
+    text = shown(first[0], second[0], second[1], first[1])
+    assert text.endswith("0.65\n= 2\n  3.1 ms\n> first\n= 1\n  3.1 ms\n"), "its own heading is right above it"
+
+
+def test_a_result_after_something_else_has_its_heading_once_more():
+    first, second = run(intent(purpose="first"), "1"), intent(purpose="second", call=2)
+    for between in (
+        Refused("core.execute", "EXECUTION_DENIED: no", second),
+        Refused("fly", "EXECUTION_DENIED: no"),
+        Said("Wait."),
+    ):
+        assert shown(first[0], between, first[1]).endswith("\n> first\n= 1\n  3.1 ms\n")
+    ended_early = Refused("core.execute", "EXECUTION_DENIED: no", first[0].intent)
+    assert shown(first[0], Said("Wait."), ended_early).endswith("Wait.\n\n> first\n! EXECUTION_DENIED: no\n")
 
 
 def test_text_streams_in_paragraphs_between_the_executions():
