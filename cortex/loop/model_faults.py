@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 
 _MAX_QUOTED_CHARS = 300
+_TOO_LONG = 413
+# Many have no code for it, and say it in the words of an ordinary refusal.
+_TOO_LONG_IN_WORDS = re.compile(r"maximum context|context[ _](?:length|size|window)", re.IGNORECASE)
 # As the official client does: a request that came too late, a conflict of locks, too many.
 _PASSING = {408, 409, 429}
 
@@ -32,7 +36,7 @@ _COMPLAINTS: dict[int, tuple[str, str]] = {
         "it has no such model, or no chat at this address",
         '; check model.name and model.base_url, which mostly ends in "/v1"',
     ),
-    413: ("the conversation is too long for it", "; begin a new one, or lower loop.max_history_bytes"),
+    _TOO_LONG: ("the conversation is too long for it", "; begin a new one, or lower loop.max_history_bytes"),
     422: _REFUSED,
     429: ("it has too many requests", "; wait a little"),
 }
@@ -80,8 +84,14 @@ class Faults:
             return self._error(f"the account has no credit left{said}; look at its billing page")
         asked_again = headers.get("x-should-retry", "").lower()
         retryable = asked_again == "true" or (asked_again != "false" and (status in _PASSING or status >= 500))
-        complaint, advice = _complaint(413 if "context_length_exceeded" in codes else status)
-        return self._error(f"{complaint}{said}{advice}", retryable, retry_after_s=retry_after_s(headers, now))
+        is_said = status in {400, 422} and _TOO_LONG_IN_WORDS.search(said)
+        is_too_long = is_said or "context_length_exceeded" in codes
+        complaint, advice = _complaint(_TOO_LONG if is_too_long else status)
+        wait_s = retry_after_s(headers, now)
+        if retryable and wait_s is not None and wait_s > self._settings.max_wait_s:
+            # To ask again before that is in vain, and may count against us.
+            retryable, advice = False, f"; it asks to wait: try again {_in_about(wait_s)}"
+        return self._error(f"{complaint}{said}{advice}", retryable, retry_after_s=wait_s)
 
     def in_stream(self, body: object) -> ModelError:
         """The endpoint began well and then said that it failed."""
@@ -144,6 +154,12 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
         return max(parsedate_to_datetime(headers["retry-after"]).timestamp() - now, 0)
     except (KeyError, ValueError, OverflowError):
         return None
+
+
+def _in_about(seconds: float) -> str:
+    from ..energy import in_about  # noqa: PLC0415 - the loop has nothing else from there, and is light
+
+    return in_about(seconds)
 
 
 def _complaint(status: int) -> tuple[str, str]:

@@ -427,7 +427,7 @@ async def test_too_many_requests_and_then_success_honours_the_wait_that_the_serv
         ({"Retry_After": "Sun, 09 Sep 2001 01:46:30 GMT"}, 0),
         ({"Retry_After": "2.5"}, 2.5),
         ({"Retry_After_Ms": "250"}, 0.25),
-        ({"Retry_After": "3600"}, 30),
+        ({"Retry_After": "30"}, 30),
         ({"Retry_After": "1e999"}, None),
         ({"Retry_After": "soon"}, None),
         ({}, None),
@@ -438,6 +438,24 @@ async def test_waits_are_seconds_milliseconds_or_dates_and_never_longer_than_set
     with ChatServer(error("503 Service Unavailable", **headers), words("ok")) as server:
         await ask(server, max_wait_s=30, waits=waits)
     assert waits == [wait] if wait is not None else 0.5 <= waits[0] <= 1
+
+
+@pytest.mark.parametrize(
+    ("line", "headers", "time"),
+    [
+        ("429 Too Many Requests", {"Retry_After": "3600"}, "in about 60 minutes"),
+        ("503 Service Unavailable", {"Retry_After": "31"}, "in about 35 seconds"),
+        ("503 Service Unavailable", {"Retry_After": "Sun, 09 Sep 2001 03:46:40 GMT"}, "in about 2 hours"),
+    ],
+)
+async def test_a_server_that_asks_for_a_longer_wait_than_is_set_is_given_up_at_once(line, headers, time):
+    waits: list[float] = []
+    with ChatServer(error(line, **headers), words("never")) as server:
+        fault = await fails(server, max_wait_s=30, waits=waits)
+        assert len(server.heard) == 1
+    assert waits == []
+    assert f"it asks to wait: try again {time}" in fault.message
+    assert not fault.retryable
 
 
 async def test_failures_are_tried_again_with_growing_waits_up_to_the_number_of_attempts():
@@ -724,6 +742,8 @@ async def test_an_error_inside_the_stream_is_told_and_tried_again_if_it_may_pass
             {"error": {"code": "context_length_exceeded"}},
             ["too long", "new one", "max_history_bytes"],
         ),
+        ("400 Bad Request", {"error": "This model's maximum context length is 4096 tokens"}, ["too long", "new one"]),
+        ("400 Bad Request", {"error": "it exceeds the available context size"}, ["too long", "max_history_bytes"]),
         ("413 Content Too Large", {}, ["too long", "max_history_bytes"]),
         ("422 Unprocessable", {"detail": [{"loc": ["body"]}]}, ["refused", "loc"]),
         ("429 Too Many", {"error": {"code": "insufficient_quota", "message": "pay"}}, ["no credit", "pay", "billing"]),
