@@ -22,7 +22,7 @@ from .files import LockBusy
 from .intents import Trace
 from .loop import Answer
 from .replies import denied, failed
-from .tools import CORE_TOOLS, Consent, CoreTool, LentTools, arguments_for, call_tool, cut, wire_name
+from .tools import CORE_TOOLS, Consent, CoreTool, LentTools, arguments_for, call_tool, cut, policy_of, wire_name
 from .tools import Refused as NotAllowed
 
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ class Turn:
         return Answer(text, energy_note(done.level, parts.settings.energy), ok=done.outcome.ok)
 
     async def _consented(self, intent: RunCodeIntent) -> NotRun | None:
+        if policy_of(CoreTool("core.execute"), self._parts.settings.tools) == "allow":
+            return None
         # What is shown is what is run, and not what the model wrote.
         shown = intent.payload.model_dump(mode="json", include={"purpose", "code", "tier", "timeout"})
         return await self._refusal("core.execute", shown, purpose=intent.payload.purpose)

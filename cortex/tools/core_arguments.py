@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .arguments import fitted, invalid, object_of, unfenced
+from .arguments import MAX_ARGUMENT_CHARACTERS, fitted, invalid, object_of, unfenced
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 
@@ -60,6 +60,8 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
     """What was meant for the parameters of a core tool: those that were given, each of its type. Raises ToolError, code
     `invalid_arguments`, and nothing else."""
     form = _FORMS[name]
+    if _is_meant(raw, form):
+        return dict(raw)
     given = object_of(raw, name, form.needs)
     properties = {**form.parameters, **{other: form.parameters[own] for other, own in form.other_names.items()}}
     fit = fitted(given, {"type": "object", "properties": properties})
@@ -73,6 +75,25 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
     if "code" in arguments:
         arguments["code"] = unfenced(arguments["code"])
     return arguments
+
+
+def _is_meant(raw: Any, form: _Form) -> bool:
+    """Whether there is nothing to understand: an object with the right names and types, of plain and few characters."""
+    if type(raw) is not dict or not raw.keys() <= form.parameters.keys() or (form.needs and form.needs not in raw):
+        return False
+    size = 0
+    for name, value in raw.items():
+        kind, schema = type(value), form.parameters[name]
+        if schema is TEXT:
+            if kind is not str or not value.isascii() or "```" in value or not value.strip():
+                return False
+            size += len(value)
+        elif schema is NUMBER:
+            if kind is not int:
+                return False
+        elif value not in schema["enum"]:
+            return False
+    return size <= MAX_ARGUMENT_CHARACTERS
 
 
 def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
