@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cortex.energy import EnergyError, EnergyReserve, Entry, Forecast, TierForecast, forecast, in_about, rounded_down
+from cortex.audit import Audit, AuditError
+from cortex.energy import (
+    EnergyError,
+    EnergyReserve,
+    Entry,
+    Forecast,
+    TierForecast,
+    forecast,
+    in_about,
+    is_untouched,
+    rounded_down,
+)
 from cortex.home import Home
+from cortex.journal import Journal
 from cortex.sections import EnergySettings
 from cortex.settings import Settings, load_settings
 from cortex.terminal import styled, visible
@@ -49,26 +61,46 @@ def run(options: Namespace) -> int:
         raise CommandError(f"--last does not go with {options.action}")
     settings = load_settings(options.config, home=options.home)
     try:
-        reserve = EnergyReserve(Home(settings.home).state, settings.energy)
-        try:
-            lines = list(_decide(reserve, options, settings) if options.action else _look(reserve, options, settings))
-        finally:
-            reserve.close()
+        lines = list(_lines(options, settings))
     except EnergyError as error:
         raise CommandError(str(error), REFUSED) from error
-    try:
-        print("\n".join(lines), flush=True)
-    except BrokenPipeError:
-        # `cortex energy | head` has seen enough; Python would complain once more on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except AuditError as error:
+        # Why not, the journal has said.
+        raise CommandError("nothing was changed, because it could not be recorded", REFUSED) from error
+    print("\n".join(lines))
     return SUCCESS
 
 
-def _decide(reserve: EnergyReserve, options: Namespace, settings: Settings) -> Iterator[str]:
-    change = _number(options.action, options.value)
+def _lines(options: Namespace, settings: Settings) -> Iterator[str]:
+    change = _number(options.action, options.value) if options.action else 0.0
+    # No folder is made by a look: the home may be a wrong one.
+    if not options.action and is_untouched(settings.home / "state"):
+        yield from _look(settings.energy.initial_level, [], options, settings)
+        return
+    home = Home(settings.home)
+    audit = Audit(home.audit if options.action else settings.home / "audit", settings.audit)
+    reserve = EnergyReserve(home.state, settings.energy, on_change=partial(_record, Journal(audit)))
+    try:
+        if options.action:
+            yield from _decide(reserve, change, options)
+        else:
+            last = DEFAULT_LAST if options.last is None else options.last
+            # The level first: what has to be repaired is repaired then, and is one of the entries.
+            yield from _look(reserve.level(), reserve.entries(last), options, settings)
+    finally:
+        reserve.close()
+        audit.close()
+
+
+def _record(journal: Journal, entry: Entry) -> None:
+    """What an owner decides is recorded before it is done: where it cannot be, nothing is changed."""
+    journal.energy(entry)
+    if entry.by is not None:
+        journal.require()
+
+
+def _decide(reserve: EnergyReserve, change: float, options: Namespace) -> Iterator[str]:
     before = reserve.level()
-    after = change if options.action == "set" else min(1.0, before + change)
-    _record(settings, what=f"energy {options.action}", value=change, level_before=before, level=after)
     entry = reserve.set(change) if options.action == "set" else reserve.top_up(change)
     if options.json:
         yield json.dumps(entry.model_dump(mode="json"))
@@ -88,23 +120,8 @@ def _number(action: str, text: str) -> float:
     return number
 
 
-def _record(settings: Settings, **facts: Any) -> None:
-    """Before it is done: where it cannot be recorded, nothing is changed."""
-    from cortex.audit import Audit, AuditError
-
-    audit = Audit(Home(settings.home).audit, settings.audit)
-    reason = f"{rounded_down(facts['level_before'])} to {rounded_down(facts['level'])}"
-    try:
-        audit.record("owner_decision", reason=reason, **facts)
-    except AuditError as error:
-        raise CommandError(f"nothing was changed: {error}", REFUSED) from error
-    finally:
-        audit.close()
-
-
-def _look(reserve: EnergyReserve, options: Namespace, settings: Settings) -> Iterator[str]:
-    outlook = forecast(reserve.level(), settings.energy)
-    entries = reserve.entries(DEFAULT_LAST if options.last is None else options.last)
+def _look(level: float, entries: list[Entry], options: Namespace, settings: Settings) -> Iterator[str]:
+    outlook = forecast(level, settings.energy)
     if options.json:
         yield json.dumps(_as_json(outlook, entries, settings.energy))
         return

@@ -6,7 +6,7 @@ from .gate import Affordable, Insufficient, recharged, weigh
 from .ledger import Entry
 from .metering import metered_cost
 from .notes import energy_note, prices
-from .reserve import EnergyReserve, Reservation
+from .reserve import EnergyReserve, Reservation, is_untouched
 from .wording import explain, in_about, rounded_down
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "explain",
     "forecast",
     "in_about",
+    "is_untouched",
     "metered_cost",
     "prices",
     "recharged",

@@ -30,6 +30,8 @@ from .snapshot import Snapshot, read_snapshot, write_snapshot
 log = logging.getLogger("motor_cortex")
 
 T = TypeVar("T")
+LEDGER = "energy-ledger.jsonl"
+SNAPSHOT = "energy.json"
 _MAX_TEXT = 200
 _SNAPSHOT_ATTEMPTS = 5
 
@@ -58,8 +60,17 @@ def _nobody(entry: Entry) -> None:
     pass
 
 
+def is_untouched(folder: Path) -> bool:
+    """Whether nothing was ever spent or set there: the level is the initial one. Makes nothing. Raises EnergyError."""
+    try:
+        return not (folder / LEDGER).exists() and not (folder / SNAPSHOT).exists()
+    except OSError as error:
+        raise _trouble(folder, error) from error
+
+
 class EnergyReserve:
-    """One for each home in a process. `on_change` is told of every entry that this process writes, repairs included.
+    """One for each home in a process. `on_change` is told of every entry that this process writes, repairs included: of
+    what an owner decides before it is written, and what it raises leaves the level as it was.
 
     Raises EnergyBusy when another process holds the lock for too long, and EnergyError when the disk refuses: energy
     that cannot be accounted for is not given out.
@@ -82,9 +93,10 @@ class EnergyReserve:
         self._on_change = on_change
         self._lock_timeout_s = lock_timeout_s
         self._news: deque[Entry] = deque()
+        self._has_written = False
         self._lock = FileLock(folder / "energy.lock")
-        self._ledger = Ledger(folder / "energy-ledger.jsonl")
-        self._snapshot = folder / "energy.json"
+        self._ledger = Ledger(folder / LEDGER)
+        self._snapshot = folder / SNAPSHOT
         with self._faults():
             private_folder(folder)
 
@@ -138,9 +150,9 @@ class EnergyReserve:
     def close(self) -> None:
         """Bring everything to disk and let go of the files. Never raises."""
         try:
-            self._write_out()
-        except FileNotFoundError:
-            pass  # nothing was ever written here
+            # Who only looked leaves everything as it was.
+            if self._has_written:
+                self._write_out()
         except OSError as error:
             log.warning('Cannot flush the energy of "%s": %s', self._folder, error)
         self._ledger.close()
@@ -181,9 +193,17 @@ class EnergyReserve:
         return entry.level
 
     def _decide(self, by: str, **change: Any) -> Entry:
-        entry = self._alone_now(lambda: self._write(*self._current(), by=_bounded(by), **change))
+        entry = self._alone_now(lambda: self._decided(_bounded(by), change))
         with self._faults():
             self._write_out(durable=True)
+        return entry
+
+    def _decided(self, by: str, change: dict[str, Any]) -> Entry:
+        current = self._current()
+        self._announce()  # what was repaired came before it
+        entry = self._next(*current, by=by, **change)
+        self._on_change(entry)
+        self._append(entry)
         return entry
 
     def _current(self) -> tuple[Entry, float]:
@@ -208,16 +228,27 @@ class EnergyReserve:
             write_snapshot(self._snapshot, _snapshot_of(recovery.entry), durable=True)
         if recovery.entry.note is not None:
             log.warning('Energy of "%s": %s', self._folder, recovery.entry.note)
+        self._has_written = True
         self._news.append(recovery.entry)
         return recovery.entry, now
 
-    def _write(
+    def _write(self, newest: Entry, now: float, *, reason: str, amount: float, **cause: Any) -> Entry:
+        entry = self._next(newest, now, reason=reason, amount=amount, **cause)
+        self._append(entry)
+        self._news.append(entry)
+        return entry
+
+    def _append(self, entry: Entry) -> None:
+        self._has_written = True
+        self._ledger.append(entry)
+
+    def _next(
         self, newest: Entry, now: float, *, reason: str, amount: float = 0.0, level: float | None = None, **cause: Any
     ) -> Entry:
-        """Add the amount to the level, or go to the level, if that is given."""
+        """The amount is added to the level, or the level is the one that is given."""
         before = self._recharged(newest, now)
         after = min(FULL, max(0.0, before + amount)) if level is None else level
-        entry = Entry(
+        return Entry(
             seq=newest.seq + 1,
             at=max(now, newest.at),
             reason=reason,
@@ -227,9 +258,6 @@ class EnergyReserve:
             level=after,
             **cause,
         )
-        self._ledger.append(entry)
-        self._news.append(entry)
-        return entry
 
     def _recharged(self, newest: Entry, now: float) -> float:
         return recharged(newest.level, now - newest.at, self._settings)
@@ -281,7 +309,11 @@ class EnergyReserve:
         except LockBusy as error:
             raise EnergyBusy(f"Cannot use the energy: {error}") from error
         except OSError as error:
-            raise EnergyError(f'Cannot use the energy in "{self._folder}": {error.strerror or error}') from error
+            raise _trouble(self._folder, error) from error
+
+
+def _trouble(folder: Path, error: OSError) -> EnergyError:
+    return EnergyError(f'Cannot use the energy in "{folder}": {error.strerror or error}')
 
 
 def _snapshot_of(entry: Entry) -> Snapshot:

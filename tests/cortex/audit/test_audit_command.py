@@ -286,3 +286,16 @@ def test_what_was_begun_is_shown_until_it_has_ended(tmp_path, capsys):
     assert lines == [["begun", "purpose", "1"], ["begun", "purpose", "3"], ["run", "purpose", "2"]]
     assert run(["audit", "--home", str(tmp_path), "--last", "1"]) == 0
     assert capsys.readouterr().out.count("purpose") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["--last", "3"], ["--json"], ["verify"], ["show", "1"]])
+def test_a_look_makes_nothing(tmp_path, arguments):
+    home = tmp_path / "home"
+    run(["audit", "--home", str(home), *arguments])
+    assert not home.exists()
+    audit = Audit(home / "audit", AuditSettings())
+    audit.record("refusal", reason="for a test")
+    audit.close()
+    before = {path: path.stat().st_mtime_ns for path in home.rglob("*")}
+    run(["audit", "--home", str(home), *arguments])
+    assert {path: path.stat().st_mtime_ns for path in home.rglob("*")} == before

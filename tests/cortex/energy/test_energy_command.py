@@ -158,10 +158,39 @@ def test_the_owner_sets_and_tops_up_and_it_is_recorded(home, still, capsys):
     records = list(Audit(home / "audit", AuditSettings()).records())
     assert [record.kind for record in records] == ["owner_decision"] * 3
     assert [record.facts for record in records] == [
-        {"what": "energy set", "reason": "1.00 to 0.50", "value": 0.5, "level_before": 1.0, "level": 0.5},
-        {"what": "energy top-up", "reason": "0.50 to 0.70", "value": 0.2, "level_before": 0.5, "level": 0.7},
-        {"what": "energy top-up", "reason": "0.70 to 1.00", "value": 1.0, "level_before": 0.7, "level": 1.0},
+        {"what": "energy set", "by": "owner", "level": 0.5},
+        {"what": "energy top-up", "by": "owner", "level": 0.7},
+        {"what": "energy top-up", "by": "owner", "level": 1.0},
     ]
+
+
+def test_what_a_look_repairs_is_recorded_like_what_a_program_repairs(home, still, capsys):
+    spend(home, 0.5).close()
+    with (home / "state" / "energy-ledger.jsonl").open("ab") as ledger:
+        ledger.write(b'{"seq":3,"at')
+    assert run(["energy", "--home", str(home)]) == 0
+    assert "12 bytes of an entry that was never finished were cut off" in capsys.readouterr().out
+    (record,) = Audit(home / "audit", AuditSettings()).records()
+    assert (record.kind, record.facts) == (
+        "recovered",
+        {"what": "energy", "reason": "12 bytes of an entry that was never finished were cut off", "level": 0.5},
+    )
+
+
+def test_what_a_look_finds_in_order_it_leaves_as_it_is(home, still):
+    spend(home, 0.5).close()
+    before = {path: path.stat().st_mtime_ns for path in home.rglob("*")}
+    assert run(["energy", "--home", str(home)]) == 0
+    assert {path: path.stat().st_mtime_ns for path in home.rglob("*")} == before
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"], ["set", "1.5"]])
+def test_a_home_that_is_not_there_is_not_made_by_a_look(home, monkeypatch, capsys, arguments):
+    monkeypatch.setenv("CORTEX_ENERGY__INITIAL_LEVEL", "0.4")
+    run(["energy", "--home", str(home), *arguments])
+    assert not home.exists()
+    if not arguments:
+        assert capsys.readouterr().out.startswith("Energy 0.40  full in about 12 minutes\n")
 
 
 def test_what_cannot_be_recorded_is_not_changed(home, still, capsys):
@@ -170,7 +199,9 @@ def test_what_cannot_be_recorded_is_not_changed(home, still, capsys):
     (home / "audit" / ".lock").mkdir()
     assert run(["energy", "--home", str(home), "set", "1"]) == 3
     shown = capsys.readouterr()
-    assert (shown.out, shown.err.startswith("cortex energy: nothing was changed: ")) == ("", True)
+    why, so = shown.err.splitlines()
+    assert (shown.out, "Is a directory" in why) == ("", True)
+    assert so == "cortex energy: nothing was changed, because it could not be recorded"
     assert EnergyReserve(home / "state", EnergySettings(recharge_per_minute=0)).level() == 0.5
 
 

@@ -315,12 +315,13 @@ async def test_everything_is_for_the_owner_alone(state, clock):
     assert {path.name: path.stat().st_mode & 0o777 for path in state.iterdir()} == dict.fromkeys(names, 0o600)
 
 
-async def test_on_change_is_told_of_every_entry_when_the_lock_is_free_again(state, clock):
+async def test_on_change_is_told_of_what_was_spent_and_repaired_when_the_lock_is_free_again(state, clock):
     told: list[Entry] = []
 
     def note(entry: Entry) -> None:
-        assert other.try_take()
-        other.release()
+        if entry.by is None:
+            assert other.try_take()
+            other.release()
         told.append(entry)
 
     other = FileLock(state / "energy.lock")
@@ -331,6 +332,36 @@ async def test_on_change_is_told_of_every_entry_when_the_lock_is_free_again(stat
     await reserve.take(NETWORK)
     assert [entry.reason for entry in told] == ["initial", "execution", "settled", "set", "clock"]
     assert told == reserve.entries()
+
+
+def test_what_an_owner_decides_is_told_before_it_is_done_and_what_cannot_be_told_is_not_done(state, clock):
+    told: list[tuple[str, list[str]]] = []
+
+    def note(entry: Entry) -> None:
+        told.append((entry.reason, [entry.reason for entry in reserve.entries()]))
+        if entry.reason == "top-up":
+            raise RuntimeError("no room for it")
+
+    reserve = EnergyReserve(state, EnergySettings(), now=clock, on_change=note)
+    reserve.set(0.2)
+    with (state / "energy-ledger.jsonl").open("ab") as file:
+        file.write(b'{"seq":3,"at')
+    with pytest.raises(RuntimeError, match="no room for it"):
+        reserve.top_up(0.7)
+    whole = ["initial", "set", "recovered"]
+    assert told == [("initial", whole[:1]), ("set", whole[:1]), ("recovered", whole), ("top-up", whole)]
+    assert (reserve.level(), [entry.reason for entry in reserve.entries()]) == (0.2, whole)
+
+
+def test_who_only_looks_writes_nothing(state, clock):
+    EnergyReserve(state, EnergySettings(), now=clock).set(0.2)
+    (state / "energy.json").unlink()
+    (state / "energy.lock").unlink()
+    before = {path: path.stat().st_mtime_ns for path in (state, *state.iterdir())}
+    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    assert (reserve.level(), len(reserve.entries())) == (0.2, 2)
+    reserve.close()
+    assert {path: path.stat().st_mtime_ns for path in (state, *state.iterdir())} == before
 
 
 async def test_texts_are_bounded_and_stay_on_one_line(state, clock):
