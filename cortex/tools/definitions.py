@@ -26,8 +26,8 @@ Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and 
 compute, parse, check or transform data rather than doing that in your head. The code is the body of an async \
 function: `return` gives the result. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, crypto, TextEncoder, \
 setTimeout …) and console; no import, require, process or files, and nothing is kept between runs. Each run costs \
-energy: core_energy tells how much. Without a result the answer is EXECUTION_ERROR, EXECUTION_TIMEOUT, \
-EXECUTION_BLOCKED or EXECUTION_DENIED with the reason: correct the code, or tell the user."""
+energy: core_energy tells how much. At most {runs} in one turn. Without a result the answer is EXECUTION_ERROR, \
+EXECUTION_TIMEOUT, EXECUTION_BLOCKED or EXECUTION_DENIED with the reason: correct the code, or tell the user."""
 _ENERGY = "Your energy: the level, what a run costs in each tier, and how soon it suffices again. Free."
 _SAY = "Say something to the user. End your turn with this or with a plain answer, not with both."
 _REMEMBER = "Keep one fact about the user or the task that will matter in later conversations. No secrets."
@@ -55,7 +55,7 @@ def core_definitions(
 ) -> tuple[ToolDefinition, ...]:
     """The tools of the cortex, always in the same order and the same words for the same settings."""
     return (
-        ToolDefinition("core.execute", _EXECUTE, _execute_parameters(settings, hosts, lent)),
+        ToolDefinition("core.execute", _execute_text(settings), _execute_parameters(settings, hosts, lent)),
         ToolDefinition("core.energy", _ENERGY, _object({})),
         ToolDefinition("core.say", _SAY, _object({"text": {"type": "string"}})),
         ToolDefinition(
@@ -66,17 +66,21 @@ def core_definitions(
     )
 
 
+def _execute_text(settings: ExecuteSettings) -> str:
+    runs = settings.max_calls_per_turn
+    return _EXECUTE.format(runs=f"{runs} run" if runs == 1 else f"{runs} runs")
+
+
 def _execute_parameters(
     settings: ExecuteSettings, hosts: Sequence[str], lent: Sequence[ToolDeclaration]
 ) -> dict[str, Any]:
-    least, most = settings.min_timeout_ms, settings.max_timeout_isolated_ms
-    most_in_network = settings.max_timeout_network_ms
+    least, most, in_network = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
     properties = {
         "purpose": {"type": "string", "description": "What the code is for, in a few words, for the owner's log"},
         "code": {"type": "string", "description": _code_text(lent)},
         "timeout": {
             "type": "integer",
-            "description": f"Milliseconds, {least} to {most}, in the network tier to {most_in_network}; default: most",
+            "description": f"Milliseconds, {least} to {most}, in the network tier to {in_network}; default: the longest",
         },
         "tier": {
             "type": "string",

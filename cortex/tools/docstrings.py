@@ -1,4 +1,7 @@
-"""What a docstring says of a function and, in a section `Args:` as Google writes it, of its parameters."""
+"""What a docstring says of a function and, in a section `Args:` as Google writes it, of its parameters.
+
+The sections that NumPy and Sphinx write are not read, and are no part of the description either.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ _SECTIONS = (
     "args|arguments|parameters|params|attributes|returns?|yields?|raises|examples?|notes?|warnings?|see also|todo"
 )
 _SECTION = re.compile(rf"({_SECTIONS}):\s*$", re.IGNORECASE)
+_UNREAD = re.compile(
+    r"[ \w]+\n-{3,}\s*$|:(param|parameter|arg|argument|key|type|returns?|rtype|yields?|raises?)\b[^:]*:"
+)
 _ARGUMENTS = re.compile(r"(args|arguments|parameters|params):\s*$", re.IGNORECASE)
 _ENTRY = re.compile(r"\*{0,2}(?P<name>\w+)\s*(\([^)]*\))?:\s*(?P<text>.*)")
 
@@ -22,8 +28,12 @@ class Docs(NamedTuple):
 
 def docs_of(function: Callable[..., Any]) -> Docs:
     lines = (inspect.getdoc(function) or "").splitlines()
-    end = next((number for number, line in enumerate(lines) if _SECTION.match(line)), len(lines))
+    end = next((number for number in range(len(lines)) if _ends_description(lines, number)), len(lines))
     return Docs("\n".join(lines[:end]).strip(), _parameters(lines[end:]))
+
+
+def _ends_description(lines: list[str], number: int) -> bool:
+    return bool(_SECTION.match(lines[number]) or _UNREAD.match("\n".join(lines[number : number + 2])))
 
 
 def _parameters(lines: list[str]) -> dict[str, str]:

@@ -111,6 +111,14 @@ def test_the_tools_of_the_core_are_fewer_than_a_thousand_tokens(api):
     assert len(json.dumps(openai_tools(core_definitions(ExecuteSettings()), api))) / 3 < 1000
 
 
+@pytest.mark.parametrize(
+    ("runs", "told"), [(0, "At most 0 runs in"), (1, "At most 1 run in"), (7, "At most 7 runs in")]
+)
+def test_a_model_is_told_how_many_runs_a_turn_has(runs, told):
+    execute = core_definitions(ExecuteSettings(max_calls_per_turn=runs))[0]
+    assert told in execute.description
+
+
 def test_every_name_and_description_is_one_that_the_apis_take():
     for tool in openai_tools(definitions()):
         function = tool["function"]

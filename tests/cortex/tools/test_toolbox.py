@@ -287,6 +287,36 @@ def test_a_long_description_is_cut_because_an_api_may_refuse_it():
     assert description.endswith("…")
 
 
+def numpy_style(item: str) -> int:
+    """How many there are.
+
+    Parameters
+    ----------
+    item : str
+        What it is called.
+
+    Returns
+    -------
+    int
+    """
+    return len(item)
+
+
+def sphinx_style(item: str) -> int:
+    """How many there are: of what
+    is on the shelf.
+
+    :param str item: What it is called.
+    :returns: a number
+    """
+    return len(item)
+
+
+def test_sections_of_other_styles_are_no_part_of_a_description():
+    assert Toolbox().add(numpy_style).description == "How many there are."
+    assert Toolbox().add(sphinx_style).description == "How many there are: of what is on the shelf."
+
+
 def test_without_a_docstring_there_is_no_description():
     def f(): ...
 
