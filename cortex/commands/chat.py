@@ -117,7 +117,7 @@ def _converse(talk: Talk, settings: Settings, output: Output) -> None:
 
 
 def _say(talk: Talk, message: str | None, output: Output) -> int:
-    """One message, or those from the pipe, until one cannot be answered."""
+    """One message, or those from the pipe, until one is not answered."""
     from cortex.chat import InputError, lines_of
     from cortex.loop import ConversationError
 
@@ -127,7 +127,8 @@ def _say(talk: Talk, message: str | None, output: Output) -> int:
             end = talk.turn(text)
             if end is None:
                 return INTERRUPTED
-            if end.stopped == "model_error":
+            if end.stopped != "answered":
+                # What follows may build on the answer that there is not.
                 return CODE_FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -3,7 +3,7 @@
 from .conversation import Conversation, ConversationBusy, ConversationError
 from .conversations import Conversations, ConversationSummary
 from .endings import Stopped, TurnEnd
-from .events import CallEnded, CallStarted, Event, RoundEnded, TextArrived
+from .events import CallEnded, CallStarted, Event, Notice, RoundEnded, TextArrived
 from .instructions import INSTRUCTIONS
 from .messages import (
     AssistantMessage,
@@ -36,6 +36,7 @@ __all__ = [
     "Message",
     "ModelError",
     "ModelReply",
+    "Notice",
     "RoundEnded",
     "Stopped",
     "SystemMessage",

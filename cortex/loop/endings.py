@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "model_error", "length"]
 
 NUDGE = "(Your reply was empty. Answer the user in words, or call a tool.)"
+NO_ANSWER = "(no answer)"
+"""What a model reads of a turn that ended with a fault: which one is the person's business, and not that of a model
+that may be at another endpoint."""
 INTERRUPTED = "(This turn was interrupted before it had ended.)"
 CALL_INTERRUPTED = failed(
     "ToolError", "The call was interrupted before it had ended; what it had begun may have happened."
@@ -28,6 +31,7 @@ class TurnEnd:
     """The agent's last word on a message of the user."""
 
     text: str
+    """What the model said, and after it what there is to say of its end."""
     stopped: Stopped
     usage: Usage
     rounds: int

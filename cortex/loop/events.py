@@ -1,4 +1,5 @@
-"""What happens in a turn, for whoever watches. All text of the agent's last word comes as `TextArrived` too."""
+"""What happens in a turn, for whoever watches. All of the last word comes as events too: what the model said as
+`TextArrived`, and what the loop says of it as `Notice`."""
 
 from __future__ import annotations
 
@@ -10,6 +11,13 @@ from .ports import Answer
 
 @dataclass(frozen=True, slots=True)
 class TextArrived:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Words of ours and not of the model: why there is no answer, or no whole one. Comes last in a turn."""
+
     text: str
 
 
@@ -35,4 +43,4 @@ class RoundEnded:
     """Of the turn so far."""
 
 
-Event = TextArrived | CallStarted | CallEnded | RoundEnded
+Event = TextArrived | Notice | CallStarted | CallEnded | RoundEnded

@@ -10,8 +10,20 @@ import anyio
 
 from .answers import answer_all
 from .conversation import Conversation
-from .endings import CUT_OFF, EMPTY, FILTERED, INTERRUPTED, NUDGE, Stopped, TurnEnd, last_words, not_run, too_many_calls
-from .events import Event, RoundEnded, TextArrived
+from .endings import (
+    CUT_OFF,
+    EMPTY,
+    FILTERED,
+    INTERRUPTED,
+    NO_ANSWER,
+    NUDGE,
+    Stopped,
+    TurnEnd,
+    last_words,
+    not_run,
+    too_many_calls,
+)
+from .events import Event, Notice, RoundEnded, TextArrived
 from .instructions import first_words
 from .messages import (
     AssistantMessage,
@@ -42,7 +54,8 @@ async def run_turn(
     watch: Callable[[Event], None] = ignore,
     memories: Sequence[str] = (),
 ) -> TurnEnd:
-    """What the agent says to the text of the user. Faults of the model end the turn and are told in its last word.
+    """What the agent says to the text of the user. Faults of the model end the turn and are told in its end; the
+    conversation has only that there was no answer.
 
     However it ends, the conversation is one that can be gone on with: each call has its answer, and the turn has a last
     word. Raises ConversationError when the conversation cannot be written, ConversationBusy when it is in use, and what
@@ -63,13 +76,18 @@ async def run_turn(
                 rounds.end_with(f"(The model gave no answer: {error.message})")
         except BaseException:
             # Cancelled by the user, most of the time. What was shown has been said.
-            conversation.interrupt("".join((*rounds.said, rounds.gap(), INTERRUPTED)))
+            conversation.interrupt(_paragraphs("".join(rounds.said), INTERRUPTED))
             raise
-        # Who has said it with a tool need not say it again.
-        words = "".join(rounds.said)
-        last = AssistantMessage(words if words.strip() else "\n".join(turn.said))
-        conversation.append(last)
-        return TurnEnd(last.text, stopped, rounds.usage, rounds.count, rounds.calls)
+        words, notice = "".join(rounds.said), rounds.notice
+        if not words.strip() and not notice:
+            # Who has said it with a tool need not say it again.
+            words = "\n".join(turn.said)
+        conversation.append(AssistantMessage(_paragraphs(words, NO_ANSWER if stopped == "model_error" else notice)))
+        return TurnEnd(_paragraphs(words, notice), stopped, rounds.usage, rounds.count, rounds.calls)
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
 
 
 @dataclass(slots=True)
@@ -85,7 +103,9 @@ class _Rounds:
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     said: list[str] = field(default_factory=list)
-    """Of the present message, as far as it has been shown. When the rounds are over: the last word."""
+    """Of the present message, as far as it has been shown. When the rounds are over: the model's last word."""
+    notice: str = ""
+    """Our words about the end, if there are any."""
     said_chars: int = 0
     is_told: bool = False
     """That the calls of this turn are used up."""
@@ -183,10 +203,5 @@ class _Rounds:
             self.watch(TextArrived(piece))
 
     def end_with(self, words: str) -> None:
-        """Our words, after those of the model if there are any."""
-        words = self.gap() + words
-        self.said.append(words)
-        self.watch(TextArrived(words))
-
-    def gap(self) -> str:
-        return "\n\n" if self.said else ""
+        self.notice = words
+        self.watch(Notice(words))

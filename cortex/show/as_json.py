@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, assert_never
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
-from cortex.loop import CallEnded, CallStarted, RoundEnded, TextArrived
+from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived
 
 if TYPE_CHECKING:
     from cortex.events import TurnEvent
@@ -19,6 +19,8 @@ def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911 - one 
     match event:
         case TextArrived(text):
             return {"event": "text", "text": text}
+        case Notice(text):
+            return {"event": "notice", "text": text}
         case Said(text):
             return {"event": "said", "text": text}
         case Remembered(text):

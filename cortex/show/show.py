@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO, assert_never
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
-from cortex.loop import CallEnded, CallStarted, RoundEnded, TextArrived
+from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived
 from cortex.terminal import Wrap, has_colour, has_symbols, styled, terminal_columns, visible
 
 from .excerpt import Excerpt, excerpt
@@ -24,6 +24,8 @@ _RESULT_ROWS = 8
 _WORDS_ROWS = 3
 # A loop over a lent tool calls it a thousand times. How often is said when the run has ended.
 _CALLS_SHOWN = 5
+# What went wrong is told whole: the end of it says what to do.
+_NOTICE_ROWS = 40
 _STYLES = {"EXECUTION_DENIED": "yellow", "EXECUTION_BLOCKED": "yellow"}
 
 
@@ -51,6 +53,8 @@ class Show:
         match event:
             case TextArrived(text):
                 self.text(text)
+            case Notice(text):
+                self.notice(text)
             case Said(text):
                 self.end()
                 self.text(text)
@@ -93,6 +97,13 @@ class Show:
             self._stream.write(f"{self._text.end() if self._wraps else ''}\n")
             self._stream.flush()
             self._text = None
+
+    def notice(self, text: str) -> None:
+        """What there is to say of the end of a turn, below what was said and done."""
+        self.end()
+        self._gap("block")
+        self._lines(self._marks.note, excerpt(text, self._width - 4, _NOTICE_ROWS), "yellow")
+        self._stream.flush()
 
     def note(self, text: str, style: str = "dim") -> None:
         """A small line between the others."""

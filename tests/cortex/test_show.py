@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from cortex.intents import RunCode, RunCodeIntent, Trace
-from cortex.loop import Answer, CallEnded, CallStarted, RoundEnded, TextArrived, ToolRequest, Usage
+from cortex.loop import Answer, CallEnded, CallStarted, Notice, RoundEnded, TextArrived, ToolRequest, Usage
 from cortex.show import Show, as_json
 from cortex.terminal import Wrap, columns_of, wrapped
 from sandbox import ExecutionOutcome, Metrics, Tier
@@ -223,6 +223,13 @@ def test_text_streams_in_paragraphs_between_the_executions():
     assert text.endswith("  3.1 ms\n\nIt is 42.\n\nBye.\n")
 
 
+def test_what_there_is_to_say_of_the_end_is_told_whole_and_apart_from_what_was_said():
+    text = shown(TextArrived("Half an"), Notice("(" + "why " * 100 + "and what to do)"), stream=Terminal())
+    assert STYLE.sub("", text).startswith("Half an\n\n· (why why")
+    assert "and what to do)" in text
+    assert "\x1b[33m" in text
+
+
 def test_text_without_a_terminal_is_not_wrapped_unless_a_width_is_given():
     said = "word " * 40
     assert shown(TextArrived(said)).count("\n") == 1
@@ -241,7 +248,7 @@ def test_nothing_is_wider_than_the_terminal(width):
 @given(st.text(st.sampled_from("\x1b\x07\x9b\r\b\x7f\u202e\u2066[2J;ab \n\t漢`'\"/*\\"), max_size=60))
 def test_nothing_of_a_model_or_its_code_steers_the_terminal(text):
     events = [TextArrived(text), Said(text), *run(intent(text, text), text), Refused(text, text), Remembered(text)]
-    events += [ToolCalled(text, "code", ok=True, duration_ms=1.0)]
+    events += [ToolCalled(text, "code", ok=True, duration_ms=1.0), Notice(text)]
     events += [CallEnded(ToolRequest("1", text, text), Answer(text, ok=False))]
     for stream in (io.StringIO(), Terminal()):
         out = STYLE.sub("", shown(*events, stream=stream)) if stream.isatty() else shown(*events, stream=stream)
@@ -290,6 +297,7 @@ def test_events_for_programs_have_stable_names():
         **about,
     }
     assert as_json(TextArrived("x")) == {"event": "text", "text": "x"}
+    assert as_json(Notice("x")) == {"event": "notice", "text": "x"}
     assert as_json(Said("x")) == {"event": "said", "text": "x"}
     assert as_json(Remembered("x")) == {"event": "remembered", "text": "x"}
     called = {"tool": "a.b", "origin": "code", "ok": True, "duration_ms": 1.5}

@@ -96,8 +96,24 @@ def test_an_endpoint_that_fails_ends_it_with_1(tmp_path):
     with ChatServer(error("401 Unauthorized")) as server:
         done = cortex_chat(env=environment(tmp_path, server), stdin="hi\nare you there?\n")
         assert done.returncode == 1
-        assert "(The model gave no answer: " in done.stdout
+        assert done.stdout == "", "a script that keeps the answer keeps none"
+        assert "(The model gave no answer: " in done.stderr
         assert len(server.heard) == 1, "what follows is not said into the void"
+
+
+@pytest.mark.parametrize(
+    ("replies", "limits", "said", "told"),
+    [
+        ([run_code("return 1")], {"CORTEX_LOOP__MAX_ROUNDS": "1"}, "", "the limit of 1 rounds is reached"),
+        ([stream(delta(content="Half an"), delta("length"))], {}, "Half an\n", "The reply reached its limit"),
+    ],
+)
+def test_an_answer_that_is_none_or_half_of_one_ends_it_with_1(tmp_path, replies, limits, said, told):
+    with ChatServer(*replies) as server:
+        done = cortex_chat(env=environment(tmp_path, server, **limits), stdin="hi\nare you there?\n")
+        assert (done.returncode, done.stdout) == (1, said)
+        assert told in done.stderr
+        assert len(server.heard) == 1
 
 
 def test_a_whole_conversation_in_a_terminal(tmp_path):

@@ -18,6 +18,7 @@ from cortex.loop import (
     Conversations,
     ModelError,
     ModelReply,
+    Notice,
     RoundEnded,
     SystemMessage,
     TextArrived,
@@ -64,7 +65,13 @@ async def talk(steps, tools=None, text="hello", conversation=None, watch=None, m
             memories=memories,
         )
     assert_valid(conversation.messages())
-    assert conversation.messages()[-1] == AssistantMessage(end.text)
+    last = conversation.messages()[-1].text
+    if end.stopped == "model_error":
+        # What was said stays, and of the fault nothing that another endpoint need not know.
+        assert last.endswith("(no answer)")
+        assert end.text.startswith(last.removesuffix("(no answer)"))
+    else:
+        assert last == end.text
     return end, conversation.messages()
 
 
@@ -290,6 +297,8 @@ def shown(events):
                 text = ""
             case TextArrived(piece):
                 text += piece
+            case Notice(words_):
+                text += f"\n\n{words_}" if text else words_
     return text
 
 
@@ -404,7 +413,14 @@ async def test_a_fault_of_the_model_ends_the_turn_and_what_the_user_said_stays()
     assert messages[0] == UserMessage("hello")
     model = ScriptedModel([says("hi")])
     await talk(model, text="again", conversation=conversation)
-    assert [type(message) for message in model.heard[0][1:]] == [UserMessage, AssistantMessage, UserMessage]
+    assert model.heard[0][1:] == (UserMessage("hello"), AssistantMessage("(no answer)"), UserMessage("again"))
+
+
+async def test_what_the_loop_says_of_the_end_is_not_told_as_words_of_the_model():
+    events = []
+    end, _ = await talk([says("half a", finish="length")], watch=events.append)
+    said = "".join(event.text for event in events if isinstance(event, TextArrived))
+    assert (said, events[-2]) == ("half a", Notice(end.text.removeprefix("half a\n\n")))
 
 
 async def test_a_fault_after_calls_keeps_their_answers():
