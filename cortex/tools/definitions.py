@@ -74,13 +74,13 @@ def _execute_text(settings: ExecuteSettings) -> str:
 def _execute_parameters(
     settings: ExecuteSettings, hosts: Sequence[str], lent: Sequence[ToolDeclaration]
 ) -> dict[str, Any]:
-    least, most, in_network = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
+    least, most, longest = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
     properties = {
         "purpose": {"type": "string", "description": "What the code is for, in a few words, for the owner's log"},
         "code": {"type": "string", "description": _code_text(lent)},
         "timeout": {
             "type": "integer",
-            "description": f"Milliseconds, {least} to {most}, in the network tier to {in_network}; default: the longest",
+            "description": f"Milliseconds, {least} to {most}, in the network tier to {longest}; default: the longest",
         },
         "tier": {
             "type": "string",
