@@ -151,19 +151,30 @@ class ForkServer:
 
     async def aclose(self) -> None:
         self._is_closed = True
-        with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
-            for process in list(self._alive.values()):
-                self.kill(process)
-            for process in list(self._alive.values()):
-                await process.exited.wait()
-        self._stop_launcher()
-        self._drop_ahead()
-        if self._launcher is not None:
-            self._lost.append(self._launcher)
-            self._launcher = None
-        with anyio.CancelScope(shield=True):
-            while self._lost:
-                await anyio.to_thread.run_sync(reap, self._lost.pop())
+        try:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
+                for process in list(self._alive.values()):
+                    self.kill(process)
+                for process in list(self._alive.values()):
+                    await process.exited.wait()
+        finally:
+            self._lose_launcher()
+            await self._bury()
+
+    async def _bury(self) -> None:
+        """Wait until the launchers that were told to end, or died, are gone."""
+        lost, self._lost = self._lost, []
+        try:
+            with anyio.CancelScope(shield=True):
+                for launcher in lost:
+                    await anyio.to_thread.run_sync(reap, launcher)
+        except BaseException:
+            # A shield does not hold off asyncio's own cancellation, and the next one may come at the next wait: this
+            # goes without. What is killed is gone in a moment.
+            for launcher in lost:
+                launcher.kill()
+                launcher.wait()
+            raise
 
     def _start_launcher(self) -> socket.socket:
         if self._is_closed:  # a start that was under way would leave a launcher that nobody ends
@@ -210,6 +221,14 @@ class ForkServer:
 
     async def _listen(self, server: socket.socket) -> None:
         """Take the launcher's messages until it, or this runtime, is gone."""
+        try:
+            await self._hear(server)
+        finally:
+            # Also when this is cancelled: who closes would wait for the end of processes, and nobody hears of it.
+            if server is self._socket:
+                self._lose_launcher()
+
+    async def _hear(self, server: socket.socket) -> None:
         while True:
             try:
                 message = server.recv(4096)
@@ -220,12 +239,10 @@ class ForkServer:
                     return
                 continue
             except OSError:
-                message = b""
+                return
             if not message:
-                break
+                return
             self._note(json.loads(message))
-        if server is self._socket:
-            self._lose_launcher()
 
     def _note(self, event: dict[str, Any]) -> None:
         if event["event"] == "wall":
@@ -255,7 +272,7 @@ class ForkServer:
         self._news.set()
 
     def _lose_launcher(self) -> None:
-        """The launcher died. Its children died with it, so say so to whoever waits for them."""
+        """The launcher died, or is to. Its children die with it, so say so to whoever waits for them."""
         self._stop_launcher()
         self._wall = None
         self._news.set()

@@ -112,9 +112,10 @@ class PlainSpawner:
         if self._is_closed:  # nobody would kill it
             raise SandboxUnavailable("Cannot start Deno: the runtime is closed")
         self._last_id += 1
+        own_id = self._last_id  # another start may come while this one waits
         with open_pipes() as (ours, theirs):
             child = await anyio.to_thread.run_sync(self._popen, theirs)
-            process = WorkerProcess(self._last_id, *ours, pid=child.pid)
+            process = WorkerProcess(own_id, *ours, pid=child.pid)
         self._alive[process.id] = (process, child)
         self._tasks.start_soon(self._watch, process, child)
         return process

@@ -224,12 +224,16 @@ class DenoRuntime:
         )
 
     async def _close(self, pool: Pool, tasks: anyio.abc.TaskGroup) -> None:
-        with anyio.CancelScope(shield=True):
+        try:
+            with anyio.CancelScope(shield=True):
+                pool.close()
+                if self._spawner is not None:
+                    await self._spawner.aclose()
+        finally:
+            # Whatever comes in between: asyncio's own cancellation knows no shield. The group waits for its tasks also
+            # when that comes again.
             pool.close()
-            if self._spawner is not None:
-                await self._spawner.aclose()
-            pool.close()
-        await self._leave(tasks)
+            await self._leave(tasks)
 
     async def _leave(self, tasks: anyio.abc.TaskGroup) -> None:
         tasks.cancel_scope.cancel()

@@ -195,6 +195,23 @@ async def test_without_the_launcher_everything_but_the_exact_limit_works(monkeyp
             await runtime.execute(SPIN)
 
 
+@pytest.mark.usefixtures("nothing_left")
+async def test_without_the_launcher_processes_that_start_together_are_told_apart(monkeypatch):
+    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    processes = []
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        async with anyio.create_task_group() as tasks:
+
+            async def start() -> None:
+                processes.append(await runtime._spawner.start())
+
+            for _ in range(4):
+                tasks.start_soon(start)
+        assert len({process.id for process in processes}) == 4
+    for process in processes:
+        process.close_pipes()
+
+
 KINDS = (
     "return 1",
     "const x: number = 1; return x",
