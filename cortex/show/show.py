@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, TextIO, assert_never
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived
 from cortex.terminal import Wrap, has_colour, has_symbols, styled, terminal_columns, visible
+from cortex.tools import wire_name
 
-from .excerpt import Excerpt, excerpt
+from .excerpt import Excerpt, excerpt, one_line
 from .gauge import gauge, gauge_style
 from .highlight import highlighted
 from .marks import ASCII, SYMBOLS
+from .wording import limits, milliseconds, purpose, took
 
 if TYPE_CHECKING:
     from cortex.events import TurnEvent
     from cortex.intents import RunCodeIntent
-    from cortex.loop import Event
-    from sandbox import Metrics
+    from cortex.loop import Answer, Event
 
 _CODE_ROWS = 15
 _RESULT_ROWS = 8
@@ -48,8 +49,16 @@ class Show:
         self._shown: set[str] = set()
         """Refusals and failures that were shown, since the loop tells of them once more."""
         self._calls_of_code = 0
+        self._called_by_model: ToolCalled | None = None
+        """Not yet shown: what it was given and what came of it is told right after."""
 
     def event(self, event: TurnEvent | Event) -> None:
+        if not isinstance(event, CallEnded):
+            self._show_call()
+        self._event(event)
+        self._stream.flush()
+
+    def _event(self, event: TurnEvent | Event) -> None:
         match event:
             case TextArrived(text):
                 self.text(text)
@@ -77,7 +86,6 @@ class Show:
                 pass
             case _:
                 assert_never(event)
-        self._stream.flush()
 
     def text(self, piece: str) -> None:
         """A piece of what the agent says."""
@@ -107,6 +115,7 @@ class Show:
 
     def note(self, text: str, style: str = "dim") -> None:
         """A small line between the others."""
+        self._show_call()
         self.end()
         self._above = self._above or "block"
         self._lines(self._marks.note, excerpt(text, self._width - 4, _WORDS_ROWS), style)
@@ -117,19 +126,19 @@ class Show:
         self._calls_of_code = 0
         self._intent(event.intent)
         level = gauge(event.level, self._marks, before=event.level_before)
-        limits = _limits(event.intent)
-        gap = ", " if len(limits) + len(level) + 4 <= self._width else "\n  "
-        self._write(f"  {limits}{gap}{self._styled(level, gauge_style(event.level))}")
+        within = limits(event.intent)
+        gap = ", " if len(within) + len(level) + 4 <= self._width else "\n  "
+        self._write(f"  {within}{gap}{self._styled(level, gauge_style(event.level))}")
 
     def _ended(self, event: ExecutionEnded) -> None:
         started = self._running.pop(event.intent.trace, None)
         self._shown.add(event.reply)
         self._go_on(event.intent)
         self._reply(event.reply, ok=event.outcome.ok)
-        took = _took(event.outcome.metrics)
+        cost = took(event.outcome.metrics)
         if started is not None and abs(started.level - event.level) > 1e-9:
-            took += f", {gauge(event.level, self._marks)}"
-        self._lines("", excerpt(took, self._width - 4, _WORDS_ROWS), "dim")
+            cost += f", {gauge(event.level, self._marks)}"
+        self._lines("", excerpt(cost, self._width - 4, _WORDS_ROWS), "dim")
 
     def _refused(self, event: Refused) -> None:
         self._shown.add(event.reply)
@@ -140,22 +149,56 @@ class Show:
             self._lines(self._marks.run, excerpt(event.tool, self._width - 4, 1), "bold")
         elif self._running.pop(event.intent.trace, None) is None:
             self._intent(event.intent)
-            self._write(f"  {_limits(event.intent)}")
+            self._write(f"  {limits(event.intent)}")
         else:
             self._go_on(event.intent)
         self._reply(event.reply, ok=False)
 
     def _called(self, event: ToolCalled) -> None:
-        if event.origin == "code":
-            self._calls_of_code += 1
-            if self._calls_of_code > _CALLS_SHOWN:
-                return
+        if event.origin != "code":
+            self._called_by_model = event
+            return
+        self._calls_of_code += 1
+        if self._calls_of_code <= _CALLS_SHOWN:
+            self._note_call(event, " (from the code)")
+
+    def _note_call(self, event: ToolCalled, by: str = "") -> None:
         failed = "" if event.ok else ", failed"
-        by = " (from the code)" if event.origin == "code" else ""
-        self.note(f"{event.tool}{by}: {_milliseconds(event.duration_ms)}{failed}", "dim" if event.ok else "yellow")
+        self.note(f"{event.tool}{by}: {milliseconds(event.duration_ms)}{failed}", "dim" if event.ok else "yellow")
+
+    def _show_call(self) -> None:
+        called, self._called_by_model = self._called_by_model, None
+        if called is not None:
+            self._note_call(called)
+
+    def _tool(self, called: ToolCalled, arguments: str, answer: Answer) -> None:
+        """A tool that the model called: a line with what it was given, and one with what it gave."""
+        code, _, reason = answer.text.partition(": ")
+        if not answer.ok and code == "EXECUTION_DENIED":
+            # Nothing was done, and whoever was asked has just read the arguments.
+            self.note(f"{called.tool}: {reason}", "yellow")
+            return
+        self.end()
+        self._above = self._above or "block"
+        self._heading = None
+        ending = f": {milliseconds(called.duration_ms)}"
+        given = called.tool if arguments.strip() in {"", "{}"} else f"{called.tool} {arguments}"
+        given = one_line(given, self._width - 4 - len(ending), self._marks.cut) + ending
+        mark, style = (self._marks.result, "dim") if answer.ok else (self._marks.refused, "red")
+        for sign, line, how in (
+            (self._marks.note, given, "dim"),
+            (mark, one_line(answer.text, self._width - 4, self._marks.cut), style),
+        ):
+            self._write(self._styled(f"{sign} {line}", how))
 
     def _answered(self, event: CallEnded) -> None:
         name, text = event.call.name, event.answer.text
+        called = self._called_by_model
+        if called is not None and name in {called.tool, wire_name(called.tool)}:
+            self._called_by_model = None
+            self._tool(called, event.call.arguments_json, event.answer)
+            return
+        self._show_call()
         if event.answer.ok:
             if name in {"core.energy", "core_energy"}:
                 self.note("looked at its energy")
@@ -172,13 +215,13 @@ class Show:
             self._heading = intent.trace
             if self._above == "text":
                 self._gap("block")
-            self._lines(self._marks.run, excerpt(_purpose(intent), self._width - 4, 1), "bold")
+            self._lines(self._marks.run, excerpt(purpose(intent), self._width - 4, 1), "bold")
 
     def _intent(self, intent: RunCodeIntent) -> None:
         self.end()
         self._gap("block")
         self._heading = intent.trace
-        self._lines(self._marks.run, excerpt(_purpose(intent), self._width - 4, _WORDS_ROWS), "bold")
+        self._lines(self._marks.run, excerpt(purpose(intent), self._width - 4, _WORDS_ROWS), "bold")
         code = excerpt(intent.payload.code.expandtabs(4), self._width - 4, _CODE_ROWS)
         lines = highlighted(code.lines, code.source) if has_colour(self._stream) else code.lines
         bar = self._styled(self._marks.bar, "dim")
@@ -212,25 +255,3 @@ class Show:
 
     def _styled(self, text: str, style: str) -> str:
         return styled(text, style, self._stream) if text else ""
-
-
-def _purpose(intent: RunCodeIntent) -> str:
-    return " ".join(intent.payload.purpose.split()) or "run code"
-
-
-def _limits(intent: RunCodeIntent) -> str:
-    return f"{intent.payload.tier}, at most {intent.payload.timeout} ms"
-
-
-def _took(metrics: Metrics) -> str:
-    parts = [_milliseconds(metrics.execution_ms)]
-    if metrics.tool_calls:
-        parts.append(f"{metrics.tool_calls} tool call{'' if metrics.tool_calls == 1 else 's'}")
-    if metrics.fetches:
-        size = f" ({metrics.fetched_bytes:,} bytes)" if metrics.fetched_bytes else ""
-        parts.append(f"{metrics.fetches} fetch{'' if metrics.fetches == 1 else 'es'}{size}")
-    return ", ".join(parts)
-
-
-def _milliseconds(duration: float) -> str:
-    return f"{duration:.1f} ms" if duration < 1000 else f"{duration / 1000:.1f} s"

@@ -181,6 +181,52 @@ def test_small_things_are_small_lines():
     )
 
 
+def tool_call(answer, arguments='{"item": "tea"}', *, ok=True, name="shop_order"):
+    call = ToolRequest("1", name, arguments)
+    called = ToolCalled("shop.order", "model", ok=ok, duration_ms=1.25)
+    return [CallStarted(call), called, CallEnded(call, Answer(answer, ok=ok))]
+
+
+def test_a_tool_that_the_model_calls_shows_what_it_was_given_and_what_it_gave():
+    assert shown(*tool_call('"ordered"')) == '- shop.order {"item": "tea"}: 1.2 ms\n= "ordered"\n'
+    assert shown(*tool_call('"ordered"', "{}")) == '- shop.order: 1.2 ms\n= "ordered"\n'
+    failed = "EXECUTION_ERROR: ToolError: shop.order failed"
+    assert shown(*tool_call(failed, ok=False)) == f'- shop.order {{"item": "tea"}}: 1.2 ms\n! {failed}\n'
+
+
+def test_what_a_tool_was_given_and_gave_is_one_line_each_however_long_it_is():
+    long = "漢" * 50_000
+    lines = shown(*tool_call(f'"a\n{long}"', f'{{"item": "{long}"}}'), stream=Terminal()).split("\n")
+    first, second, rest = [STYLE.sub("", line) for line in lines]
+    assert re.fullmatch(r'· shop.order {"item": "漢+…: 1.2 ms', first)
+    assert re.fullmatch(r'→ "a 漢+…', second)
+    assert rest == ""
+    assert 75 <= columns_of(first) <= 80
+    assert 75 <= columns_of(second) <= 80
+
+
+def test_a_no_to_a_tool_is_one_line():
+    no = "the owner was asked about shop.order and said no"
+    assert shown(*tool_call(f"EXECUTION_DENIED: {no}", ok=False)) == f"- shop.order: {no}\n"
+
+
+def test_a_tool_that_was_called_is_shown_although_nobody_tells_what_it_gave():
+    _, called, _ = tool_call("1")
+    assert shown(called, RoundEnded(1, Usage())) == "- shop.order: 1.2 ms\n"
+    stream = io.StringIO()
+    show = Show(stream)
+    show.event(called)
+    show.note("stopped")
+    assert stream.getvalue() == "- shop.order: 1.2 ms\n- stopped\n"
+    assert shown(called, TextArrived("x")).startswith("- shop.order: 1.2 ms\n")
+    assert shown(called, *tool_call("1", name="fly")[2:]) == "- shop.order: 1.2 ms\n"
+
+
+def test_a_result_after_that_of_a_tool_has_its_heading_once_more():
+    started, ended = run(intent(purpose="first"), "1")
+    assert shown(started, *tool_call("2"), ended).endswith("= 2\n> first\n= 1\n  3.1 ms\n")
+
+
 def test_a_flood_of_tool_calls_from_code_is_counted_and_not_shown():
     started, ended = run(intent(), tool_calls=1000)
     calls = [ToolCalled("shop.stock", "code", ok=True, duration_ms=0.1)] * 1000
@@ -250,6 +296,10 @@ def test_nothing_of_a_model_or_its_code_steers_the_terminal(text):
     events = [TextArrived(text), Said(text), *run(intent(text, text), text), Refused(text, text), Remembered(text)]
     events += [ToolCalled(text, "code", ok=True, duration_ms=1.0), Notice(text)]
     events += [CallEnded(ToolRequest("1", text, text), Answer(text, ok=False))]
+    events += [
+        ToolCalled(text, "model", ok=True, duration_ms=1.0),
+        CallEnded(ToolRequest("2", text, text), Answer(text)),
+    ]
     for stream in (io.StringIO(), Terminal()):
         out = STYLE.sub("", shown(*events, stream=stream)) if stream.isatty() else shown(*events, stream=stream)
         assert not set(out) & set("\x1b\x07\x9b\r\b\x7f\u202e\u2066")

@@ -177,6 +177,9 @@ def test_the_owner_is_asked_at_the_terminal_and_only_a_yes_is_one(tmp_path, term
         asked.join()
     assert ordered == orders
     text = terminal.wait_for("Done.\n")
+    told = '· shop.order {"item": "tea"}: ' if orders else "· shop.order: the owner was asked about shop.order and"
+    assert [line.startswith(told) for line in text.split("\n") if line.startswith("· ")] == [True], "once"
+    assert ('→ "ordered"\n' in text) == bool(orders)
     assert "I order it.\n\nThe agent wants to call shop.order\n" in text
     assert '  item = "tea"\n' in text
 
@@ -293,7 +296,8 @@ def test_nothing_is_written_into_an_open_question(tmp_path, terminal):
     text = terminal.wait_for("Done.\n")
     _, _, rest = text.partition("[y/N] ")
     assert rest.startswith("y\n")
-    assert "shop.stock: " in rest
+    assert "· shop.stock: " in rest
+    assert "→ 3\n" in rest
 
 
 def test_a_question_that_nobody_answers_is_withdrawn(tmp_path, terminal):
