@@ -15,8 +15,9 @@ from .terminal import visible
 Origin = Literal["model", "code"]
 """Who calls: the model itself, or code that it wrote, from inside the sandbox."""
 
-MAX_SHOWN_CHARACTERS = 500
-MAX_SHOWN_CODE = 20_000
+MAX_SHOWN_WORDS = 500
+MAX_SHOWN_ARGUMENT = 20_000
+"""Code is one, too: whoever consents to something has to see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def describe(question: Question) -> str:
         if is_code and name == "code":
             lines += _code(str(value))
         elif not is_code or name != "purpose":
-            lines.append(f"  {_shown(name)} = {_shown(_json(value))}")
+            lines.append(f"  {_shown(name)} = {_shown(_json(value), MAX_SHOWN_ARGUMENT)}")
     if not question.arguments:
         lines.append("  without arguments")
     return "\n".join(lines)
@@ -95,13 +96,13 @@ def _json(value: Any) -> str:
 
 
 def _code(code: str) -> list[str]:
-    """Each line behind a bar. Whoever consents to code has to see it, so there is more room for it."""
-    left_out = len(code) - MAX_SHOWN_CODE
-    lines = [f"  | {line}" for line in visible(code[:MAX_SHOWN_CODE]).split("\n")]
+    """Each line behind a bar."""
+    left_out = len(code) - MAX_SHOWN_ARGUMENT
+    lines = [f"  | {line}" for line in visible(code[:MAX_SHOWN_ARGUMENT]).split("\n")]
     return [*lines, f"  … ({left_out} more characters are not shown)"] if left_out > 0 else lines
 
 
-def _shown(text: str) -> str:
-    left_out = len(text) - MAX_SHOWN_CHARACTERS
-    short = visible(text[:MAX_SHOWN_CHARACTERS]).replace("\n", "\\n")
+def _shown(text: str, most: int = MAX_SHOWN_WORDS) -> str:
+    left_out = len(text) - most
+    short = visible(text[:most]).replace("\n", "\\n")
     return f"{short}… ({left_out} more characters are not shown)" if left_out > 0 else short

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from cortex.events import Said
-from cortex.loop import TextArrived
+from cortex.loop import TextArrived, answered_call
 from cortex.show import Show, as_json
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class ForPrograms:
         self._write({"event": "turn_started", **self._about, "message": text})
 
     def event(self, event: TurnEvent | Event) -> None:
-        self._write(as_json(event))
+        call = answered_call()
+        self._write(as_json(event) if call is None else {**as_json(event), "id": call})
 
     def ended(self, end: TurnEnd | None) -> None:
         how = {"stopped": INTERRUPTED} if end is None else asdict(end)

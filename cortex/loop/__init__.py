@@ -1,5 +1,6 @@
 """One chat turn, from a message of the user to the agent's last word, and the conversations that turns make up."""
 
+from .answers import answered_call
 from .conversation import Conversation, ConversationBusy, ConversationError
 from .conversations import Conversations, ConversationSummary
 from .endings import Stopped, TurnEnd
@@ -47,6 +48,7 @@ __all__ = [
     "TurnEnd",
     "Usage",
     "UserMessage",
+    "answered_call",
     "ignore",
     "run_turn",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 
 import anyio
 import anyio.lowlevel
@@ -14,6 +15,13 @@ from .messages import ToolAnswer, ToolRequest
 from .ports import Answer, Turn
 from .requests import firsts
 from .text import whole
+
+_answered: ContextVar[str | None] = ContextVar("answered_call", default=None)
+
+
+def answered_call() -> str | None:
+    """The id of the call that is being answered here, for whoever is told of something that happens meanwhile."""
+    return _answered.get()
 
 
 async def answer_all(
@@ -37,6 +45,7 @@ async def answer_all(
 
     async def answer(place: int) -> None:
         call, refusal = calls[place], refusals[place]
+        _answered.set(call.id)  # In a task of its own: others do not see it.
         watch(CallStarted(call))
         if refusal is not None:
             given = turn.refuse(call.name, refusal)

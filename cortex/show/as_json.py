@@ -35,6 +35,7 @@ def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911 - one 
                 "ok": outcome.ok,
                 "reply": reply,
                 "metrics": asdict(outcome.metrics),
+                "wall": outcome.metrics.level,
                 "level": level,
             }
         case Refused(tool, reply, intent):

@@ -334,6 +334,7 @@ def test_events_for_programs_have_stable_names():
     assert as_json(started) == {"event": "execution_started", **about, "level_before": 0.7, "level": 0.65}
     ran = as_json(ended)
     assert ran.pop("metrics")["execution_ms"] == 3.14
+    assert ran.pop("wall") == Metrics().level
     assert ran == {"event": "execution_ended", "call": 1, "ok": True, "reply": "42", "level": 0.65}
     assert as_json(Refused("fly", "EXECUTION_DENIED: x")) == {
         "event": "refused",

@@ -85,6 +85,32 @@ def test_programs_get_one_object_in_each_line(tmp_path):
     assert last["usage"].keys() == {"input_tokens", "output_tokens", "estimated"}
 
 
+def test_programs_can_tell_which_call_an_execution_belongs_to(tmp_path):
+    second_is_done = anyio.Event()
+
+    async def second_first(request, tools):
+        if "1" in request.code:
+            await second_is_done.wait()
+        else:
+            second_is_done.set()
+        return ExecutionOutcome(ok=True, result=request.code)
+
+    calls = [{"name": "core_execute", "arguments": {"purpose": "p", "code": f"return {n}"}} for n in (1, 2)]
+    steps = [{"calls": [*calls, {"name": "fly"}]}, {"text": "Done."}]
+    out = io.StringIO()
+    with chat(tmp_path, steps, ForPrograms(out), run=second_first, **NOWHERE) as talk:
+        talk.turn("?")
+    events = [json.loads(line) for line in out.getvalue().splitlines()]
+    asked = {event["id"]: event["arguments"] for event in events if event["event"] == "call_started"}
+    ran = [event for event in events if event["event"] in {"execution_started", "execution_ended"}]
+    assert [event["event"] for event in ran] == ["execution_started"] * 2 + ["execution_ended"] * 2
+    for event in ran:
+        assert json.loads(asked[event["id"]])["code"] == event.get("code", json.loads(event.get("reply", "0")))
+    refused = next(event for event in events if event["event"] == "refused")
+    assert asked[refused["id"]] == "{}"
+    assert all("id" not in event for event in events if event["event"] in {"text", "round_ended", "turn_ended"})
+
+
 def test_what_was_remembered_is_told_to_the_model_in_the_next_turn(tmp_path):
     remember = {"name": "core_remember", "arguments": {"text": "The user likes tea"}}
     out = io.StringIO()

@@ -46,11 +46,19 @@ def test_nothing_in_a_question_can_steer_a_terminal_or_pass_for_a_line_of_ours()
     assert all(character.isprintable() or character == "\n" for character in text)
 
 
-@pytest.mark.parametrize("size", [500, 501, 100_000])
+@pytest.mark.parametrize("size", [501, 20_000, 20_001, 100_000])
 def test_what_is_left_out_of_a_question_is_said(size):
-    text = describe(Question("f", {"a": 10 ** (size - 1)}, "model"))
-    assert ("more characters are not shown" in text) == (size > 500)
-    assert len(text) < 1000
+    text = describe(Question("f", {"a": 10 ** (size - 2) * 10 + 7}, "model"))
+    assert text.endswith("07") == (size <= 20_000), "who consents sees it to its end"
+    assert ("more characters are not shown" in text) == (size > 20_000)
+    assert len(text) < 20_200
+
+
+@pytest.mark.parametrize("size", [500, 501, 100_000])
+def test_words_and_names_in_a_question_are_short(size):
+    text = describe(Question("f", {"n" * size: 1}, "model", "p" * size))
+    assert text.count("more characters are not shown") == (2 if size > 500 else 0)
+    assert len(text) < 1_300
 
 
 def test_code_is_shown_line_by_line_because_it_is_what_the_owner_consents_to():
