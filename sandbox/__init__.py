@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .jail import Layer, Wall
     from .locations import data_file
     from .network import DenyRule, Exchange, HostRule, NetworkPolicy, Recorder, Replay
-    from .person import person_decides
+    from .person import person_decides, time_is_up
     from .ports import CodeRuntime, HostTools, ToolDeclaration
     from .runtime import DenoRuntime
     from .settings import SandboxSettings
@@ -68,6 +68,7 @@ __all__ = [
     "data_file",
     "examine",
     "person_decides",
+    "time_is_up",
     "typescript_of",
 ]
 
@@ -111,6 +112,7 @@ __getattr__ = late_names(
         "data_file": "locations",
         "examine": "doctor",
         "person_decides": "person",
+        "time_is_up": "person",
         "typescript_of": "declarations",
     },
 )

@@ -38,6 +38,12 @@ def person_decides(at_most_s: float = MOST_S) -> Iterator[None]:
         call.tell(call.release, hold)
 
 
+def time_is_up() -> bool:
+    """Whether the call of a tool that this is in has had its time: a cancellation that arrives now is for that."""
+    call = _under_way.get()
+    return call is not None and call.is_up
+
+
 class CallUnderWay:
     """The time that one call of a tool has. As a context it ends the call at its limit; the tool finds it there."""
 
@@ -65,6 +71,10 @@ class CallUnderWay:
         for hold in self._holds:
             self.release(hold)
         return self._scope.__exit__(kind, error, traceback)
+
+    @property
+    def is_up(self) -> bool:
+        return anyio.current_time() >= self._scope.deadline
 
     def hold(self, hold: object, at_most_s: float) -> None:
         if self._is_over:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sandbox import ToolError
+from sandbox import ToolError, time_is_up
 
 from .consent import Refused
 
@@ -35,22 +35,25 @@ async def call_tool(
     done, or what came of it; `require` raises it while nothing may be done at all. The owner is asked about exactly
     what the tool is then given."""
     given: Any = arguments
-    error_code: str | None = "cancelled"
+    error_code: str | None = None
     began: float | None = None
     try:
         require()
-        given = tool.read(arguments)
+        read = tool.read(arguments)
+        given = read.shown
         permission = await consent.of(tool, given, origin=origin, purpose=purpose)
         if isinstance(permission, Refused):
             raise ToolError(permission.reason, code="denied")
         began = time.perf_counter()
-        result = await tool.call(given, timeout_ms=timeout_ms)
-        error_code = None
+        result = await tool.call(read, timeout_ms=timeout_ms)
     except ToolError as error:
         error_code = str(error.code)
         raise
     except Exception:
         error_code = "internal"
+        raise
+    except BaseException:
+        error_code = "timeout" if time_is_up() else "cancelled"
         raise
     finally:
         duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 MAX_REASON = 500
+_UNASKED = Decision(allowed=False, reason="the owner could not be asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ class Consent:
         self._on_decision(question, decision)
         if decision.allowed is True:
             return Allowed()
+        if decision is _UNASKED:
+            return Refused(f"{tool.name} needs the owner's consent, and {decision.reason}")
         reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")
         return Refused(f"the owner was asked about {tool.name} and said no" + (f": {reason}" if reason else ""))
 
@@ -98,7 +101,7 @@ class Consent:
                 decision: object = await self._owner.decide(question)
             except Exception:
                 log.exception("The owner could not be asked")
-                return Decision(allowed=False, reason="the question could not be asked")
+                return _UNASKED
             if isinstance(decision, Decision):
                 return decision
             log.error("The owner's side answered with %s and not with a decision", type(decision).__name__)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import SchemaError
+from pydantic_core import SchemaError, from_json
 
 from .docstrings import Docs, docs_of
 from .schemas import schema_of
@@ -65,6 +65,19 @@ class Signature:
             elif is_said:
                 named[parameter.name] = getattr(arguments, field)
         return values, named
+
+    def shown(self, arguments: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What the function will have, as JSON, its defaults included."""
+        unshown = set()
+        for name, field in self.arguments.model_fields.items():
+            is_said = name in arguments.model_fields_set
+            # A default that the schema does not tell is one that JSON cannot say.
+            is_untold = not is_said and "default" not in self.input_schema["properties"].get(field.alias, {})
+            # Reading an iterator would use it up before the function has it; what was said is the same.
+            if is_untold or isinstance(getattr(arguments, name), Iterator):
+                unshown.add(name)
+        dumped = arguments.model_dump_json(by_alias=True, exclude=unshown, warnings=False)
+        return {**given, **from_json(dumped)}
 
 
 def signature_of(function: Callable[..., Any], name: str, names: Mapping[str, Any] | None = None) -> Signature:

@@ -33,6 +33,16 @@ MAX_PROBLEMS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """Read and checked once, so that what is shown is what the function is given."""
+
+    shown: dict[str, Any]
+    """As JSON, defaults included."""
+    values: list[Any]
+    named: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Tool:
     name: str
     description: str
@@ -65,21 +75,27 @@ class Tool:
     def declaration(self) -> ToolDeclaration:
         return ToolDeclaration(self.name, self.description, self.input_schema, self.output_schema)
 
-    def read(self, arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
-        """The arguments as JSON that fits, whatever a model made of them. Raises ToolError (`invalid_arguments`)."""
+    def read(self, arguments: Mapping[str, Any] | str | None) -> Arguments:
+        """The arguments as they fit, whatever a model made of them. Raises ToolError (`invalid_arguments`)."""
         given = self._given(arguments)
-        self._checked(given)
-        return given
+        checked = self._checked(given)
+        try:
+            shown = self.signature.shown(checked, given)
+        except Exception:  # noqa: BLE001 - of a serialiser of the tool's author, or of a value that JSON cannot say
+            shown = given
+        return Arguments(shown, *self.signature.bind(checked))
 
-    async def call(self, arguments: Mapping[str, Any] | str | None = None, *, timeout_ms: int | None = None) -> Any:
+    async def call(
+        self, arguments: Arguments | Mapping[str, Any] | str | None = None, *, timeout_ms: int | None = None
+    ) -> Any:
         """The function's result as JSON. Raises ToolError, and nothing else but a cancellation.
 
         At the timeout a coroutine is cancelled and a thread is left behind: nothing can stop it.
         """
-        values, named = self.signature.bind(self._checked(self._given(arguments)))
+        read = arguments if isinstance(arguments, Arguments) else self.read(arguments)
         deadline = math.inf if timeout_ms is None else anyio.current_time() + timeout_ms / 1000
         with anyio.CancelScope(deadline=deadline):
-            result = await self._outcome(lambda: self.function(*values, **named))
+            result = await self._outcome(lambda: self.function(*read.values, **read.named))
             return json_of(result, self.signature.result, self.name)
         message = f'Tool "{self.name}" gave no answer within {timeout_ms} ms'
         raise ToolError(message, code="timeout", retryable=True)

@@ -9,6 +9,8 @@ import functools
 import subprocess
 import sys
 import threading
+import uuid
+from collections.abc import Iterable
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
@@ -270,11 +272,49 @@ async def test_keys_of_a_dictionary_are_data_and_stay_as_they_are():
     assert await tool_of(f).call({"prices": {"itemName": "1", "ITEM_NAME": 2}}) == {"itemName": 1, "ITEM_NAME": 2}
 
 
-async def test_what_was_read_reads_the_same_again():
+async def test_what_was_read_is_shown_with_its_defaults_and_reads_the_same_again():
     tool = tool_of(everything)
     read = tool.read({"itemName": "x", "at_least": "5", "size": None, "line": '{"itemName": "y"}'})
-    assert read == {"item_name": "x", "at_least": 5, "line": {"item_name": "y"}}
-    assert tool.read(read) == read
+    line = {"item_name": "y", "amount": 1, "price": None}
+    assert {name: read.shown[name] for name in ("item_name", "at_least", "line")} == {
+        "item_name": "x",
+        "at_least": 5,
+        "line": line,
+    }
+    assert tool.read(read.shown).shown == read.shown
+
+
+async def test_what_is_shown_is_what_the_function_is_given():
+    marker = object()
+
+    class Parcel(BaseModel):
+        id: uuid.UUID = Field(default_factory=uuid.uuid4)
+        tags: list[str] = []
+
+    def send(
+        parcel: Parcel, ready: bool, numbers: Iterable[int], how: Any = marker, by: Size = Size.SMALL
+    ) -> list[Any]:
+        assert how is marker
+        return [str(parcel.id), ready, list(numbers), by]
+
+    tool = tool_of(send)
+    read = tool.read({"parcel": {}, "ready": "yes", "numbers": [1, "2"]})
+    made = await tool.call(read)
+    assert made[1:] == [True, [1, 2], "small"]
+    assert read.shown == {"parcel": {"id": made[0], "tags": []}, "ready": True, "numbers": [1, 2], "by": "small"}
+
+
+async def test_what_cannot_be_shown_as_it_will_be_given_is_shown_as_it_was_said():
+    class Odd(BaseModel):
+        a: int
+        b: Any = object()
+
+    def f(odd: Odd) -> int:
+        return odd.a
+
+    tool = tool_of(f)
+    assert tool.read({"odd": {"a": 1}}).shown == {"odd": {"a": 1}}
+    assert await tool.call({"odd": {"a": 1}}) == 1
 
 
 async def test_a_validator_that_breaks_is_internal_and_one_that_refuses_is_heard(caplog):

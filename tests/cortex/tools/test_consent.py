@@ -107,6 +107,14 @@ async def test_everything_but_a_clear_yes_is_no(answer):
     assert "HOSTSECRET" not in refusal.reason
 
 
+async def test_an_owner_who_could_not_be_asked_is_not_said_to_have_said_no():
+    told = []
+    consent = Consent(Broken(OSError()), ToolSettings(), on_decision=lambda _, decision: told.append(decision.reason))
+    refusal = await consent.of(tool(), {}, origin="code")
+    assert refusal == Refused("shop.order needs the owner's consent, and the owner could not be asked")
+    assert told == ["the owner could not be asked"]
+
+
 async def test_an_owner_is_asked_only_so_often_in_a_turn_also_when_all_ask_at_once():
     owner = ScriptedOwner([True] * 20)
     consent = Consent(owner, ToolSettings(max_questions_per_turn=3))
@@ -169,9 +177,10 @@ async def test_a_call_is_read_consented_to_made_and_reported():
     )
     assert result == "ordered"
     assert calls == [("pear", 3, None)]
-    assert owner.questions[0].arguments == {"item": "pear", "amount": 3}
+    given = {"item": "pear", "amount": 3, "note": None}
+    assert owner.questions[0].arguments == given
     [(name, arguments, ok, code, duration_ms)] = told
-    assert (name, arguments, ok, code) == ("shop.order", {"item": "pear", "amount": 3}, True, None)
+    assert (name, arguments, ok, code) == ("shop.order", given, True, None)
     assert duration_ms > 0
 
 
@@ -194,7 +203,8 @@ async def test_a_call_that_is_not_made_is_reported_with_its_reason(arguments, de
     assert caught.value.code == code
     assert calls == []
     assert len(owner.questions) == asked
-    assert told == [("shop.order", arguments, False, code, 0.0)]
+    given = arguments if code == "invalid_arguments" else {"item": "x", "amount": 1, "note": None}
+    assert told == [("shop.order", given, False, code, 0.0)]
 
 
 async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_copy():

@@ -101,7 +101,7 @@ async def test_the_owners_word_decides_inside_code_too():
     assert shop.made == ["stock pear", "order pear 2"]
     assert [(asked.tool, asked.arguments, asked.origin, asked.purpose) for asked in owner.questions] == [
         ("shop.order", {"item": "pear", "amount": 2}, "code", "restock"),
-        ("shop.order", {"item": "gold"}, "code", "restock"),
+        ("shop.order", {"item": "gold", "amount": 1}, "code", "restock"),
     ]
     assert [(name, ok, code) for name, _, ok, code, _ in told] == [
         ("shop.stock", True, None),
@@ -159,3 +159,32 @@ async def test_the_clock_of_a_run_stands_still_while_a_person_decides():
     outcome = await execute(code, lent(shop, Slow()), timeout_ms=500, tool_timeout_ms=500)
     assert outcome.result == "ordered", outcome.error
     assert shop.made == ["order pear 1"]
+
+
+@pytest.mark.deno
+async def test_a_tool_that_ran_into_its_time_is_reported_as_what_the_code_was_told():
+    toolbox, told = Toolbox(), []
+
+    @toolbox.tool
+    async def hang() -> None:
+        await anyio.sleep_forever()
+
+    tools = LentTools(toolbox, Consent(AbsentOwner(), ToolSettings()), on_call=lambda *facts: told.append(facts))
+    code = "try { await tools.hang({}) } catch (error) { return error.code }"
+    outcome = await execute(code, tools, tool_timeout_ms=50)
+    assert outcome.result == "timeout"
+    assert [(name, ok, code) for name, _, ok, code, _ in told] == [("hang", False, "timeout")]
+
+
+@pytest.mark.deno
+async def test_a_tool_whose_run_ended_is_reported_as_cancelled():
+    toolbox, told = Toolbox(), []
+
+    @toolbox.tool
+    async def hang() -> None:
+        await anyio.sleep_forever()
+
+    tools = LentTools(toolbox, Consent(AbsentOwner(), ToolSettings()), on_call=lambda *facts: told.append(facts))
+    outcome = await execute("tools.hang({}); await tools.hang({})", tools, timeout_ms=200)
+    assert outcome.error.type == "TimeoutError", outcome.error
+    assert [(name, ok, code) for name, _, ok, code, _ in told] == [("hang", False, "cancelled")] * 2
