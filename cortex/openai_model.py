@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 import anyio.to_thread
 
-from .loop import Message, ModelError, ModelReply, ignore
+from .loop import Message, ModelError, ModelReply, Waiting, ignore
 from .loop.model_faults import settings_problem
 
 if TYPE_CHECKING:
@@ -24,13 +24,16 @@ class OpenAIModel:
         self,
         settings: ModelSettings,
         *,
+        on_wait: Callable[[Waiting], None] = ignore,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Raises ModelError when the settings name no model that can be asked."""
+        """`on_wait` is told before each further attempt. Raises ModelError when the settings name no model that can be
+        asked."""
         if problem := settings_problem(settings):
             raise ModelError(f"Cannot ask a model: {problem}")
         self._settings = settings
+        self._on_wait = on_wait
         self._sleep = sleep
         self._now = now
         self._client: ChatClient | None = None
@@ -60,4 +63,4 @@ class OpenAIModel:
     def _connect(self) -> ChatClient:
         from .loop.chat_client import ChatClient  # noqa: PLC0415 - late, because it brings the client of OpenAI
 
-        return ChatClient(self._settings, sleep=self._sleep, now=self._now)
+        return ChatClient(self._settings, on_wait=self._on_wait, sleep=self._sleep, now=self._now)

@@ -10,6 +10,8 @@ import anyio
 
 from cortex.loop import run_turn
 
+from .patience import SILENCE_S, PatientModel
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -33,11 +35,13 @@ class Agent:
         model: AbstractAsyncContextManager[LanguageModel],
         conversation: Conversation,
         output: Output,
+        silence_s: float = SILENCE_S,
     ) -> None:
         self.cortex = cortex
         self.conversation = conversation
         self._source = model
         self._output = output
+        self._silence_s = silence_s
         self._model: LanguageModel | None = None
         self._scope: anyio.CancelScope | None = None
         self._lost: OSError | None = None
@@ -72,21 +76,22 @@ class Agent:
         if self._scope is not None:
             self._scope.cancel()
 
+    def watch(self, event: TurnEvent | Event) -> None:
+        """Something happens in the turn that is under way."""
+        self._tell(lambda: self._output.event(event))
+
     async def _turn(self, text: str) -> TurnEnd:
         cortex = self.cortex
-
-        def watch(event: TurnEvent | Event) -> None:
-            self._tell(lambda: self._output.event(event))
-
-        async with cortex.turn(watch) as turn:
+        async with cortex.turn(self.watch) as turn:
             self._tell(lambda: self._output.started(self.conversation.id, turn.id, text))
             await self._opened.wait()
             assert self._model is not None
             settings = cortex.settings.loop
             memories = [memory.text for memory in cortex.memory.recent(settings.max_memories)]
+            model = PatientModel(self._model, self.watch, self._silence_s)
             tools = cortex.openai_tools()
             return await run_turn(
-                self._model, turn, tools, self.conversation, text, settings, watch=watch, memories=memories
+                model, turn, tools, self.conversation, text, settings, watch=self.watch, memories=memories
             )
 
     def _tell(self, work: Callable[[], None]) -> None:

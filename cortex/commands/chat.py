@@ -95,7 +95,8 @@ def _talk(settings: Settings, options: Namespace) -> int:
         cortex = MotorCortex(settings, toolbox=toolbox, owner=owner)
         interrupts = stack.enter_context(Interrupts(inbox.interrupt))
         portal = stack.enter_context(start_blocking_portal())
-        agent = Agent(cortex, OpenAIModel(settings.model), conversation, output)
+        model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - it comes next
+        agent = Agent(cortex, model, conversation, output)
         try:
             stack.enter_context(portal.wrap_async_context_manager(agent))
         except SandboxError as error:

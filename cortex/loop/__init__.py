@@ -4,7 +4,7 @@ from .answers import answered_call
 from .conversation import Conversation, ConversationBusy, ConversationError
 from .conversations import Conversations, ConversationSummary
 from .endings import Stopped, TurnEnd
-from .events import CallEnded, CallStarted, Event, Notice, RoundEnded, TextArrived
+from .events import CallEnded, CallStarted, Event, Notice, RoundEnded, TextArrived, Waiting
 from .instructions import INSTRUCTIONS
 from .messages import (
     AssistantMessage,
@@ -48,6 +48,7 @@ __all__ = [
     "TurnEnd",
     "Usage",
     "UserMessage",
+    "Waiting",
     "answered_call",
     "ignore",
     "run_turn",

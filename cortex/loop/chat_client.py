@@ -23,6 +23,7 @@ from ..sections import ModelSettings
 from .chat_reply import MalformedReply, ReplyAssembly, estimated_tokens
 from .chat_request import chat_request
 from .event_stream import EventStream, EventTooLong
+from .events import Waiting
 from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most
 from .messages import Message, ModelReply
 from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
@@ -41,9 +42,15 @@ _WIRE_FACTOR, _ENVELOPE_BYTES = 6, 65_536
 
 class ChatClient:
     def __init__(
-        self, settings: ModelSettings, *, sleep: Callable[[float], Awaitable[None]], now: Callable[[], float]
+        self,
+        settings: ModelSettings,
+        *,
+        on_wait: Callable[[Waiting], None],
+        sleep: Callable[[float], Awaitable[None]],
+        now: Callable[[], float],
     ) -> None:
         self._settings = settings
+        self._on_wait = on_wait
         self._sleep = sleep
         self._now = now
         self._faults = Faults(settings)
@@ -114,6 +121,7 @@ class ChatClient:
             self._settings.max_wait_s,
         )
         log.info("Attempt %d failed; the next one in %.1f s: %s", attempt.attempt_number, wait_s, error.message)
+        self._on_wait(Waiting(error.message, wait_s))
         return wait_s
 
     async def _attempt(

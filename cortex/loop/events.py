@@ -22,6 +22,16 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """The model keeps us waiting. Told by models and by those who watch over them, and not by the loop."""
+
+    reason: str = ""
+    """What went wrong with the last attempt; empty when nothing did, and nothing came either."""
+    again_in_s: float | None = None
+    """So long it takes until the next attempt."""
+
+
+@dataclass(frozen=True, slots=True)
 class CallStarted:
     call: ToolRequest
 
@@ -43,4 +53,4 @@ class RoundEnded:
     """Of the turn so far."""
 
 
-Event = TextArrived | Notice | CallStarted | CallEnded | RoundEnded
+Event = TextArrived | Notice | Waiting | CallStarted | CallEnded | RoundEnded

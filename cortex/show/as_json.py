@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, assert_never
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
-from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived
+from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived, Waiting
 
 if TYPE_CHECKING:
     from cortex.events import TurnEvent
@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from cortex.loop import Event
 
 
-def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911 - one for each event
+def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911, PLR0912 - one for each event
     """What happened is under "event"."""
     match event:
         case TextArrived(text):
             return {"event": "text", "text": text}
         case Notice(text):
             return {"event": "notice", "text": text}
+        case Waiting(reason, again_in_s):
+            return {"event": "waiting", "reason": reason or None, "again_in_s": again_in_s}
         case Said(text):
             return {"event": "said", "text": text}
         case Remembered(text):

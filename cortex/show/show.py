@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO, assert_never
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
-from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived
+from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived, Waiting
 from cortex.terminal import Wrap, has_colour, has_symbols, styled, terminal_columns, visible
 from cortex.tools import wire_name
 
@@ -13,7 +13,7 @@ from .excerpt import Excerpt, excerpt, one_line
 from .gauge import gauge, gauge_style
 from .highlight import highlighted
 from .marks import ASCII, SYMBOLS
-from .wording import limits, milliseconds, purpose, took
+from .wording import limits, milliseconds, purpose, took, waiting
 
 if TYPE_CHECKING:
     from cortex.events import TurnEvent
@@ -58,12 +58,14 @@ class Show:
         self._event(event)
         self._stream.flush()
 
-    def _event(self, event: TurnEvent | Event) -> None:
+    def _event(self, event: TurnEvent | Event) -> None:  # noqa: PLR0912 - one for each event
         match event:
             case TextArrived(text):
                 self.text(text)
             case Notice(text):
                 self.notice(text)
+            case Waiting():
+                self.note(waiting(event, self._marks.cut))
             case Said(text):
                 self.end()
                 self.text(text)

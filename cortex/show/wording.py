@@ -1,4 +1,4 @@
-"""What an execution is for, what it may take and what it took, in a few words each. Pure."""
+"""What an execution is for, what it may take and what it took, and what we wait for, in a few words each. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cortex.intents import RunCodeIntent
+    from cortex.loop import Waiting
     from sandbox import Metrics
 
 
@@ -29,3 +30,10 @@ def took(metrics: Metrics) -> str:
 
 def milliseconds(duration: float) -> str:
     return f"{duration:.1f} ms" if duration < 1000 else f"{duration / 1000:.1f} s"
+
+
+def waiting(event: Waiting, more: str) -> str:
+    if not event.reason:
+        return f"waiting for the model{more}"
+    again = "" if event.again_in_s is None else f"; trying again in {event.again_in_s:.1f} s"
+    return event.reason + again

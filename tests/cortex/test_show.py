@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from cortex.intents import RunCode, RunCodeIntent, Trace
-from cortex.loop import Answer, CallEnded, CallStarted, Notice, RoundEnded, TextArrived, ToolRequest, Usage
+from cortex.loop import Answer, CallEnded, CallStarted, Notice, RoundEnded, TextArrived, ToolRequest, Usage, Waiting
 from cortex.show import Show, as_json
 from cortex.terminal import Wrap, columns_of, wrapped
 from sandbox import ExecutionOutcome, Metrics, Tier
@@ -171,12 +171,16 @@ def test_small_things_are_small_lines():
             ToolCalled("shop.order", "code", ok=False, duration_ms=2500),
             Remembered("The user\nlikes tea"),
             CallEnded(energy, Answer("{}")),
+            Waiting(),
+            Waiting("it failed (status 503)", 1.55),
         )
         == """\
 - shop.stock: 1.2 ms
 - shop.order (from the code): 2.5 s, failed
 - remembered: The user likes tea
 - looked at its energy
+- waiting for the model...
+- it failed (status 503); trying again in 1.6 s
 """
     )
 
@@ -294,7 +298,7 @@ def test_nothing_is_wider_than_the_terminal(width):
 @given(st.text(st.sampled_from("\x1b\x07\x9b\r\b\x7f\u202e\u2066[2J;ab \n\t漢`'\"/*\\"), max_size=60))
 def test_nothing_of_a_model_or_its_code_steers_the_terminal(text):
     events = [TextArrived(text), Said(text), *run(intent(text, text), text), Refused(text, text), Remembered(text)]
-    events += [ToolCalled(text, "code", ok=True, duration_ms=1.0), Notice(text)]
+    events += [ToolCalled(text, "code", ok=True, duration_ms=1.0), Notice(text), Waiting(text, 1.0)]
     events += [CallEnded(ToolRequest("1", text, text), Answer(text, ok=False))]
     events += [
         ToolCalled(text, "model", ok=True, duration_ms=1.0),
@@ -349,6 +353,8 @@ def test_events_for_programs_have_stable_names():
     }
     assert as_json(TextArrived("x")) == {"event": "text", "text": "x"}
     assert as_json(Notice("x")) == {"event": "notice", "text": "x"}
+    assert as_json(Waiting()) == {"event": "waiting", "reason": None, "again_in_s": None}
+    assert as_json(Waiting("x", 1.5)) == {"event": "waiting", "reason": "x", "again_in_s": 1.5}
     assert as_json(Said("x")) == {"event": "said", "text": "x"}
     assert as_json(Remembered("x")) == {"event": "remembered", "text": "x"}
     called = {"tool": "a.b", "origin": "code", "ok": True, "duration_ms": 1.5}

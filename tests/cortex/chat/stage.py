@@ -12,7 +12,7 @@ from anyio.from_thread import start_blocking_portal
 
 from cortex import MotorCortex, ScriptedModel, Toolbox, load_settings
 from cortex.chat import Agent, ConsoleOwner, Inbox, Interrupts, Output, Talk
-from cortex.loop import Conversations
+from cortex.loop import Conversations, LanguageModel
 from cortex.settings import Settings
 from sandbox import ExecutionOutcome, ExecutionRequest, HostTools
 
@@ -56,6 +56,8 @@ def chat(
     toolbox: Toolbox | None = None,
     is_there: bool = True,
     reading_s: float = 0,
+    model: LanguageModel | None = None,
+    silence_s: float = 600,
     **changes: Any,
 ) -> Iterator[Talk]:
     settings = settings_in(home, **changes)
@@ -68,7 +70,7 @@ def chat(
         Interrupts(inbox.interrupt) as interrupts,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(
-            Agent(cortex, nullcontext(ScriptedModel(steps)), conversation, output)
+            Agent(cortex, nullcontext(model or ScriptedModel(steps)), conversation, output, silence_s)
         ) as agent,
     ):
         talk = Talk(portal, agent, inbox, interrupts, keyboard=keyboard, screen=screen, reading_s=reading_s)

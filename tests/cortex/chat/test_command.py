@@ -101,6 +101,20 @@ def test_an_endpoint_that_fails_ends_it_with_1(tmp_path):
         assert len(server.heard) == 1, "what follows is not said into the void"
 
 
+def test_a_further_attempt_is_told_to_people_and_to_programs(tmp_path):
+    busy = error("503 Service Unavailable", "come back", Retry_After="0")
+    with ChatServer(busy, words("Hello."), busy, words("Hello.")) as server:
+        env = environment(tmp_path, server)
+        done = cortex_chat("--message", "hi", env=env)
+        assert (done.returncode, done.stdout) == (0, "Hello.\n")
+        assert "- Cannot get a reply of" in done.stderr
+        assert "trying again in 0.0 s" in " ".join(done.stderr.split())
+        told = [json.loads(line) for line in cortex_chat("--message", "hi", "--json", env=env).stdout.splitlines()]
+    assert [event["event"] for event in told] == ["turn_started", "waiting", "text", "round_ended", "turn_ended"]
+    assert "come back" in told[1]["reason"]
+    assert told[1]["again_in_s"] == 0
+
+
 @pytest.mark.parametrize(
     ("replies", "limits", "said", "told"),
     [

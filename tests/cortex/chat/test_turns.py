@@ -16,7 +16,17 @@ import pytest
 from cortex import Toolbox
 from cortex.chat import Asked, Dialogue, ForPeople, ForPrograms, LineHistory, OutputLost, Prompt, Slash, Talk
 from cortex.chat.console_owner import ask
-from cortex.loop import AssistantMessage, ConversationBusy, Conversations, UserMessage
+from cortex.chat.patience import PatientModel
+from cortex.loop import (
+    AssistantMessage,
+    ConversationBusy,
+    Conversations,
+    ModelError,
+    ModelReply,
+    Usage,
+    UserMessage,
+    Waiting,
+)
 from sandbox import ExecutionOutcome
 
 from .screen import Screen
@@ -109,6 +119,50 @@ def test_programs_can_tell_which_call_an_execution_belongs_to(tmp_path):
     refused = next(event for event in events if event["event"] == "refused")
     assert asked[refused["id"]] == "{}"
     assert all("id" not in event for event in events if event["event"] in {"text", "round_ended", "turn_ended"})
+
+
+class Silent:
+    """A model that says nothing until somebody has been told that it does not. `on_text` first, if it is to."""
+
+    def __init__(self, said="", fault=None):
+        self.told = anyio.Event()
+        self._said, self._fault = said, fault
+
+    async def reply(self, messages, tools, *, on_text):
+        if self._said:
+            on_text(self._said)
+            return ModelReply(AssistantMessage(self._said), Usage(), "stop")
+        with anyio.fail_after(30):
+            await self.told.wait()
+        if self._fault is not None:
+            raise self._fault
+        return ModelReply(AssistantMessage("Here I am."), Usage(), "stop")
+
+
+def test_whoever_looks_on_is_told_of_a_model_that_says_nothing(tmp_path):
+    class Watched(ForPeople):
+        def event(self, event):
+            super().event(event)
+            if isinstance(event, Waiting):
+                model.told.set()
+
+    model, out, err = Silent(), io.StringIO(), io.StringIO()
+    with chat(tmp_path, [], Watched(out, err), model=model, silence_s=0, **NOWHERE) as talk:
+        assert talk.turn("hi").stopped == "answered"
+    assert (out.getvalue(), err.getvalue()) == ("Here I am.\n", "- waiting for the model...\n")
+
+
+async def test_a_model_that_speaks_is_not_waited_for_and_its_faults_come_out_as_they_are():
+    told = []
+    patient = PatientModel(Silent("Hello."), told.append, silence_s=600)
+    with anyio.fail_after(30):
+        assert (await patient.reply([], [])).message.text == "Hello."
+    assert told == []
+    fault = ModelError("gone")
+    silent = Silent(fault=fault)
+    with pytest.raises(ModelError) as caught:
+        await PatientModel(silent, lambda event: silent.told.set(), silence_s=0).reply([], [])
+    assert caught.value is fault
 
 
 def test_what_was_remembered_is_told_to_the_model_in_the_next_turn(tmp_path):
