@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import unicodedata
 from typing import TextIO
@@ -15,6 +16,12 @@ _NARROWEST = 20
 _BLANKS = frozenset(
     (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0, *range(0xE0100, 0xE01F0))
 )
+
+# Persian words and emoji of several people need these, between two characters that are seen. Elsewhere they hide.
+_JOINERS = "\u200c\u200d"
+_LEFT = f"\n\t{_JOINERS}"
+_LETTER = rf"[^\x00-\x7f\s{_JOINERS}]"
+_LONE_JOINER = re.compile(rf"(?<!{_LETTER})[{_JOINERS}]|[{_JOINERS}](?!{_LETTER})")
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -37,12 +44,15 @@ def visible(text: str) -> str:
     """The text with every character spelled out that could steer a terminal, turn the reading direction, end a line
     for others than us, or be there without being seen."""
     # Each kind of character is looked at once, however long the text is.
-    return text.translate({ord(character): _spelled(character) for character in set(text) if not _is_seen(character)})
+    found = set(text)
+    shown = text.translate({ord(character): _spelled(character) for character in found if not _is_seen(character)})
+    # Then, because what was spelled out is ASCII, and joins nothing.
+    return shown if found.isdisjoint(_JOINERS) else _LONE_JOINER.sub(lambda joiner: _spelled(joiner[0]), shown)
 
 
 def _is_seen(character: str) -> bool:
     # No space but the plain one is printable to Python.
-    is_shown = character.isprintable() or character in "\n\t" or unicodedata.category(character) == "Zs"
+    is_shown = character.isprintable() or character in _LEFT or unicodedata.category(character) == "Zs"
     return is_shown and ord(character) not in _BLANKS
 
 
@@ -68,6 +78,24 @@ def columns_of(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
+def fit(text: str, columns: int) -> str:
+    """The text on one line and no wider, with a mark where it was cut. Whatever could steer is spelled out."""
+    text = visible(" ".join(text.split())).encode(errors="backslashreplace").decode()
+    if columns_of(text) <= columns:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += _columns(character)
+        if used > columns - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def padded(text: str, columns: int) -> str:
+    return text + " " * (columns - columns_of(text))
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """The text in lines that are no wider. Whatever could steer is spelled out."""
     wrap = Wrap(width)
@@ -86,15 +114,27 @@ class Wrap:
         self._spaces = 0
         self._word = ""
         self._word_columns = 0
+        self._before = ""
+        self._joiner = ""
 
     def add(self, piece: str) -> str:
-        return "".join(map(self._take, visible(piece)))
+        text = self._joiner + piece
+        # What follows it says whether it joins anything.
+        self._joiner = text[-1] if text and text[-1] in _JOINERS else ""
+        return self._add(text.removesuffix(self._joiner))
 
     def end(self) -> str:
         """What was held back. The next piece goes on in the same line."""
-        rest = self._word_out()
+        rest = self._add(self._joiner) + self._word_out()
+        self._joiner = ""
         self._spaces = 0
         return rest
+
+    def _add(self, text: str) -> str:
+        if not text:
+            return ""
+        before, self._before = visible(self._before), text[-1]
+        return "".join(map(self._take, visible(before + text)[len(before) :]))
 
     def _take(self, character: str) -> str:
         if character == "\n":
@@ -125,6 +165,6 @@ class Wrap:
 
 
 def _columns(character: str) -> int:
-    if unicodedata.category(character) in {"Mn", "Me"}:
+    if unicodedata.category(character) in {"Mn", "Me"} or character in _JOINERS:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cortex.terminal import visible
+from cortex.terminal import fit, padded
 
 from .lines import Record
 
@@ -22,7 +21,7 @@ _KIND_STYLES = {"execution": "cyan", "refusal": "yellow", "owner_decision": "bol
 _ANSWER_STYLES = {"ok": "green", "allowed": "green", "error": "red", "timeout": "red"}
 _REPLY_PREFIX = "EXECUTION_"
 # The first of these that there is says best what a record is about.
-_TOPICS = ("purpose", "what", "name", "neuron", "signal", "tool", "reason", "message")
+_TOPICS = ("purpose", "what", "name", "neuron", "tool", "reason", "message")
 _MAX_NUMBER = 2**64
 _FIXED_COLUMNS = len("   # time     kind     tier     answer      ms    energy hash  ")
 
@@ -31,6 +30,7 @@ _FIXED_COLUMNS = len("   # time     kind     tier     answer      ms    energy h
 class Row:
     text: str
     answer: str = ""
+    tier: str = ""
 
 
 def without_finished(records: Sequence[Record]) -> list[Record]:
@@ -55,50 +55,24 @@ def line(record: Record, width: int, paint: Paint) -> str:
     seq = f"{record.seq:>4}"
     kind = fit(_LABELS.get(record.kind, record.kind), 15).ljust(7)
     room = max(4, _room(width) - (len(seq) - 4) - (len(kind) - 7))
-    tier, answer = fit(_text(facts.get("tier")), 8), fit(row.answer, 7)
-    # What has no tier has a longer text.
-    what = (
-        f"{padded(fit(row.text, room), room)} {padded(tier, 8)}" if tier else padded(fit(row.text, room + 9), room + 9)
-    )
+    cells = [
+        (padded(fit(row.tier, 8), 8), None),
+        (padded(fit(row.answer, 7), 7), _ANSWER_STYLES.get(row.answer, "yellow")),
+        (_duration(facts).rjust(6), None),
+        (_energy(facts).rjust(9), None),
+    ]
+    # What has no tier, no answer and so on has a longer text.
+    while cells and not cells[0][0].strip():
+        room += len(cells.pop(0)[0]) + 1
     parts = (
         paint(seq, "dim"),
         f"{record.at.astimezone():%H:%M:%S}",
         _painted(paint, kind, _KIND_STYLES.get(record.kind)),
-        what,
-        _painted(paint, padded(answer, 7), _ANSWER_STYLES.get(row.answer, "yellow") if answer else None),
-        _duration(facts).rjust(6),
-        _energy(facts).rjust(9),
+        padded(fit(row.text, room), room),
+        *(_painted(paint, text, style if text.strip() else None) for text, style in cells),
         paint(record.hash[:6], "dim"),
     )
     return " ".join(parts)
-
-
-def fit(text: str, columns: int) -> str:
-    """On one line and no wider, with a mark where it was cut."""
-    text = visible(" ".join(text.split())).encode(errors="backslashreplace").decode()
-    if width_of(text) <= columns:
-        return text
-    kept, used = [], 0
-    for character in text:
-        used += _columns(character)
-        if used > columns - 1:
-            break
-        kept.append(character)
-    return "".join(kept) + "…"
-
-
-def padded(text: str, columns: int) -> str:
-    return text + " " * (columns - width_of(text))
-
-
-def width_of(text: str) -> int:
-    return sum(map(_columns, text))
-
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
 def _room(width: int) -> int:
@@ -112,10 +86,12 @@ def _painted(paint: Paint, text: str, style: str | None) -> str:
 def _execution(facts: Mapping[str, Any]) -> Row:
     answer = _answer(facts.get("reply_code"))
     error = _text(facts.get("error_type")) if answer == "error" else ""
-    return Row(_text(facts.get("purpose")) + (f" ({error})" if error else ""), answer)
+    text = _text(facts.get("purpose")) + (f" ({error})" if error else "")
+    return Row(text, answer, _text(facts.get("tier")))
 
 
 def _refusal(facts: Mapping[str, Any]) -> Row:
+    """Without its tier: nothing ran there, and the reason needs the room."""
     reason = _text(facts.get("reason"))
     code, colon, rest = reason.partition(": ")
     is_coded = bool(colon) and code.startswith(_REPLY_PREFIX)
@@ -135,11 +111,17 @@ def _owner_decision(facts: Mapping[str, Any]) -> Row:
     return Row(_joined(about, _text(facts.get("reason"))), answer)
 
 
+def _recovered(facts: Mapping[str, Any]) -> Row:
+    text = _joined(_text(facts.get("what")), _text(facts.get("reason")))
+    return Row(text) if text else _any_row(facts)
+
+
 def _any_row(facts: Mapping[str, Any]) -> Row:
     """Of a kind that is not known here."""
     topic = next((name for name in _TOPICS if isinstance(facts.get(name), str)), None)
     text = facts[topic] if topic else " ".join(f"{name}={_text(value)}" for name, value in facts.items())
-    return Row(text, _answer(facts["reply_code"]) if "reply_code" in facts else _ok(facts))
+    answer = _answer(facts["reply_code"]) if "reply_code" in facts else _ok(facts)
+    return Row(text, answer, _text(facts.get("tier")))
 
 
 _ROWS: dict[str, Callable[[Mapping[str, Any]], Row]] = {
@@ -147,6 +129,7 @@ _ROWS: dict[str, Callable[[Mapping[str, Any]], Row]] = {
     "refusal": _refusal,
     "tool_call": _tool_call,
     "owner_decision": _owner_decision,
+    "recovered": _recovered,
 }
 
 

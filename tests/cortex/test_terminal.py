@@ -7,7 +7,7 @@ import pytest
 
 from cortex.owner import Question, describe
 from cortex.show.excerpt import excerpt
-from cortex.terminal import styled, visible
+from cortex.terminal import Wrap, columns_of, fit, padded, styled, visible, wrapped
 
 
 class Terminal(io.StringIO):
@@ -57,6 +57,7 @@ def test_what_people_write_stays_as_it_is():
         "茶　の",
         "a\u00a0b",
         "❤\ufe0f 1\ufe0f\u20e3 👍🏽",
+        "👩\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 می\u200cخواهم क्\u200dष",
     ):
         assert visible(text) == text
 
@@ -66,3 +67,30 @@ def test_only_what_is_seen_is_left_of_whatever_comes():
     left = visible("".join(map(chr, (*range(0x20000), *range(0xE0000, 0xF0100)))))
     categories = {unicodedata.category(character) for character in left if character not in "\n\t"}
     assert not categories & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+@pytest.mark.parametrize("joiner", ["\u200c", "\u200d"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("a", "b"), ("a", "é"), ("é", "b"), ("é", " "), ("\u3000", "é"), ("", "é"), ("é", ""), ("é", "\n")],
+)
+def test_a_joiner_that_joins_nothing_is_spelled_out(joiner, before, after):
+    assert visible(f"{before}{joiner}{after}") == f"{before}\\u{ord(joiner):04x}{after}"
+
+
+def test_joiners_do_not_vouch_for_each_other_nor_does_what_is_not_seen():
+    assert visible("é\u200d\u200cé") == "é\\u200d\\u200cé"
+    assert visible("é\u200d\u202eé\u2800\u200dé") == "é\\u200d\\u202eé\\u2800\\u200dé"
+
+
+def test_a_joiner_is_judged_by_its_neighbours_also_when_they_come_in_other_pieces():
+    for text in ("👩\u200d👩 می\u200cخواهم", "a\u200db", "é\u200d", "é\u200d\u200dé", "\u200dé"):
+        wrap = Wrap(80)
+        assert "".join(map(wrap.add, text)) + wrap.end() == visible(text)
+    assert wrapped("می\u200cخواهم", 80) == ["می\u200cخواهم"]
+
+
+def test_text_is_fitted_and_padded_by_the_room_that_it_takes():
+    assert (columns_of("茶x"), columns_of("e\u0301"), columns_of("👩\u200d👩")) == (3, 1, 4)
+    assert (fit("茶茶茶茶", 6), fit("a\n b", 3), fit("\x1b", 9)) == ("茶茶…", "a b", "\\u001b")
+    assert padded("茶", 4) == "茶  "

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex.audit import Record
-from cortex.audit.view import fit, heading, line, width_of
+from cortex.audit.view import heading, line
+from cortex.terminal import columns_of, fit
 
 AT = datetime(2026, 11, 16, 11, 30, 5, tzinfo=UTC)
 CLOCK = f"{AT.astimezone():%H:%M:%S}"
@@ -58,7 +59,7 @@ RUN = {"purpose": "Compute the interest of a loan", "tier": "isolated", "ok": Tr
         (
             "refusal",
             {"purpose": "Sum", "tool": "core.execute", "tier": "network", "reason": "EXECUTION_BLOCKED: eval"},
-            "refusal Sum: eval         network  blocked                  abcdef",
+            "refusal Sum: eval                  blocked                  abcdef",
         ),
         (
             "refusal",
@@ -89,6 +90,16 @@ RUN = {"purpose": "Compute the interest of a loan", "tier": "isolated", "ok": Tr
             "owner_decision",
             {"what": "energy set", "by": "owner", "level": 1.0},
             "owner   energy set                                     1.00 abcdef",
+        ),
+        (
+            "owner_decision",
+            {"what": "energy top-up", "by": "owner", "reason": "for the long night", "level": 1.0},
+            "owner   energy top-up: for the long night              1.00 abcdef",
+        ),
+        (
+            "recovered",
+            {"what": "energy", "reason": "the ledger was missing; continued from energy.json"},
+            "repair  energy: the ledger was missing; continued from ene… abcdef",
         ),
         ("recovered", {"torn_bytes": 37}, "repair  torn_bytes=37                                       abcdef"),
         (
@@ -171,17 +182,17 @@ KINDS = st.sampled_from(["execution", "refusal", "tool_call", "owner_decision", 
 def test_whatever_a_line_of_the_file_says_it_is_shown_in_its_place(kind, facts, width):
     found = shown(kind, facts, width=width)
     assert "\n" not in found
-    assert width_of(found) <= min(width, 160)
+    assert columns_of(found) <= min(width, 160)
     assert found.encode()
 
 
 @given(st.text(max_size=60), st.integers(2, 40))
 def test_what_is_cut_fits(text, columns):
-    assert width_of(fit(text, columns)) <= columns
+    assert columns_of(fit(text, columns)) <= columns
 
 
 def test_wide_characters_count_twice_and_accents_not_at_all():
-    assert (width_of("茶x"), width_of("e\u0301")) == (3, 1)
+    assert (columns_of("茶x"), columns_of("e\u0301")) == (3, 1)
     assert fit("茶茶茶茶", 6) == "茶茶…"
 
 
