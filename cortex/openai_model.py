@@ -10,11 +10,13 @@ import anyio
 import anyio.to_thread
 
 from .loop import Message, ModelError, ModelReply, Waiting, ignore
-from .loop.model_faults import settings_problem
+from .openai_client.model_faults import settings_problem
 
 if TYPE_CHECKING:
-    from .loop.chat_client import ChatClient
+    from .openai_client.chat_client import ChatClient
     from .sections import ModelSettings
+
+__all__ = ["OpenAIModel", "settings_problem"]
 
 
 class OpenAIModel:
@@ -61,6 +63,6 @@ class OpenAIModel:
         return await self._client.reply(messages, tools, on_text)
 
     def _connect(self) -> ChatClient:
-        from .loop.chat_client import ChatClient  # noqa: PLC0415 - late, because it brings the client of OpenAI
+        from .openai_client.chat_client import ChatClient  # noqa: PLC0415 - late, because it brings the client of OpenAI
 
         return ChatClient(self._settings, on_wait=self._on_wait, sleep=self._sleep, now=self._now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex.loop.model_faults import settings_problem
+from cortex.openai_model import settings_problem
 
 if TYPE_CHECKING:
     from cortex.sections import ModelSettings

@@ -18,10 +18,12 @@ from .messages import (
     UserMessage,
 )
 from .ports import Answer, LanguageModel, ModelError, Turn, ignore
+from .requests import MAX_CALLS, parsed_arguments
 from .turn import run_turn
 
 __all__ = [
     "INSTRUCTIONS",
+    "MAX_CALLS",
     "Answer",
     "AssistantMessage",
     "CallEnded",
@@ -51,5 +53,6 @@ __all__ = [
     "Waiting",
     "answered_call",
     "ignore",
+    "parsed_arguments",
     "run_turn",
 ]

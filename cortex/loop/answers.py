@@ -8,13 +8,13 @@ from contextvars import ContextVar
 import anyio
 import anyio.lowlevel
 
+from ..text import whole
 from .conversation import Conversation
 from .endings import CALL_INTERRUPTED
 from .events import CallEnded, CallStarted, Event
 from .messages import ToolAnswer, ToolRequest
 from .ports import Answer, Turn
 from .requests import firsts
-from .text import whole
 
 _answered: ContextVar[str | None] = ContextVar("answered_call", default=None)
 

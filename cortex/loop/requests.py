@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..replies import denied
+from ..text import bounded, whole
 from .messages import AssistantMessage, ModelReply, ToolRequest
-from .text import bounded, whole
 
 MAX_TEXT_CHARS = 200_000
 MAX_ARGUMENTS_CHARS = 262_144
@@ -61,12 +61,12 @@ def refusal(call: ToolRequest, reply: ModelReply) -> str | None:
         return denied(
             f"The arguments have {len(call.arguments_json)} characters and may have {MAX_ARGUMENTS_CHARS}; send less."
         )
-    if reply.finish == "length" and parsed(call.arguments_json) is None:
+    if reply.finish == "length" and parsed_arguments(call.arguments_json) is None:
         return denied("Your reply reached its limit and the arguments were cut off; send less at once.")
     return None
 
 
-def parsed(arguments_json: str) -> Any:
+def parsed_arguments(arguments_json: str) -> Any:
     """The arguments as a value, or None when they are not JSON."""
     try:
         return json.loads(arguments_json)
@@ -81,5 +81,5 @@ def firsts(calls: Iterable[ToolRequest]) -> list[int]:
 
 
 def _canonical(arguments_json: str) -> str:
-    value = parsed(arguments_json)
+    value = parsed_arguments(arguments_json)
     return arguments_json if value is None else json.dumps(value, sort_keys=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from ..text import bounded, whole
 from .answers import answer_all
 from .conversation import Conversation
 from .endings import (
@@ -37,7 +38,6 @@ from .messages import (
 )
 from .ports import LanguageModel, ModelError, Turn, ignore
 from .requests import MAX_TEXT_CHARS, firsts, refusal, tidied, without_excess
-from .text import bounded, whole
 
 if TYPE_CHECKING:
     from ..sections import LoopSettings

@@ -10,9 +10,10 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from ..energy import in_about
+from ..loop import ModelError
 from ..terminal import visible
-from .ports import ModelError
-from .text import whole
+from ..text import whole
 
 if TYPE_CHECKING:
     from ..sections import ModelSettings
@@ -90,7 +91,7 @@ class Faults:
         wait_s = retry_after_s(headers, now)
         if retryable and wait_s is not None and wait_s > self._settings.max_wait_s:
             # To ask again before that is in vain, and may count against us.
-            retryable, advice = False, f"; it asks to wait: try again {_in_about(wait_s)}"
+            retryable, advice = False, f"; it asks to wait: try again {in_about(wait_s)}"
         return self._error(f"{complaint}{said}{advice}", retryable, retry_after_s=wait_s)
 
     def in_stream(self, body: object) -> ModelError:
@@ -154,12 +155,6 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
         return max(parsedate_to_datetime(headers["retry-after"]).timestamp() - now, 0)
     except (KeyError, ValueError, OverflowError):
         return None
-
-
-def _in_about(seconds: float) -> str:
-    from ..energy import in_about  # noqa: PLC0415 - the loop has nothing else from there, and is light
-
-    return in_about(seconds)
 
 
 def _complaint(status: int) -> tuple[str, str]:

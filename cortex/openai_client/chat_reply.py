@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .messages import AssistantMessage, Finish, ModelReply, ToolRequest, Usage
-from .requests import MAX_CALLS
-from .text import WholePieces, whole
+from ..loop import MAX_CALLS, AssistantMessage, Finish, ModelReply, ToolRequest, Usage
+from ..text import WholePieces, whole
 
 _FINISHES: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 # No model has a context of this many tokens; a larger number is not a count.

@@ -19,15 +19,13 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
+from ..loop import Message, ModelError, ModelReply, Waiting
 from ..sections import ModelSettings
 from .chat_reply import MalformedReply, ReplyAssembly, estimated_tokens
 from .chat_request import chat_request
 from .event_stream import EventStream, EventTooLong
-from .events import Waiting
 from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most
-from .messages import Message, ModelReply
 from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
-from .ports import ModelError
 
 log = logging.getLogger("motor_cortex")
 

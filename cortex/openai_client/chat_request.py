@@ -7,9 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
-from .messages import AssistantMessage, Message, SystemMessage, ToolAnswer, ToolRequest, UserMessage
-from .requests import parsed
-from .text import whole
+from ..loop import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolAnswer,
+    ToolRequest,
+    UserMessage,
+    parsed_arguments,
+)
+from ..text import whole
 
 if TYPE_CHECKING:
     from ..sections import ModelSettings
@@ -58,6 +65,6 @@ def _chat_call(call: ToolRequest) -> dict[str, Any]:
     # The model wrote both, and endpoints that look closer would refuse every further turn for one slip in an old one.
     name = _NOT_IN_NAMES.sub("_", call.name)[:_MAX_NAME_CHARS] or "unnamed"
     arguments = whole(call.arguments_json)
-    if not isinstance(parsed(arguments), dict):
+    if not isinstance(parsed_arguments(arguments), dict):
         arguments = json.dumps({"malformed": arguments} if arguments.strip() else {})
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
