@@ -195,7 +195,8 @@ class DenoRuntime:
         finally:
             pool.release(worker)
         ended = anyio.current_time()
-        metrics = self._metrics(run, worker, Times(began, asked, started, ended), await worker.cpu_ms())
+        cpu_ms = await worker.cpu_ms((ended - started) * 1000)
+        metrics = self._metrics(run, worker, Times(began, asked, started, ended), cpu_ms)
         logs = tuple(run.logs)
         if isinstance(answer, RunFault):
             return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics)

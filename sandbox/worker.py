@@ -57,6 +57,8 @@ MAX_THREADS = 500
 HEADLESS_LOOKS = 6
 # How long the exit status of a process may take to arrive after its output has closed.
 EXIT_NEWS_S = 1.0
+# So far may the kernel's account of a process lag behind.
+TICK_MS = 4.0
 
 
 class Worker:
@@ -133,8 +135,9 @@ class Worker:
         """What the process has computed in its life; None where nobody tells."""
         return cpu_s(self.process.pid)
 
-    async def cpu_ms(self) -> float:
-        """What the process has computed since it was ready; 0 where nobody tells. Waits only for one that is gone."""
+    async def cpu_ms(self, taken_ms: float) -> float:
+        """What the process has computed since it was ready, in a run that took so long; 0 where nobody tells. Waits only
+        for one that is gone."""
         began_s = self._cpu_s_at_start
         if began_s is None:
             return 0.0
@@ -144,7 +147,9 @@ class Worker:
             with anyio.move_on_after(EXIT_NEWS_S):
                 await self.process.exited.wait()
             now_s = (self.process.exit.cpu_s if self.process.exit else 0.0) or self._last_cpu_s or began_s
-        return max(0.0, now_s - began_s) * 1000
+        # A thread that has run without a pause is not on the account yet: nothing at all is never the truth, and must
+        # not be the price either.
+        return (now_s - began_s) * 1000 if now_s > began_s else min(taken_ms, TICK_MS)
 
     async def _greet(self, first_words: bytes) -> None:
         """Send the harness and its rehearsal, and wait until the process says that it is ready."""

@@ -103,12 +103,13 @@ async def test_without_a_launcher_the_last_look_counts(monkeypatch):
 
 
 async def test_where_nobody_tells_nothing_is_claimed():
-    assert await Worker(WorkerProcess(1, -1, -1, -1, pid=None), small(), 0.0).cpu_ms() == 0.0
+    assert await Worker(WorkerProcess(1, -1, -1, -1, pid=None), small(), 0.0).cpu_ms(3.0) == 0.0
 
 
-async def test_an_exit_that_tells_nothing_counts_as_nothing():
+@pytest.mark.parametrize(("taken_ms", "counted_ms"), [(3.0, 3.0), (5_000.0, 4.0)])
+async def test_what_is_not_on_account_yet_counts_as_what_it_may_be(taken_ms: float, counted_ms: float):
     process = WorkerProcess(1, -1, -1, -1, pid=os.getpid())
     worker = Worker(process, small(), 0.0)
     worker._cpu_s_at_start = worker._last_cpu_s = cpu_s(process.pid)
     process.note_exit(ProcessExit(-9))
-    assert await worker.cpu_ms() == 0.0
+    assert await worker.cpu_ms(taken_ms) == counted_ms
