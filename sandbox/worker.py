@@ -136,8 +136,10 @@ class Worker:
         return cpu_s(self.process.pid)
 
     async def cpu_ms(self, taken_ms: float) -> float:
-        """What the process has computed since it was ready, in a run that took so long; 0 where nobody tells. Waits only
-        for one that is gone."""
+        """What the process has computed since it was ready, in a run that took so long; 0 where nobody tells.
+
+        Waits only for one that is gone.
+        """
         began_s = self._cpu_s_at_start
         if began_s is None:
             return 0.0
