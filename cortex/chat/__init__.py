@@ -15,7 +15,7 @@ from .line_history import LineHistory
 from .outputs import ForPeople, ForPrograms, Output
 from .own_tools import ToolsError, load_toolbox
 from .prompt import Prompt
-from .slash import Slash
+from .slash import Slash, conversation_lines
 from .talk import Inbox, Talk
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Slash",
     "Talk",
     "ToolsError",
+    "conversation_lines",
     "endpoint_problem",
     "lines_of",
     "load_toolbox",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from argparse import ArgumentParser, Namespace
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.description = (
+        "An agent that runs code in the sandbox, with a model of yours. In a terminal: a prompt, where /help lists the "
+        "commands, Ctrl-C stops a turn and Ctrl-D leaves. Through a pipe: each line is a message, answers go to stdout "
+        "and all else to stderr."
+    )
     parser.add_argument("--message", metavar="TEXT", help="say this, print the answer and leave")
     parser.add_argument(
         "--resume", nargs="?", const="", metavar="ID", help="go on with a conversation; without ID with the last one"
@@ -48,17 +52,15 @@ def run(options: Namespace) -> int:
 def _list(settings: Settings, options: Namespace) -> int:
     if options.message is not None or options.resume is not None:
         raise CommandError("--list does not go with --message or --resume")
-    from cortex.chat.slash import conversation_lines
+    from cortex.chat import conversation_lines
 
     known = _conversations(settings).list()
     if options.json:
         lines = [json.dumps(asdict(summary)) for summary in known]
     else:
         lines = conversation_lines(known, terminal_columns(sys.stdout))
-    with suppress(BrokenPipeError):
-        print(*lines, sep="\n", end="\n" if lines else "", flush=True)
-        return SUCCESS
-    return _nobody_reads()
+    print(*lines, sep="\n", end="\n" if lines else "", flush=True)
+    return SUCCESS
 
 
 def _chat(settings: Settings, options: Namespace) -> int:
@@ -72,7 +74,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
         return _talk(settings, options)
     except OutputLost as lost:
         if isinstance(lost.__cause__, BrokenPipeError):
-            return _nobody_reads()
+            raise lost.__cause__ from None  # Whoever read has seen enough, which is the same for every command.
         raise CommandError(f"cannot write what happens: {lost.__cause__}") from lost
 
 
@@ -138,12 +140,6 @@ def _say(talk: Talk, message: str | None, output: Output) -> int:
     except ConversationError as error:
         output.failed(str(error))
         return REFUSED
-    return SUCCESS
-
-
-def _nobody_reads() -> int:
-    """Whoever reads has seen enough. Python would complain once more on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return SUCCESS
 
 

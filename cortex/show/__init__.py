@@ -2,6 +2,7 @@
 
 from .as_json import as_json
 from .gauge import gauge
+from .marks import marks_for
 from .show import Show
 
-__all__ = ["Show", "as_json", "gauge"]
+__all__ = ["Show", "as_json", "gauge", "marks_for"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TextIO
+
+from cortex.terminal import has_symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +24,7 @@ class Marks:
 SYMBOLS = Marks("▶", "│", "→", "✗", "·", "…", "→", "▰", "▱")
 # No gauge: a row of hashes says less than the number beside it.
 ASCII = Marks(">", "|", "=", "!", "-", "...", "->", "", "")
+
+
+def marks_for(stream: TextIO) -> Marks:
+    return SYMBOLS if has_symbols(stream) else ASCII

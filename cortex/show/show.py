@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, TextIO, assert_never
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived, Waiting
-from cortex.terminal import Wrap, has_colour, has_symbols, styled, terminal_columns, visible
+from cortex.terminal import Wrap, has_colour, styled, terminal_columns, visible
 from cortex.tools import wire_name
 
 from .excerpt import Excerpt, excerpt, one_line
 from .gauge import gauge, gauge_style
 from .highlight import highlighted
-from .marks import ASCII, SYMBOLS
+from .marks import marks_for
 from .wording import limits, milliseconds, purpose, took, waiting
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Show:
         self._stream = stream
         self._width = width or terminal_columns(stream)
         self._wraps = width is not None or stream.isatty()
-        self._marks = SYMBOLS if has_symbols(stream) else ASCII
+        self._marks = marks_for(stream)
         self._text: Wrap | None = None
         """Of the text that is being written, while its last line is open."""
         self._above = ""

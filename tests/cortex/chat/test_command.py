@@ -101,6 +101,18 @@ def test_an_endpoint_that_fails_ends_it_with_1(tmp_path):
         assert len(server.heard) == 1, "what follows is not said into the void"
 
 
+def test_whoever_reads_the_answer_may_stop_reading(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with ChatServer(words("Hello.")) as server:
+        env = environment(tmp_path, server)
+        done = subprocess.run(
+            [*CHAT, "--message", "hi"], stdout=writer, stderr=subprocess.PIPE, timeout=BOUND_S, env=env
+        )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_further_attempt_is_told_to_people_and_to_programs(tmp_path):
     busy = error("503 Service Unavailable", "come back", Retry_After="0")
     with ChatServer(busy, words("Hello."), busy, words("Hello.")) as server:

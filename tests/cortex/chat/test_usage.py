@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -54,6 +57,17 @@ def test_a_conversation_of_another_program_is_refused(capsys, home):
         busy.append(UserMessage("hi"))
         assert run(["chat", *SOMEWHERE, "--resume", busy.id]) == 3
     assert "another program is talking in it" in capsys.readouterr().err
+
+
+def test_whoever_reads_a_list_may_stop_reading(home):
+    with Conversations(home / "conversations").new() as conversation:
+        conversation.append(UserMessage("hi"))
+    reader, writer = os.pipe()
+    os.close(reader)
+    code = "from cortex.commands import main; main(['chat', '--list'])"
+    done = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_conversations_are_listed_for_people_and_for_programs(capsys, home):
