@@ -21,24 +21,23 @@ from cortex.energy import (
     Entry,
     Forecast,
     TierForecast,
+    drawn,
     forecast,
     in_about,
     is_untouched,
+    outlook,
     rounded_down,
 )
 from cortex.home import Home
 from cortex.journal import Journal
 from cortex.sections import EnergySettings
 from cortex.settings import Settings, load_settings
-from cortex.terminal import styled, visible
+from cortex.terminal import has_symbols, styled, visible
 
 from .exits import REFUSED, SUCCESS, CommandError
 
 DEFAULT_LAST = 10
-_GAUGE_WIDTH = 30
 _NOTE_INDENT = 15
-_BLOCKS = ("█", "░")
-_LETTERS = ("#", ".")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -121,12 +120,12 @@ def _number(action: str, text: str) -> float:
 
 
 def _look(level: float, entries: list[Entry], options: Namespace, settings: Settings) -> Iterator[str]:
-    outlook = forecast(level, settings.energy)
+    seen = forecast(level, settings.energy)
     if options.json:
-        yield json.dumps(_as_json(outlook, entries, settings.energy))
+        yield json.dumps(_as_json(seen, entries, settings.energy))
         return
-    heading = f"{styled('Energy', 'bold', sys.stdout)} {rounded_down(outlook.level)}"
-    yield f"{heading}{_gauge(outlook)}  {_full(outlook)}".rstrip()
+    heading = f"{styled('Energy', 'bold', sys.stdout)} {rounded_down(seen.level)}"
+    yield f"{heading}{_gauge(seen)}  {_full(seen)}".rstrip()
     if settings.energy.recharge_per_minute:
         yield f"recharges {settings.energy.recharge_per_minute:g} a minute"
     else:
@@ -135,7 +134,7 @@ def _look(level: float, entries: list[Entry], options: Namespace, settings: Sett
         yield f"metered: a run is settled to what it took, from {metered.floor:g} to {metered.ceiling:g}"
     yield ""
     yield styled(f"{'tier':10} {'cost':>6} {'floor':>6}  now", "dim", sys.stdout)
-    for tier in outlook.tiers:
+    for tier in seen.tiers:
         yield f"{tier.tier:10} {_price(tier.cost):>6} {_price(tier.floor):>6}  {_now(tier)}"
     if entries:
         yield ""
@@ -145,38 +144,27 @@ def _look(level: float, entries: list[Entry], options: Namespace, settings: Sett
             yield from _entry(entry)
 
 
-def _as_json(outlook: Forecast, entries: list[Entry], settings: EnergySettings) -> dict[str, Any]:
+def _as_json(seen: Forecast, entries: list[Entry], settings: EnergySettings) -> dict[str, Any]:
     return {
-        "level": outlook.level,
+        "level": seen.level,
         "recharge_per_minute": settings.recharge_per_minute,
-        "full_in_s": outlook.full_in_s,
+        "full_in_s": seen.full_in_s,
         "metered": settings.metered.model_dump(),
-        "tiers": [{**asdict(tier), "possible": tier.possible_in_s == 0} for tier in outlook.tiers],
+        "tiers": [{**asdict(tier), "possible": tier.possible_in_s == 0} for tier in seen.tiers],
         "entries": [entry.model_dump(mode="json") for entry in entries],
     }
 
 
-def _gauge(outlook: Forecast) -> str:
-    if not sys.stdout.isatty():
+def _gauge(seen: Forecast) -> str:
+    if not has_symbols(sys.stdout):
         return ""
-    possible = [tier.possible_in_s == 0 for tier in outlook.tiers]
+    possible = [tier.possible_in_s == 0 for tier in seen.tiers]
     colour = "green" if all(possible) else "yellow" if any(possible) else "red"
-    full, empty = _BLOCKS if _can_print("".join(_BLOCKS)) else _LETTERS
-    # Rounded down: a gauge looks full only when it is.
-    filled = int(outlook.level * _GAUGE_WIDTH + 1e-9)
-    return f"  {styled(full * filled, colour, sys.stdout)}{styled(empty * (_GAUGE_WIDTH - filled), 'dim', sys.stdout)}"
+    return f"  {styled(drawn(seen.level, '▰', '▱'), colour, sys.stdout)}"
 
 
-def _can_print(text: str) -> bool:
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _full(outlook: Forecast) -> str:
-    match outlook.full_in_s:
+def _full(seen: Forecast) -> str:
+    match seen.full_in_s:
         case None:
             return ""
         case 0:
@@ -186,12 +174,8 @@ def _full(outlook: Forecast) -> str:
 
 
 def _now(tier: TierForecast) -> str:
-    if tier.possible_in_s is None:
-        return styled("not possible until it is topped up", "red", sys.stdout)
-    if tier.possible_in_s > 0:
-        return styled(in_about(tier.possible_in_s), "yellow", sys.stdout)
-    many = "" if tier.runs is None else f", {tier.runs} run{'' if tier.runs == 1 else 's'} in a row"
-    return styled("possible", "green", sys.stdout) + many
+    colour = "red" if tier.possible_in_s is None else "yellow" if tier.possible_in_s > 0 else "green"
+    return styled(outlook(tier), colour, sys.stdout)
 
 
 def _entry(entry: Entry) -> Iterator[str]:

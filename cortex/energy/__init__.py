@@ -7,7 +7,7 @@ from .ledger import Entry
 from .metering import metered_cost
 from .notes import energy_note, prices
 from .reserve import EnergyReserve, Reservation, is_untouched
-from .wording import explain, in_about, rounded_down
+from .wording import drawn, explain, in_about, outlook, rounded_down
 
 __all__ = [
     "Affordable",
@@ -19,12 +19,14 @@ __all__ = [
     "Insufficient",
     "Reservation",
     "TierForecast",
+    "drawn",
     "energy_note",
     "explain",
     "forecast",
     "in_about",
     "is_untouched",
     "metered_cost",
+    "outlook",
     "prices",
     "recharged",
     "rounded_down",

@@ -7,8 +7,8 @@ from typing import Any
 
 from cortex.sections import EnergySettings
 
-from .forecast import TierForecast, forecast
-from .wording import in_about, rounded_down
+from .forecast import forecast
+from .wording import outlook, rounded_down
 
 # With one run left there is still time to plan. Before that, a line after each result would be noise.
 _FEW_RUNS = 1
@@ -19,16 +19,16 @@ def energy_note(level: float, settings: EnergySettings) -> str | None:
     tiers = forecast(level, settings).tiers
     if all(tier.runs is None or tier.runs > _FEW_RUNS for tier in tiers):
         return None
-    return f"Energy {rounded_down(level)}: {'; '.join(map(_outlook, tiers))}."
+    return f"Energy {rounded_down(level)}: {'; '.join(f'{tier.tier} is {outlook(tier)}' for tier in tiers)}."
 
 
 def prices(level: float, settings: EnergySettings) -> dict[str, Any]:
     """The level and what it buys, as JSON. Rounded for a reader that pays by the token, and never in its favour."""
-    outlook = forecast(level, settings)
+    seen = forecast(level, settings)
     answer: dict[str, Any] = {
         "level": float(rounded_down(level, 4)),
         "recharge_per_minute": settings.recharge_per_minute,
-        "full_in_s": _up(outlook.full_in_s),
+        "full_in_s": _up(seen.full_in_s),
         "tiers": {
             tier.tier.value: {
                 "cost": tier.cost,
@@ -36,22 +36,12 @@ def prices(level: float, settings: EnergySettings) -> dict[str, Any]:
                 "runs_now": tier.runs,
                 "possible_in_s": _up(tier.possible_in_s),
             }
-            for tier in outlook.tiers
+            for tier in seen.tiers
         },
     }
     if settings.metered.enabled:
         answer["metered"] = {"at_least": settings.metered.floor, "at_most": settings.metered.ceiling}
     return answer
-
-
-def _outlook(tier: TierForecast) -> str:
-    if tier.runs is None:
-        return f"{tier.tier} is possible"
-    if tier.runs > 0:
-        return f"{tier.tier} is possible {tier.runs} more time{'' if tier.runs == 1 else 's'}"
-    if tier.possible_in_s is None:
-        return f"{tier.tier} is not possible until the owner tops it up"
-    return f"{tier.tier} is possible {in_about(tier.possible_in_s)}"
 
 
 def _up(seconds: float | None) -> int | None:

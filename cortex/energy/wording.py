@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .forecast import TierForecast
     from .gate import Insufficient
 
 _MINUTE = 60
@@ -20,6 +21,7 @@ _STEPS = (
     (365 * _DAY, _DAY, _DAY, "day"),
 )
 _MOST_DECIMALS = 6
+_CELLS = 10
 
 
 def explain(lack: Insufficient) -> str:
@@ -32,6 +34,21 @@ def explain(lack: Insufficient) -> str:
         later = f"; it will suffice {in_about(lack.wait_s)}."
     instead = f" The {lack.cheaper} tier is possible now." if lack.cheaper is not None else ""
     return f"Insufficient energy for code execution. {missing}{later}{instead}"
+
+
+def outlook(tier: TierForecast) -> str:
+    """What the level means for a tier, to follow its name and "is"."""
+    if tier.possible_in_s is None:
+        return "not possible until it is topped up"
+    if tier.possible_in_s > 0:
+        return f"possible {in_about(tier.possible_in_s)}"
+    return "possible" if tier.runs is None else f"possible, {tier.runs} run{'' if tier.runs == 1 else 's'} in a row"
+
+
+def drawn(level: float, full: str, empty: str) -> str:
+    """The level as a row of marks. It looks full only when it is."""
+    count = _CELLS if level >= 1 else min(max(int(level * _CELLS + 0.5), 0), _CELLS - 1)
+    return full * count + empty * (_CELLS - count)
 
 
 def in_about(seconds: float) -> str:

@@ -310,7 +310,7 @@ async def test_the_line_about_energy_comes_when_a_tier_is_nearly_out_of_reach(tm
         answers = [await turn.answer("core.execute", RUN) for _ in range(2)]
     assert [(answer.text, answer.note) for answer in answers] == [
         ("2", None),
-        ("2", "Energy 0.40: isolated is possible 6 more times; network is possible 1 more time."),
+        ("2", "Energy 0.40: isolated is possible, 6 runs in a row; network is possible, 1 run in a row."),
     ]
 
 

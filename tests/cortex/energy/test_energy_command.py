@@ -70,8 +70,8 @@ def test_a_wait_is_said_in_words(home, monkeypatch, capsys):
     assert run(["energy", "--home", str(home)]) == 0
     shown = capsys.readouterr().out
     assert "Energy 0.10  full in about 15 hours\nrecharges 0.001 a minute\n" in shown
-    assert "isolated     0.05   0.15  in about 50 minutes\n" in shown
-    assert "network      0.15   0.30  in about 4 hours\n" in shown
+    assert "isolated     0.05   0.15  possible in about 50 minutes\n" in shown
+    assert "network      0.15   0.30  possible in about 4 hours\n" in shown
 
 
 def test_a_full_reserve_says_so_and_free_tiers_have_no_number_of_runs(home, monkeypatch, capsys):
@@ -291,20 +291,20 @@ def on_a_terminal(home: Path, **environment: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("level", "colour", "filled"), [(1.0, "32", 30), (0.999, "32", 29), (0.2, "33", 6), (0.1, "31", 3)]
+    ("level", "colour", "filled"), [(1.0, "32", 10), (0.999, "32", 9), (0.2, "33", 2), (0.1, "31", 1)]
 )
 def test_a_terminal_shows_a_gauge_in_colour(home, level, colour, filled):
     spend(home, level)
     text = on_a_terminal(home)
-    assert f"\x1b[{colour}m{'█' * filled}\x1b[0m\x1b[2m{'░' * (30 - filled)}\x1b[0m" in text
+    assert f"\x1b[{colour}m{'▰' * filled}{'▱' * (10 - filled)}\x1b[0m" in text
     assert max(len(re.sub(r"\x1b\[\d+m", "", line)) for line in text.splitlines()) <= 80
 
 
-def test_a_terminal_without_those_letters_shows_others_and_one_without_colour_shows_none(home):
+def test_a_terminal_without_those_marks_shows_no_gauge_and_one_without_colour_no_colour(home):
     spend(home, 0.5)
-    assert "#" * 15 + "\x1b[0m" in on_a_terminal(home, PYTHONIOENCODING="ascii")
+    assert "0.50\n" in on_a_terminal(home, PYTHONIOENCODING="ascii")
     plain = on_a_terminal(home, NO_COLOR="1")
-    assert ("\x1b" in plain, "█" * 15 + "░" * 15 in plain) == (False, True)
+    assert ("\x1b" in plain, "Energy 0.50  ▰▰▰▰▰▱▱▱▱▱\n" in plain) == (False, True)
 
 
 def test_whoever_stops_reading_is_not_told_off(home):

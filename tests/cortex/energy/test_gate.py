@@ -245,14 +245,14 @@ def test_a_model_is_told_of_its_energy_only_when_it_runs_low():
     free = EnergySettings(cost_isolated=0, floor_isolated=0)
     assert energy_note(0.62, SEED) is None
     assert (
-        energy_note(0.449, SEED) == "Energy 0.44: isolated is possible 6 more times; network is possible 1 more time."
+        energy_note(0.449, SEED)
+        == "Energy 0.44: isolated is possible, 6 runs in a row; network is possible, 1 run in a row."
     )
     assert energy_note(0.15, SEED) == (
-        "Energy 0.15: isolated is possible 1 more time; network is possible in about 3 minutes."
+        "Energy 0.15: isolated is possible, 1 run in a row; network is possible in about 3 minutes."
     )
     assert energy_note(0.1, never) == (
-        "Energy 0.10: isolated is not possible until the owner tops it up; "
-        "network is not possible until the owner tops it up."
+        "Energy 0.10: isolated is not possible until it is topped up; network is not possible until it is topped up."
     )
     assert energy_note(0.1, free) == "Energy 0.10: isolated is possible; network is possible in about 4 minutes."
 
