@@ -78,7 +78,7 @@ def columns_of(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
-def fit(text: str, columns: int) -> str:
+def fit(text: str, columns: int, cut: str = "…") -> str:
     """The text on one line and no wider, with a mark where it was cut. Whatever could steer is spelled out."""
     text = visible(" ".join(text.split())).encode(errors="backslashreplace").decode()
     if columns_of(text) <= columns:
@@ -86,10 +86,10 @@ def fit(text: str, columns: int) -> str:
     kept, used = [], 0
     for character in text:
         used += _columns(character)
-        if used > columns - 1:
+        if used > columns - len(cut):
             break
         kept.append(character)
-    return "".join(kept) + "…"
+    return "".join(kept) + cut
 
 
 def padded(text: str, columns: int) -> str:

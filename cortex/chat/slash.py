@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
-from cortex.energy import EnergyError, forecast, in_about
-from cortex.show import gauge
-from cortex.show.marks import ASCII, SYMBOLS
-from cortex.terminal import has_symbols, styled, terminal_columns, visible, wrapped
+from cortex.energy import EnergyError, forecast, in_about, outlook
+from cortex.show import gauge, marks_for
+from cortex.terminal import styled, terminal_columns, visible, wrapped
 
 if TYPE_CHECKING:
-    from cortex.energy import TierForecast
     from cortex.loop import Conversations, ConversationSummary
     from cortex.sections import EnergySettings
 
@@ -27,6 +25,7 @@ HELP = {
     "/help": "this",
     "/quit": "leave; Ctrl-D does too",
 }
+KEYS = {"Ctrl-C": "stops a turn; at the prompt it clears the line"}
 
 
 class Slash:
@@ -55,8 +54,7 @@ class Slash:
             case "conversations":
                 self._write(conversation_lines(self._conversations.list(), terminal_columns(self._screen)))
             case "help" | "?" | "":
-                self._write([f"{command:16} {what}" for command, what in HELP.items()])
-                self._write(["Ctrl-C          stops a turn; at the prompt it clears the line"])
+                self._write(f"{name:16} {what}" for name, what in {**HELP, **KEYS}.items())
             case _:
                 self._write([f"There is no /{name}; /help lists what there is"])
         return True
@@ -67,8 +65,8 @@ class Slash:
         except EnergyError as error:
             return wrapped(str(error), terminal_columns(self._screen))
         full = "" if not seen.full_in_s else f", full {in_about(seen.full_in_s)}"
-        marks = SYMBOLS if has_symbols(self._screen) else ASCII
-        return [f"{gauge(seen.level, marks)}{full}", *(f"  {_outlook(tier)}" for tier in seen.tiers)]
+        tiers = (f"  {tier.tier:10} costs {tier.cost:.2f}   {outlook(tier)}" for tier in seen.tiers)
+        return [f"{gauge(seen.level, marks_for(self._screen))}{full}", *tiers]
 
     def _write(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -91,13 +89,3 @@ def conversation_lines(summaries: list[ConversationSummary], width: int) -> list
 def _fitting(text: str, width: int) -> str:
     first, *rest = wrapped(text, max(width - 4, 10))
     return f"{first} ..." if rest else first
-
-
-def _outlook(tier: TierForecast) -> str:
-    if tier.possible_in_s is None:
-        now = "not possible until it is topped up"
-    elif tier.possible_in_s > 0:
-        now = f"possible {in_about(tier.possible_in_s)}"
-    else:
-        now = "possible now" if tier.runs is None else f"possible now, {tier.runs} in a row"
-    return f"{tier.tier:10} costs {tier.cost:.2f}   {now}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cortex.terminal import columns_of, visible, wrapped
+from cortex.terminal import wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,3 @@ def excerpt(text: str, width: int, rows: int) -> Excerpt:
             return Excerpt([*shown, *lines[:room]], left_out, "\n".join([*source[:number], beginning]))
         shown += lines
     return Excerpt(shown, "", "\n".join(source))
-
-
-def one_line(text: str, width: int, cut: str) -> str:
-    """What fits into one line of it, with the mark when that is not all. Nothing in it can steer a terminal."""
-    # No line holds more, but for marks above letters and blanks, of which a model can write any number.
-    beginning = text[: 4 * width]
-    line = visible(" ".join(beginning.split()))
-    if len(beginning) == len(text) and columns_of(line) <= width:
-        return line
-    room, kept = width - columns_of(cut), ""
-    for character in line:
-        room -= columns_of(character)
-        if room < 0:
-            break
-        kept += character
-    return kept + cut

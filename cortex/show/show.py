@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TextIO, assert_never
 
 from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived, Waiting
-from cortex.terminal import Wrap, has_colour, styled, terminal_columns, visible
+from cortex.terminal import Wrap, fit, has_colour, styled, terminal_columns, visible
 from cortex.tools import wire_name
 
-from .excerpt import Excerpt, excerpt, one_line
+from .excerpt import Excerpt, excerpt
 from .gauge import gauge, gauge_style
 from .highlight import highlighted
 from .marks import marks_for
@@ -185,11 +185,11 @@ class Show:
         self._heading = None
         ending = f": {milliseconds(called.duration_ms)}"
         given = called.tool if arguments.strip() in {"", "{}"} else f"{called.tool} {arguments}"
-        given = one_line(given, self._width - 4 - len(ending), self._marks.cut) + ending
+        given = fit(given, self._width - 4 - len(ending), self._marks.cut) + ending
         mark, style = (self._marks.result, "dim") if answer.ok else (self._marks.refused, "red")
         for sign, line, how in (
             (self._marks.note, given, "dim"),
-            (mark, one_line(answer.text, self._width - 4, self._marks.cut), style),
+            (mark, fit(answer.text, self._width - 4, self._marks.cut), style),
         ):
             self._write(self._styled(f"{sign} {line}", how))
 

@@ -114,7 +114,7 @@ def test_a_terminal_without_utf8_gets_no_symbols():
         encoding = "iso-8859-1"
 
     stream = Latin()
-    text = STYLE.sub("", shown(*run(intent(), "x" * 2000), stream=stream))
+    text = STYLE.sub("", shown(*run(intent(), "x" * 2000), *tool_call("x" * 2000), Waiting(), stream=stream))
     assert text.isascii()
     assert "energy 0.70 -> 0.65" in text
 
