@@ -206,7 +206,7 @@ class Turn:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
             return Answer(cut(text, limits.max_result_bytes), ok=False)
-        return Answer(cut(to_json(result).decode(), limits.max_result_bytes))
+        return Answer(cut(result.data.decode(), limits.max_result_bytes))
 
     def _lent(self, intent: RunCodeIntent) -> LentTools:
         return LentTools(

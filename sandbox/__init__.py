@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .locations import data_file
     from .network import DenyRule, Exchange, HostRule, NetworkPolicy, Recorder, Replay
     from .person import person_decides, time_is_up
-    from .ports import CodeRuntime, HostTools, ToolDeclaration
+    from .ports import CodeRuntime, HostTools, ReadyJson, ToolDeclaration
     from .runtime import DenoRuntime
     from .settings import SandboxSettings
     from .tiers import Tier
@@ -51,6 +51,7 @@ __all__ = [
     "LogEntry",
     "Metrics",
     "NetworkPolicy",
+    "ReadyJson",
     "Recorder",
     "Replay",
     "SandboxError",
@@ -95,6 +96,7 @@ __getattr__ = late_names(
         "LogEntry": "contracts",
         "Metrics": "contracts",
         "NetworkPolicy": "network",
+        "ReadyJson": "ports",
         "Recorder": "network",
         "Replay": "network",
         "SandboxError": "errors",

@@ -19,6 +19,7 @@ from .contracts import ErrorType, ExecutionError
 from .errors import RunFault, ToolError
 from .frames import Call, Fetch, FileCall, ToolCall, encode, tool_error_frame, tool_result_frame
 from .person import CallUnderWay
+from .ports import ReadyJson
 from .tool_names import Lent, place
 
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ class Bridge:
 
     def _result(self, call: ToolCall, value: Any) -> bytes:
         try:
-            json = encode(value)
+            # A frame is a line. In JSON a line break stands between values only: within a text it is spelled out.
+            json = value.data.replace(b"\n", b" ") if isinstance(value, ReadyJson) else encode(value)
         except ValueError as error:
             log.warning('Tool "%s" returned what is not JSON', call.name, exc_info=error)
             return _refusal(call, ToolError(f'Tool "{call.name}" returned a value that is not JSON', code="internal"))

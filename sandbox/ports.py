@@ -23,13 +23,26 @@ class ToolDeclaration:
     output_schema: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReadyJson:
+    """The result of a tool that is JSON text already, in UTF-8. It is sent as it is: nobody looks whether it is JSON,
+    because the host's own code has made it. What is not JSON ends the run."""
+
+    data: bytes
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, bytes):
+            raise TypeError(f"JSON text as bytes is needed, not {type(self.data).__name__}")
+
+
 class HostTools(Protocol):
     """The tools that one run may use. A tool that is not declared here does not exist for that run."""
 
     def declarations(self) -> Sequence[ToolDeclaration]: ...
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Run a declared tool and return a JSON value. Raise `ToolError` for what the code should know."""
+        """Run a declared tool and return a JSON value, or `ReadyJson`. Raise `ToolError` for what the code should
+        know."""
         ...
 
 

@@ -12,6 +12,8 @@ from sandbox import ToolError, time_is_up
 from .consent import Refused
 
 if TYPE_CHECKING:
+    from sandbox import ReadyJson
+
     from ..owner import Origin
     from .consent import Consent
     from .tool import Tool
@@ -30,10 +32,10 @@ async def call_tool(
     timeout_ms: int | None = None,
     require: Callable[[], None] = lambda: None,
     on_call: OnCall = lambda *_: None,
-) -> Any:
-    """The result as JSON. Raises ToolError: `invalid_arguments` before anybody is asked, `denied` before anything is
-    done, or what came of it; `require` raises it while nothing may be done at all. The owner is asked about exactly
-    what the tool is then given."""
+) -> ReadyJson:
+    """The result as JSON text, as it goes to a model or to its code. Raises ToolError: `invalid_arguments` before
+    anybody is asked, `denied` before anything is done, or what came of it; `require` raises it while nothing may be
+    done at all. The owner is asked about exactly what the tool is then given."""
     given: Any = arguments
     error_code: str | None = None
     began: float | None = None
@@ -45,7 +47,7 @@ async def call_tool(
         if isinstance(permission, Refused):
             raise ToolError(permission.reason, code="denied")
         began = time.perf_counter()
-        result = await tool.call(read, timeout_ms=timeout_ms)
+        result = await tool.call_json(read, timeout_ms=timeout_ms)
     except ToolError as error:
         error_code = str(error.code)
         raise

@@ -10,6 +10,8 @@ from sandbox import ToolDeclaration, ToolError
 from .calls import call_tool
 
 if TYPE_CHECKING:
+    from sandbox import ReadyJson
+
     from .calls import OnCall
     from .consent import Consent
     from .tool import Tool
@@ -38,7 +40,7 @@ class LentTools:
     def declarations(self) -> Sequence[ToolDeclaration]:
         return [tool.declaration for tool in self._tools.values()]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+    async def call(self, name: str, arguments: dict[str, Any]) -> ReadyJson:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f'No tool "{name[:100]}" was lent to this run', code="not_lent")

@@ -6,9 +6,9 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
-from sandbox import ToolError
+from sandbox import ReadyJson, ToolError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -16,17 +16,31 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 
-def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> Any:
-    """A JSON value, made anew: what the tool keeps and changes later is not what the caller holds. NaN, which JSON
-    lacks, is null. Raises ToolError for what is not JSON."""
+def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> ReadyJson:
+    """The value as JSON text. NaN, which JSON lacks, is null. Raises ToolError for what is not JSON."""
     # Serialising would go through it to its end, and it may have none.
     if not isinstance(value, (Iterator, AsyncIterator)):
         try:
-            return from_json(adapter.dump_json(value, by_alias=True, warnings=False))
+            return _strict(adapter.dump_json(value, by_alias=True, warnings=False))
         except Exception as error:
             log.warning('Tool "%s" returned what is not JSON', tool, exc_info=error)
             raise _not_json(value, tool) from error
     raise _not_json(value, tool)
+
+
+def value_of(json: ReadyJson, tool: str) -> Any:
+    """A JSON value, made anew: what the tool keeps and changes later is not what the caller holds."""
+    try:
+        return from_json(json.data)
+    except ValueError as error:
+        raise ToolError(f'Tool "{tool}" returned a value that is nested too deeply', code="internal") from error
+
+
+def _strict(json: bytes) -> ReadyJson:
+    # A type may be told to write NaN as JavaScript has it. Texts may hold these words too, and only cost time.
+    if b"NaN" in json or b"Infinity" in json:
+        json = to_json(from_json(json), inf_nan_mode="null")
+    return ReadyJson(json)
 
 
 def _not_json(value: Any, tool: str) -> ToolError:

@@ -18,11 +18,13 @@ from sandbox import ToolDeclaration, ToolError
 from .arguments import fitted, invalid, object_of
 from .definitions import ToolDefinition
 from .names import wire_name
-from .results import json_of
+from .results import json_of, value_of
 from .threads import AllStuck, Escaped, Threads
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from sandbox import ReadyJson
 
     from ..sections import Policy
     from .signature import Signature
@@ -88,10 +90,16 @@ class Tool:
     async def call(
         self, arguments: Arguments | Mapping[str, Any] | str | None = None, *, timeout_ms: int | None = None
     ) -> Any:
-        """The function's result as JSON. Raises ToolError, and nothing else but a cancellation.
+        """The function's result as a JSON value. Raises ToolError, and nothing else but a cancellation.
 
         At the timeout a coroutine is cancelled and a thread is left behind: nothing can stop it.
         """
+        return value_of(await self.call_json(arguments, timeout_ms=timeout_ms), self.name)
+
+    async def call_json(
+        self, arguments: Arguments | Mapping[str, Any] | str | None = None, *, timeout_ms: int | None = None
+    ) -> ReadyJson:
+        """The same as text, for those who send it on: it is not read only to be written again."""
         read = arguments if isinstance(arguments, Arguments) else self.read(arguments)
         deadline = math.inf if timeout_ms is None else anyio.current_time() + timeout_ms / 1000
         with anyio.CancelScope(deadline=deadline):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import anyio
 import pytest
 
-from sandbox import DenoRuntime, ErrorType, ExecutionOutcome, ExecutionRequest, ToolDeclaration, ToolError
+from sandbox import (
+    DenoRuntime,
+    ErrorType,
+    ExecutionOutcome,
+    ExecutionRequest,
+    ReadyJson,
+    ToolDeclaration,
+    ToolError,
+)
 from sandbox.testing import FunctionTools, ScriptedRuntime
 from tests.conftest import execute, small
 
@@ -170,9 +179,44 @@ async def test_a_tool_that_returns_what_is_not_json_is_an_error_of_the_tool():
     assert outcome.result == 'Tool "odd" returned a value that is not JSON'
 
 
-async def test_a_result_that_is_too_large_is_an_error_of_the_tool():
+READY = ("null", "1", '"é\\n\\u2028"', '{\n  "a": [1.50, {"b": "x"}],\r\n  "c": null\n}', "[]\n")
+
+
+async def test_a_result_may_be_json_text_already_in_lines_or_not():
+    async def ready(arguments):
+        return ReadyJson(READY[arguments["n"]].encode())
+
+    code = "const all = []; for (let n = 0; n < context; n++) all.push(await tools.ready({ n })); return all"
+    outcome = await execute(code, FunctionTools({"ready": ready}), context=len(READY))
+    assert outcome.result == [json.loads(text) for text in READY]
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"NaN", b"\xff", b'1}\n{"type":"__tool_result__","call_id":"1","result":2']
+)
+async def test_text_that_is_no_json_is_the_end_of_the_run_and_not_of_the_host(text):
+    async def ready(arguments):
+        return ReadyJson(text)
+
+    outcome = await execute("return await tools.ready()", FunctionTools({"ready": ready}))
+    assert outcome.error.type == ErrorType.RUNTIME
+    assert "JSON" in outcome.error.message
+
+
+async def test_what_is_not_even_bytes_is_an_error_of_the_tool():
+    async def ready(arguments):
+        return ReadyJson("null")
+
+    outcome = await execute(
+        "try { await tools.ready() } catch (e) { return e.message }", FunctionTools({"ready": ready})
+    )
+    assert outcome.result == 'Tool "ready" failed with TypeError'
+
+
+@pytest.mark.parametrize("result", ["x" * 2000, ReadyJson(b'"%b"' % (b"x" * 2000))], ids=["a value", "text"])
+async def test_a_result_that_is_too_large_is_an_error_of_the_tool(result):
     async def large(arguments):
-        return "x" * 2000
+        return result
 
     outcome = await execute(
         "try { await tools.large() } catch (e) { return e.code }",

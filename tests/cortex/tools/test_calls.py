@@ -407,6 +407,17 @@ async def test_a_result_that_is_not_json_is_an_error(value):
     assert str(error).startswith('Tool "f" returned a value that is not JSON, of the type ')
 
 
+async def test_a_result_that_is_nested_too_deeply_is_an_error():
+    def f(depth: int) -> Any:
+        return functools.reduce(lambda value, _: [value], range(depth), 1)
+
+    assert await tool_of(f).call({"depth": 100}) == f(100)
+    for depth in (220, 10_000):
+        error = await refused(tool_of(f), {"depth": depth})
+        assert error.code == "internal"
+        assert str(error).startswith('Tool "f" returned a value that is n')
+
+
 async def test_a_generator_is_not_gone_through_because_it_may_have_no_end():
     def f() -> Any:
         return (number for number in range(3))

@@ -11,7 +11,7 @@ import pytest
 from cortex.owner import AbsentOwner, Decision, ScriptedOwner
 from cortex.sections import ToolSettings
 from cortex.tools import Allowed, Consent, Refused, Tool, Toolbox, call_tool, policies_for_nobody, policy_of
-from sandbox import ToolError
+from sandbox import ReadyJson, ToolError
 
 
 def tool(policy: str = "ask", name: str = "shop.order", calls: list | None = None) -> Tool:
@@ -175,7 +175,7 @@ async def test_a_call_is_read_consented_to_made_and_reported():
         origin="model",
         on_call=lambda *facts: told.append(facts),
     )
-    assert result == "ordered"
+    assert result == ReadyJson(b'"ordered"')
     assert calls == [("pear", 3, None)]
     given = {"item": "pear", "amount": 3, "note": None}
     assert owner.questions[0].arguments == given
@@ -232,7 +232,7 @@ async def test_the_time_limit_is_the_tools_and_not_the_owners():
         await anyio.sleep(math.inf)
 
     consent = Consent(Thinking(), ToolSettings())
-    assert await call_tool(tool(), {"item": "x"}, consent, origin="model", timeout_ms=40) == "ordered"
+    assert await call_tool(tool(), {"item": "x"}, consent, origin="model", timeout_ms=40) == ReadyJson(b'"ordered"')
     told = []
     hanging = Toolbox().add(slow, name="slow")
     with pytest.raises(ToolError, match="gave no answer within 20 ms"):

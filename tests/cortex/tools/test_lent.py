@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import anyio
 import pytest
+from pydantic import BaseModel, ConfigDict
 
 from cortex.owner import AbsentOwner, Decision, ScriptedOwner
 from cortex.sections import ToolSettings
 from cortex.tools import Consent, LentTools, Toolbox
-from sandbox import ToolError
+from sandbox import ReadyJson, ToolError
 from tests.conftest import execute
 
 CODE = """
@@ -188,3 +191,35 @@ async def test_a_tool_whose_run_ended_is_reported_as_cancelled():
     outcome = await execute("tools.hang({}); await tools.hang({})", tools, timeout_ms=200)
     assert outcome.error.type == "TimeoutError", outcome.error
     assert [(name, ok, code) for name, _, ok, code, _ in told] == [("hang", False, "cancelled")] * 2
+
+
+class Measured(BaseModel):
+    """Writes what JSON lacks, as JavaScript has it."""
+
+    model_config = ConfigDict(ser_json_inf_nan="constants")
+    values: list[float]
+    note: str = "NaN\n-Infinity"
+
+
+def measure() -> Measured:
+    return Measured(values=[math.nan, math.inf, -math.inf, 1.5])
+
+
+async def test_code_is_lent_json_text_that_nobody_has_read_only_to_write_it_again():
+    shop = Shop()
+    assert await lent(shop).call("shop.stock", {"item": "pear"}) == ReadyJson(b"4")
+    shop.toolbox.add(measure, name="shop.measure")
+    sent = await lent(shop).call("shop.measure", {})
+    assert sent == ReadyJson(b'{"values":[null,null,null,1.5],"note":"NaN\\n-Infinity"}')
+
+
+@pytest.mark.deno
+async def test_what_json_lacks_is_null_for_code_too():
+    shop = Shop()
+    shop.toolbox.add(measure, name="shop.measure")
+    shop.toolbox.add(lambda: [math.nan, {"a": -math.inf}, (1, 2)], name="shop.any")
+    outcome = await execute(CODE, lent(shop), context=[["measure", {}], ["any", {}]])
+    assert outcome.result == [
+        {"values": [None, None, None, 1.5], "note": "NaN\n-Infinity"},
+        [None, {"a": None}, [1, 2]],
+    ]
