@@ -456,8 +456,8 @@ def test_a_dialogue_has_commands_and_hints(tmp_path, monkeypatch):
         said = talk.agent.conversation.messages()
     text = out.getvalue()
     assert "Talking to tiny. /help lists the commands" in text
-    assert "energy 1.00\n  isolated   costs 0.05   possible now, 18 in a row\n  network    costs 0.15" in text
-    assert "/quit            leave; Ctrl-D does too\n" in text
+    assert "energy 1.00\n  isolated   costs 0.05   possible, 18 runs in a row\n  network    costs 0.15" in text
+    assert "/quit            leave; Ctrl-D does too\nCtrl-C           stops a turn" in text
     assert "There is no /fly; /help lists what there is\n" in text
     assert "There are no conversations yet\n" in text
     assert "\nCtrl-D or /quit leaves\n" in text
