@@ -81,11 +81,23 @@ def _sweep(folder: Path) -> None:
                         os.unlink(entry)
 
 
+def flush_file(path: Path) -> None:
+    """What was written to the file, by whomever, is on disk when this returns."""
+    with _opened(path) as handle:
+        os.fsync(handle)
+
+
 def flush_folder(path: Path) -> None:
     """A new name in a folder is on disk when the folder is."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with _opened(path, os.O_DIRECTORY) as handle:
         os.fsync(handle)
+
+
+@contextmanager
+def _opened(path: Path, flags: int = 0) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
+    try:
+        yield handle
     finally:
         os.close(handle)
 

@@ -13,9 +13,11 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from .files import FILE_MODE, FileLock, Flusher, private_folder, replace_file
+from .files import FILE_MODE, FileLock, Flusher, flush_file, private_folder, replace_file
+from .text import beginning, whole
 
 log = logging.getLogger("motor_cortex")
 
@@ -46,11 +48,10 @@ class Memory:
     def remember(self, text: str) -> None:
         """Keep the text, as much of it as there is room for; the oldest make way for it. Raises ValueError for a text
         that says nothing, and OSError or LockBusy when it cannot be kept."""
-        text = _clean(text).strip()
+        # Half a surrogate pair cannot be sent to a model: the request would fail, and every later one with it.
+        text = beginning(whole(text).strip(), MAX_CHARACTERS)
         if not text:
             raise ValueError("there is nothing to remember in an empty text")
-        if len(text) > MAX_CHARACTERS:
-            text = f"{text[: MAX_CHARACTERS - 1]}…"
         line = json.dumps({"at": self._now(), "text": text}).encode() + b"\n"
         private_folder(self._path.parent)
         with self._lock.held():
@@ -94,7 +95,7 @@ class Memory:
         finally:
             os.close(handle)
         if self._flusher is not None:
-            self._flusher.want(self._path, self._flush)
+            self._flusher.want(self._path, partial(flush_file, self._path))
 
     def _is_full(self, handle: int) -> bool:
         """Whether the oldest have to make way. Only what came since the last time is read."""
@@ -107,13 +108,6 @@ class Memory:
             self._counted_bytes += len(block)
             self._counted_lines += block.count(b"\n")
         return self._counted_lines >= MAX_ENTRIES + _SURPLUS
-
-    def _flush(self) -> None:
-        handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
     def _tail(self, max_bytes: int) -> list[bytes]:
         """The last lines, in at most so many bytes, however large somebody made the file."""
@@ -135,9 +129,4 @@ def _entry(line: bytes) -> Recollection | None:
         at, text = float(entry["at"]), entry["text"]
     except (ValueError, RecursionError, KeyError, TypeError, OverflowError):
         return None
-    return Recollection(at, _clean(text)[:MAX_CHARACTERS]) if isinstance(text, str) else None
-
-
-def _clean(text: str) -> str:
-    """Half a surrogate pair cannot be sent to a model: the request would fail, and every later one with it."""
-    return text.encode(errors="replace").decode()
+    return Recollection(at, whole(text)[:MAX_CHARACTERS]) if isinstance(text, str) else None

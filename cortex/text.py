@@ -22,6 +22,11 @@ def bounded(text: str, max_chars: int) -> str:
     return f"{text[:max_chars]}… ({len(text) - max_chars} more characters left out)"
 
 
+def beginning(text: str, max_chars: int) -> str:
+    """The text, or as much of it as there is room for with a mark at its end."""
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+
+
 class WholePieces:
     """The same for a text that comes in pieces, which may end in the middle of a character."""
 

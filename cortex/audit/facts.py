@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from cortex.text import bounded as cut_text
+
 from .errors import FactRefused
 
 RESERVED = frozenset({"seq", "at", "kind", "previous", "hash"})
@@ -68,7 +70,7 @@ def _cut(value: Any, max_text: int, depth: int, name: str) -> Any:
     if value is None or kind is bool or (kind is str and len(value) <= max_text):
         return value
     if isinstance(value, str):
-        return value if len(value) <= max_text else f"{value[:max_text]}… ({len(value) - max_text} characters more)"
+        return cut_text(value, max_text)
     if isinstance(value, (int, float)):
         if not -_MAX_NUMBER < value < _MAX_NUMBER:
             raise FactRefused(f'"{name}" is a number that JSON does not carry')

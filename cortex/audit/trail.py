@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex.files import FILE_MODE, FileLock, Flusher, LockBusy, flush_folder, private_folder
+from cortex.files import FILE_MODE, FileLock, Flusher, LockBusy, flush_file, flush_folder, private_folder
 
 from . import days
 from .code_folder import CodeFolder, code_hash
@@ -78,7 +78,7 @@ class Audit:
             with _troubles("keep code in", self._folder):
                 path = self._code.keep(code, own_hash)
             if path is not None:
-                self._flusher.want(path, partial(_sync_new, path))
+                self._flusher.want(path, partial(_flush_new, path))
         return own_hash
 
     def code(self, own_hash: object) -> str | None:
@@ -180,7 +180,7 @@ class Audit:
         name = max(days.day_name(at), head.name)
         if name != head.name:
             if head.name:
-                _sync(self._folder / head.name)
+                flush_file(self._folder / head.name)
             days.point_latest(self._folder, name)
             head = Head(name, 0, 0, head.known)
         if self._handle < 0 or self._handle_inode != head.inode:
@@ -212,7 +212,7 @@ class Audit:
         if head.known == self._flushed:
             return
         # The lines first: an end that is known and not there would look like one that was cut off.
-        _sync(self._folder / head.name)
+        flush_file(self._folder / head.name)
         with self._head_lock.held():
             known = read_known(self._folder)
             if known is None or known.seq < head.known.seq:
@@ -235,14 +235,6 @@ def _troubles(action: str, folder: Path) -> Iterator[None]:
         raise AuditError(f'Cannot {action} "{folder}": {error}') from error
 
 
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_new(path: Path) -> None:
-    _sync(path)
+def _flush_new(path: Path) -> None:
+    flush_file(path)
     flush_folder(path.parent)

@@ -11,6 +11,7 @@ from typing import Any
 from cortex.setting_keys import HIDDEN, Explained, nearest
 from cortex.settings import DEFAULT, explain_settings
 from cortex.terminal import styled
+from cortex.text import bounded
 from sandbox import data_file
 
 from .exits import SUCCESS, CommandError
@@ -74,8 +75,7 @@ def _lines(explained: Sequence[Explained], line_of: Callable[[str, Explained], s
 
 def _row(name: str, setting: Explained) -> str:
     value = "none" if setting.value is None else toml(setting.value)
-    if len(value) > _MAX_SHOWN:
-        value = f"{value[:_MAX_SHOWN]}…"
+    value = bounded(value, _MAX_SHOWN)
     # A value is not cut to the column: its source goes to the next line.
     gap = " " if len(value) <= _VALUE_WIDTH else "\n" + " " * (_NAME_WIDTH + _VALUE_WIDTH + 2)
     source = styled(_printable(setting.source), "dim" if setting.source == DEFAULT else "cyan", sys.stdout)

@@ -48,4 +48,4 @@ def _bounded(text: str) -> str:
     left_out = len(text) - 2 * _SHOWN_OF_EACH_END
     if left_out <= 0:
         return text
-    return f"{text[:_SHOWN_OF_EACH_END]}\n… ({left_out} characters are left out)\n{text[-_SHOWN_OF_EACH_END:]}"
+    return f"{text[:_SHOWN_OF_EACH_END]}\n… ({left_out} more characters left out)\n{text[-_SHOWN_OF_EACH_END:]}"

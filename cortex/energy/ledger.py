@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cortex.files import FILE_MODE, flush_folder
+from cortex.files import FILE_MODE, flush_file, flush_folder
 from cortex.sections import Share
 from sandbox import Tier
 
@@ -114,11 +114,7 @@ class Ledger:
 
     def flush(self) -> None:
         """What was written is on disk when this returns. Needs no lock."""
-        handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        flush_file(self.path)
         if self._is_new_name:
             flush_folder(self.path.parent)
             self._is_new_name = False

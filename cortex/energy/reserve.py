@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from cortex.files import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, private_folder, replace_file
 from cortex.sections import EnergySettings
+from cortex.text import whole
 from sandbox import Tier
 
 from .damage import set_aside
@@ -321,4 +322,4 @@ def _snapshot_of(entry: Entry) -> Snapshot:
 
 
 def _bounded(text: str) -> str:
-    return text[:_MAX_TEXT].encode(errors="replace").decode()
+    return whole(text[:_MAX_TEXT])

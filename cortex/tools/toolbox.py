@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
 
 from ..sections import Policy
+from ..text import beginning
 from .definitions import MAX_DESCRIPTION_CHARACTERS, ToolDefinition
 from .names import WireNames, check_name, is_core
 from .policy import policy_of
@@ -123,8 +124,7 @@ def _is_denied(tool: Tool, settings: ToolSettings | None) -> bool:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_DESCRIPTION_CHARACTERS else f"{text[: MAX_DESCRIPTION_CHARACTERS - 1]}…"
+    return beginning(" ".join(text.split()), MAX_DESCRIPTION_CHARACTERS)
 
 
 def _types_beside(function: Callable[..., Any]) -> dict[str, Any]:

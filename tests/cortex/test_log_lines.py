@@ -71,5 +71,5 @@ with log_lines("chat"):
     log.warning("%s", "a" * 1_000_000 + "z")
 """)
     assert len(shown) < 11_000
-    assert "\n    … (990001 characters are left out)\n" in shown
+    assert "\n    … (990001 more characters left out)\n" in shown
     assert shown.endswith("aaz\n")

@@ -54,7 +54,7 @@ def test_an_enumeration_is_its_text():
 
 def test_a_long_text_is_cut_and_says_by_how_much():
     text = read({"text": "é" * (MAX_TEXT + 7)})["text"]
-    assert text == "é" * MAX_TEXT + "… (7 characters more)"
+    assert text == "é" * MAX_TEXT + "… (7 more characters left out)"
 
 
 def test_long_lists_and_tables_are_cut_and_say_by_how_much():
@@ -73,7 +73,7 @@ def test_deep_values_are_cut():
 def test_many_long_texts_are_all_there_and_each_is_shorter():
     facts = read({f"text{n}": "🍵" * MAX_TEXT for n in range(10)})
     assert len(facts) == 10
-    assert all(text.endswith("characters more)") for text in facts.values())
+    assert all(text.endswith("more characters left out)") for text in facts.values())
 
 
 def test_more_facts_than_fit_are_left_out_and_counted():
