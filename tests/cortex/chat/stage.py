@@ -64,15 +64,14 @@ def chat(
     inbox = Inbox()
     owner = ConsoleOwner(inbox.ask, output.held, is_there=is_there)
     runtime = ToldRuntime(run)
+    model = model or ScriptedModel(steps)
     cortex = MotorCortex(settings, toolbox=toolbox, owner=owner, runtime=runtime)
     with (
         Conversations(home / "conversations").new() as conversation,
         Interrupts(inbox.interrupt) as interrupts,
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(
-            Agent(cortex, nullcontext(model or ScriptedModel(steps)), conversation, output, silence_s)
-        ) as agent,
+        portal.wrap_async_context_manager(Agent(cortex, nullcontext(model), conversation, output, silence_s)) as agent,
     ):
         talk = Talk(portal, agent, inbox, interrupts, keyboard=keyboard, screen=screen, reading_s=reading_s)
-        talk.runtime = runtime
+        talk.runtime, talk.model = runtime, model
         yield talk

@@ -172,7 +172,7 @@ def test_what_was_remembered_is_told_to_the_model_in_the_next_turn(tmp_path):
     with chat(tmp_path, steps, ForPeople(out, out), **NOWHERE) as talk:
         talk.turn("remember that I like tea")
         talk.turn("what do I like?")
-        heard = talk.agent._model.heard[-1]
+        heard = talk.model.heard[-1]
     assert "The user likes tea" in heard[0].text
     assert "- remembered: The user likes tea\n" in out.getvalue()
 

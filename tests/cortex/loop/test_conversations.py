@@ -298,7 +298,7 @@ def test_a_message_is_the_same_after_a_line(message):
 )
 def test_a_line_is_a_message_or_damaged(line):
     with contextlib.suppress(DamagedLine):
-        from_line(line)
+        assert isinstance(from_line(line), UserMessage | AssistantMessage | ToolAnswer)
 
 
 def test_a_conversation_without_a_file_is_kept_in_memory():

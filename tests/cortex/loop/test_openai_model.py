@@ -62,6 +62,13 @@ async def fails(server: ChatServer, **changes) -> ModelError:
     return caught.value
 
 
+def stalls(talk):
+    """Begins to reply, and says no more until the other side has gone."""
+    begin(talk)
+    send(talk, delta(content="a"))
+    talk.wait_until_gone()
+
+
 # What is sent
 
 
@@ -574,11 +581,6 @@ async def test_a_server_that_does_not_take_connections_is_given_up():
 
 
 async def test_a_stream_that_stalls_is_given_up(nothing_left):
-    def stalls(talk):
-        begin(talk)
-        send(talk, delta(content="a"))
-        talk.wait_until_gone()
-
     with ChatServer(stalls) as server:
         fault = await fails(server, stall_timeout_s=0.1, max_attempts=1)
     assert "nothing came" in fault.message
@@ -603,11 +605,6 @@ async def test_the_time_of_a_reply_is_for_all_attempts_together():
 
 
 async def test_cancelling_a_reply_ends_its_connection(nothing_left):
-    def stalls(talk):
-        begin(talk)
-        send(talk, delta(content="a"))
-        talk.wait_until_gone()
-
     with ChatServer(stalls) as server:
         async with OpenAIModel(server.settings()) as model:
             with anyio.CancelScope() as scope:
