@@ -691,7 +691,7 @@ REQUIREMENTS = (
     Requirement(
         "person-decides",
         "design 4",
-        "The time of a run and of its tool stands still while a person is asked, bounded, and nothing else does",
+        "The time of a run that waits, and of its tool, stands still while a person is asked, bounded; computing counts",
         ("tests/sandbox/test_person.py::", "tests/sandbox/test_run_clock.py::"),
     ),
     Requirement(
@@ -705,6 +705,12 @@ REQUIREMENTS = (
         "design 2",
         "A start that comes after the end of the runtime starts nothing",
         (ENDS + "test_a_start_that_comes_after_the_end_starts_nothing",),
+    ),
+    Requirement(
+        "closing-cancelled",
+        "design 2",
+        "A runtime that is cancelled while it closes leaves nothing, whoever cancels it and when",
+        ("tests/sandbox/test_closing.py::",),
     ),
     # Proof
     Requirement(
