@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 
-from cortex.audit import Audit, AuditError, Record, Verdict
-from cortex.audit.code_folder import code_hash
-from cortex.audit.view import MIN_WIDTH, heading, line, without_finished
+from cortex.audit import Audit, AuditError, Record, Verdict, code_hash
 from cortex.settings import load_settings
 from cortex.terminal import styled, visible
 
+from .audit_rows import MIN_WIDTH, heading, line, without_finished
 from .exits import CODE_FAILED, INTERRUPTED, SUCCESS, CommandError
+from .options import behind_an_action, number_of
 
 DEFAULT_LAST = 20
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--last", type=_count, metavar="N", help=f"so many records, {DEFAULT_LAST} if not said")
+    parser.add_argument(
+        "--last", type=number_of("records"), metavar="N", help=f"so many records, {DEFAULT_LAST} if not said"
+    )
     parser.add_argument("--follow", action="store_true", help="go on with each record that comes, until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="print each record as one line of JSON")
     actions = parser.add_subparsers(dest="action", metavar="verify | show N")
-    # What was said before the word must not be undone behind it.
-    common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--json", action="store_true", help="print JSON")
-    common.add_argument("--config", type=Path, help=argparse.SUPPRESS)
-    common.add_argument("--home", type=Path, help=argparse.SUPPRESS)
+    common = behind_an_action("print JSON")
     actions.add_parser("verify", parents=[common], help="say whether the log is what was written; 1 if it is not")
     show = actions.add_parser("show", parents=[common], help="print one record in full, and its code")
     show.add_argument("seq", type=int, metavar="N", help="the number of the record")
@@ -147,9 +143,3 @@ def _show(audit: Audit, options: Namespace) -> int:
 
 def _counted(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"a number of records, not {text!r:.40}")
-    return int(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import textwrap
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from cortex.audit import Audit, AuditError
@@ -35,20 +33,19 @@ from cortex.settings import Settings, load_settings
 from cortex.terminal import has_symbols, styled, visible
 
 from .exits import REFUSED, SUCCESS, CommandError
+from .options import behind_an_action, number_of
 
 DEFAULT_LAST = 10
 _NOTE_INDENT = 15
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--last", type=_count, metavar="N", help=f"so many entries, {DEFAULT_LAST} if not said")
+    parser.add_argument(
+        "--last", type=number_of("entries"), metavar="N", help=f"so many entries, {DEFAULT_LAST} if not said"
+    )
     parser.add_argument("--json", action="store_true", help="print {level, full_in_s, tiers, entries, …}")
     actions = parser.add_subparsers(dest="action", metavar="[set LEVEL | top-up AMOUNT]")
-    # What was said before the word must not be undone behind it.
-    common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--json", action="store_true", help="print the entry of the ledger")
-    common.add_argument("--config", type=Path, help=argparse.SUPPRESS)
-    common.add_argument("--home", type=Path, help=argparse.SUPPRESS)
+    common = behind_an_action("print the entry of the ledger")
     set_ = actions.add_parser("set", parents=[common], help="make this the level")
     set_.add_argument("value", metavar="LEVEL", help="from 0 to 1")
     top_up = actions.add_parser("top-up", parents=[common], help="add to the level, up to 1")
@@ -199,9 +196,3 @@ def _cell(text: str, width: int) -> str:
 
 def _price(amount: float) -> str:
     return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:.4f}"
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"a number of entries, not {text!r:.40}")
-    return int(text)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex.audit import Record
-from cortex.audit.view import heading, line
+from cortex.commands.audit_rows import heading, line
 from cortex.terminal import columns_of, fit
 
 AT = datetime(2026, 11, 16, 11, 30, 5, tzinfo=UTC)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cortex.audit import Record
 from cortex.terminal import fit, padded
-
-from .lines import Record
 
 MIN_WIDTH = 80
 MAX_WIDTH = 160
