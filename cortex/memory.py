@@ -6,7 +6,6 @@ it never takes others with it.
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from .files import FILE_MODE, FileLock, Flusher, flush_file, private_folder, replace_file
+from .json_lines import append_line, last_lines
 from .text import beginning, whole
 
 log = logging.getLogger("motor_cortex")
@@ -60,7 +60,7 @@ class Memory:
     def recent(self, most: int = MAX_ENTRIES) -> list[Recollection]:
         """The newest, oldest first. Lines that cannot be read are passed over and reported."""
         most = min(most, MAX_ENTRIES)
-        lines = self._tail(most * _MAX_LINE_BYTES)
+        lines = last_lines(self._path, most * _MAX_LINE_BYTES)
         found: list[Recollection] = []
         damaged = 0
         for line in reversed(lines):
@@ -82,16 +82,10 @@ class Memory:
         handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             if self._is_full(handle):
-                kept = self._tail(MAX_ENTRIES * _MAX_LINE_BYTES)[1 - MAX_ENTRIES :]
+                kept = last_lines(self._path, MAX_ENTRIES * _MAX_LINE_BYTES)[1 - MAX_ENTRIES :]
                 replace_file(self._path, b"".join(old + b"\n" for old in kept) + line, durable=True)
                 return
-            size = os.fstat(handle).st_size
-            # A line that was cut off in the middle must not spoil this one.
-            mend = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
-            if os.write(handle, mend + line) != len(mend + line):
-                # Else "remembered" would be said of what the next one passes over.
-                os.ftruncate(handle, size)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            append_line(handle, line)
         finally:
             os.close(handle)
         if self._flusher is not None:
@@ -108,19 +102,6 @@ class Memory:
             self._counted_bytes += len(block)
             self._counted_lines += block.count(b"\n")
         return self._counted_lines >= MAX_ENTRIES + _SURPLUS
-
-    def _tail(self, max_bytes: int) -> list[bytes]:
-        """The last lines, in at most so many bytes, however large somebody made the file."""
-        try:
-            with self._path.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                start = max(0, size - max_bytes)
-                file.seek(start)
-                lines = file.read(max_bytes).split(b"\n")
-        except FileNotFoundError:
-            return []
-        # What comes before the first line end may be the rest of a line.
-        return [line for line in (lines[1:] if start else lines) if line.strip()]
 
 
 def _entry(line: bytes) -> Recollection | None:

@@ -11,12 +11,14 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import pytest
 
 from cortex.files import FileLock, Flusher, LockBusy, private_folder, replace_file
+from cortex.json_lines import append_line, last_lines
 
 
 @contextmanager
@@ -422,3 +424,51 @@ print(os.waitstatus_to_exitcode(status), thread.is_alive())
 
 def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have():
     assert output_of(FORK_DURING_A_FLUSH) == "1 False"
+
+
+def append_lines(path: Path, *lines: bytes) -> None:
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    try:
+        for line in lines:
+            append_line(handle, line)
+    finally:
+        os.close(handle)
+
+
+def test_lines_follow_each_other_and_a_torn_one_spoils_only_itself(tmp_path):
+    path = tmp_path / "lines"
+    append_lines(path, b"1\n", b"2\n")
+    with path.open("ab") as file:
+        file.write(b"tor")
+    append_lines(path, b"3\n")
+    assert last_lines(path, 100) == [b"1", b"2", b"tor", b"3"]
+
+
+@pytest.mark.parametrize(("max_bytes", "found"), [(100, ["aa", "bb", "cc"]), (7, ["bb", "cc"]), (5, ["cc"]), (2, [])])
+def test_only_so_much_of_the_end_is_read_and_no_part_of_a_line(tmp_path, max_bytes, found):
+    path = tmp_path / "lines"
+    append_lines(path, b"aa\n", b"bb\n", b"cc\n")
+    assert [line.decode() for line in last_lines(path, max_bytes)] == found
+
+
+def test_where_there_is_no_file_there_are_no_lines(tmp_path):
+    assert last_lines(tmp_path / "lines", 100) == []
+
+
+def test_a_line_for_which_there_is_no_room_is_an_error_and_leaves_no_part(tmp_path):
+    path = tmp_path / "lines"
+    append_lines(path, b"whole\n")
+    program = (
+        "import resource, signal, os, sys\n"
+        "from cortex.json_lines import append_line\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "handle = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)\n"
+        "try:\n"
+        "    append_line(handle, b'too long for it\\n')\n"
+        "except OSError as error:\n"
+        "    print(error.strerror)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("No space left on device\n", "")
+    assert path.read_bytes() == b"whole\n"
