@@ -24,6 +24,7 @@ from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, 
 from .naive import NaiveExecutor
 from .program import program
 from .tools import Echo, echo
+from .turn import turn
 from .wall import files, network, wall
 
 SIMPLE = "return 1 + 1"
@@ -66,7 +67,7 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
-        for other in (wall, network, files, program):
+        for other in (wall, network, files, turn, program):
             await self.take(other, self.rounds, self.rows.append)
 
     async def take(self, part: Any, *arguments: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -27,17 +29,25 @@ async def turn(rounds: int, report: Report) -> None:
         settings = Settings(home=Path(home), energy=energy)
         async with DenoRuntime() as runtime, MotorCortex(settings, runtime=runtime) as cortex:
 
-            async def through_a_turn() -> None:
+            async def in_a_turn(code: str) -> None:
                 async with cortex.turn() as turn:
-                    text = await turn.call("core.execute", {"purpose": "add", "code": CODE})
+                    text = await turn.call("core.execute", {"purpose": "add", "code": code})
                 assert text == "2", text
+
+            numbers = count()
 
             async def directly() -> None:
                 outcome = await runtime.execute(ExecutionRequest(code=CODE, timeout_ms=5000))
                 assert outcome.result == 2, outcome.error
 
-            trials = {"turn": through_a_turn, "runtime": directly}
+            trials = {
+                "turn": lambda: in_a_turn(CODE),
+                "new": lambda: in_a_turn(f"{CODE} // {next(numbers)}"),
+                "runtime": directly,
+            }
             taken = await interleaved(trials, 2 * rounds, lambda: anyio.sleep(0.05))
     whole, bare = p50(taken["turn"]), p50(taken["runtime"])
     report(Row("core.execute in a turn", whole, bare, "ms", 2.0, "the runtime alone"))
     report(Row("what a turn adds to an execution", max(0.0, whole - bare), 1, "ms", 1.0, "limit"))
+    new = p50(taken["new"])
+    report(Row("the same with code that was never seen", max(0.0, new - bare), 1, "ms", math.inf, "a millisecond"))

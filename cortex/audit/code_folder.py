@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from cortex.files import private_folder, replace_file
+from cortex.files import FILE_MODE, private_folder, replace_file
 
 from .lines import is_hash
 
@@ -22,17 +23,25 @@ def code_hash(code: str) -> str:
 class CodeFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._text = str(folder)  # joined by hand where each run passes: a Path is a hundred times slower
+        self._text = str(folder)
 
     def keep(self, code: str, own_hash: str) -> Path | None:
-        """The file, if it is a new one. Whole or not at all, also when the process is killed meanwhile."""
+        """The file, if it is a new one. One that a killed process left unfinished is made anew."""
         data = _bytes(code)
-        if len(data) > MAX_CODE_BYTES or self._has(own_hash, len(data)):
+        # Joined by hand, because each run passes here, and a Path is a hundred times slower.
+        name = f"{self._text}/{own_hash[:2]}/{own_hash}.ts"
+        if len(data) > MAX_CODE_BYTES:
             return None
-        path = self._path(own_hash)
-        private_folder(path.parent)
-        replace_file(path, data)
-        return path
+        try:
+            _write_new(name, data)
+        except FileExistsError:
+            if os.stat(name).st_size == len(data):
+                return None
+            replace_file(Path(name), data)
+        except FileNotFoundError:
+            private_folder(Path(name).parent)
+            _write_new(name, data)
+        return Path(name)
 
     def read(self, own_hash: object) -> str | None:
         """None if it was not kept. It may have been changed since: `code_hash` says."""
@@ -60,11 +69,18 @@ class CodeFolder:
     def _path(self, own_hash: str) -> Path:
         return self._folder / own_hash[:2] / f"{own_hash}.ts"
 
-    def _has(self, own_hash: str, size: int) -> bool:
-        try:
-            return os.stat(f"{self._text}/{own_hash[:2]}/{own_hash}.ts").st_size == size
-        except FileNotFoundError:
-            return False
+
+def _write_new(name: str, data: bytes) -> None:
+    """Raises FileExistsError if it is there, and OSError, leaving nothing, if the disk does not take all of it."""
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+    try:
+        if os.write(handle, data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except BaseException:
+        os.unlink(name)
+        raise
+    finally:
+        os.close(handle)
 
 
 def _bytes(code: str) -> bytes:
