@@ -49,6 +49,8 @@ class Dialogue:
                 return self._talk.read(self._prompt.read)
             except KeyboardInterrupt:
                 self._screen.write("\n")
+                if self._talk.is_ending:
+                    return None
                 self._say(HOW_TO_LEAVE)
             except UnicodeDecodeError:
                 self._say("That was not UTF-8.")

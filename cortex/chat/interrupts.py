@@ -1,4 +1,5 @@
-"""Ctrl-C, where it is expected: at a prompt it is an exception, and everywhere else a message."""
+"""Ctrl-C, where it is expected: at a prompt it is an exception, and everywhere else a message. Signals that end a
+program are the same, so that what runs is stopped and written down, and nothing comes after."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
 
 class Interrupts:
     """While this is open, Ctrl-C raises KeyboardInterrupt inside of `raised` and calls `tell` outside, which must be
@@ -16,13 +19,16 @@ class Interrupts:
     def __init__(self, tell: Callable[[], None]) -> None:
         self._tell = tell
         self._raises = False
+        self.is_ending = False
+        """Somebody wants the program to end."""
 
     def __enter__(self) -> Self:
-        self._previous = signal.signal(signal.SIGINT, self._interrupted)
+        self._previous = {number: signal.signal(number, self._interrupted) for number in (signal.SIGINT, *_ENDING)}
         return self
 
     def __exit__(self, *exc: object) -> None:
-        signal.signal(signal.SIGINT, self._previous)
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)
 
     @contextmanager
     def raised(self) -> Iterator[None]:
@@ -34,7 +40,11 @@ class Interrupts:
             self._raises = False
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
+        del frame
+        if number in _ENDING:
+            self.is_ending = True
+            # Whoever asks twice means at once.
+            signal.signal(number, signal.SIG_DFL)
         if not self._raises:
             self._tell()
             return

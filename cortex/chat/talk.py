@@ -78,10 +78,15 @@ class Talk:
         """Of energy. Raises EnergyError."""
         return self._portal.call(self._agent.cortex.energy.level)
 
+    @property
+    def is_ending(self) -> bool:
+        """Nothing more is to be read."""
+        return self._interrupts.is_ending
+
     def read(self, source: Callable[[], T]) -> T:
         """What the source gives. Raises KeyboardInterrupt when that is interrupted, or was just before."""
         with self._interrupts.raised():
-            if self._inbox.empty():
+            if self._inbox.empty() or self.is_ending:
                 raise KeyboardInterrupt
             return source()
 

@@ -106,7 +106,7 @@ def _talk(settings: Settings, options: Namespace) -> int:
         talk = Talk(portal, agent, inbox, interrupts, keyboard=sys.stdin, screen=screen)
         if sys.stdin.isatty() and screen is sys.stdout and options.message is None:
             _converse(talk, settings, output)
-            return SUCCESS
+            return INTERRUPTED if talk.is_ending else SUCCESS
         return _say(talk, options.message, output)
 
 

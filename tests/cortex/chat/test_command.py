@@ -268,7 +268,13 @@ def test_a_pipe_is_never_taken_for_consent(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "last_words"), [(signal.SIGINT, 130, b"- stopped\n"), (signal.SIGKILL, -signal.SIGKILL, b"")]
+    ("number", "code", "last_words"),
+    [
+        (signal.SIGINT, 130, b"- stopped\n"),
+        (signal.SIGTERM, 130, b"- stopped\n"),
+        (signal.SIGHUP, 130, b"- stopped\n"),
+        (signal.SIGKILL, -signal.SIGKILL, b""),
+    ],
 )
 def test_a_signal_ends_a_chat_through_pipes_and_leaves_nothing(tmp_path, number, code, last_words):
     with ChatServer(run_code("while (true) {}", "run for ever")) as server:
@@ -291,3 +297,5 @@ def test_a_signal_ends_a_chat_through_pipes_and_leaves_nothing(tmp_path, number,
             process.wait()
     assert (process.returncode, rest) == (code, last_words)
     assert gone(processes)
+    records = "".join(path.read_text() for path in (tmp_path / "audit").glob("2*.jsonl"))
+    assert ("CANCELLED" in records) == (number != signal.SIGKILL), "a run that was begun has an end"

@@ -222,6 +222,24 @@ def test_an_interrupt_that_comes_between_two_turns_stops_neither(tmp_path):
         assert talk.turn("hi").text == "Hello."
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_who_is_told_to_end_stops_the_turn_and_reads_no_more(tmp_path, number):
+    async def forever(request, tools):
+        os.kill(os.getpid(), number)
+        await anyio.sleep_forever()
+
+    before = signal.getsignal(number)
+    with chat(tmp_path, [{"calls": [CODE]}], ForPeople(io.StringIO(), io.StringIO()), run=forever, **NOWHERE) as talk:
+        assert talk.turn("run for ever") is None
+        assert talk.runtime.ended == ["cancelled"]
+        assert talk.is_ending
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                talk.read(lambda: "never read")
+        assert signal.getsignal(number) == signal.SIG_DFL, "whoever asks twice means at once"
+    assert signal.getsignal(number) == before
+
+
 def shop(policy="ask"):
     toolbox, orders = Toolbox(), []
 
@@ -432,7 +450,7 @@ def test_a_question_cannot_pass_for_another_or_steer_the_terminal(tmp_path, term
 
 
 def dialogue(talk, home, screen, lines):
-    """A person who types these lines, one at each prompt; an exception instead of a line is raised there."""
+    """A person who types these lines, one at each prompt; there exceptions are raised and signals sent, too."""
     source = iter(lines)
 
     class Typed(Prompt):
@@ -440,6 +458,9 @@ def dialogue(talk, home, screen, lines):
             match next(source, EOFError):
                 case str(line):
                     return line
+                case signal.Signals() as number:
+                    os.kill(os.getpid(), number)
+                    return "never said"
                 case error:
                     raise error
 
@@ -463,6 +484,15 @@ def test_a_dialogue_has_commands_and_hints(tmp_path, monkeypatch):
     assert "\nCtrl-D or /quit leaves\n" in text
     assert [message.text for message in said] == ["/etc/hosts?", "Hello."], "a path is a message"
     assert f"cortex chat --resume {talk.agent.conversation.id} goes on" in text
+
+
+def test_a_dialogue_ends_when_it_is_told_to(tmp_path):
+    out = io.StringIO()
+    with chat(tmp_path, [{"text": "Hello."}], ForPeople(out, out), **NOWHERE) as talk:
+        dialogue(talk, tmp_path, out, ["hi", signal.SIGTERM, "/help"]).run("tiny")
+        assert talk.is_ending
+    assert "/help            this" not in out.getvalue()
+    assert out.getvalue().endswith("goes on with this conversation.\n")
 
 
 def test_a_conversation_that_is_taken_up_again_shows_where_it_ended(tmp_path):
