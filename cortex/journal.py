@@ -112,9 +112,12 @@ class Journal:
         )
 
     def energy(self, entry: Entry) -> None:
-        """What an owner set, and what the ledger had to repair. What was spent is in the line of the execution."""
+        """What an owner set, and what the ledger had to repair. What was spent is in the line of the execution.
+
+        Raises AuditError for what an owner decides: it is recorded before it is done, or not done.
+        """
         if entry.by is not None:
-            self._write("owner_decision", what=f"energy {entry.reason}", by=entry.by, level=entry.level)
+            self._audit.record("owner_decision", what=f"energy {entry.reason}", by=entry.by, level=entry.level)
         elif entry.note is not None:
             self._write("recovered", what="energy", reason=entry.note, level=entry.level)
 

@@ -158,7 +158,7 @@ class ModelSettings(Section):
     """Of one whole reply."""
     max_attempts: Positive = 4
     max_wait_s: Seconds = 30
-    """Between two attempts, whatever the server asks for."""
+    """Between two attempts. An endpoint that asks for a longer wait is given up at once."""
     max_reply_bytes: Positive = 1_048_576
 
 

@@ -9,7 +9,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from cortex.audit import Audit, AuditError
@@ -61,8 +60,7 @@ def run(options: Namespace) -> int:
     except EnergyError as error:
         raise CommandError(str(error), REFUSED) from error
     except AuditError as error:
-        # Why not, the journal has said.
-        raise CommandError("nothing was changed, because it could not be recorded", REFUSED) from error
+        raise CommandError(f"nothing was changed, because it could not be recorded: {error}", REFUSED) from error
     print("\n".join(lines))
     return SUCCESS
 
@@ -75,7 +73,7 @@ def _lines(options: Namespace, settings: Settings) -> Iterator[str]:
         return
     home = Home(settings.home)
     audit = Audit(home.audit if options.action else settings.home / "audit", settings.audit)
-    reserve = EnergyReserve(home.state, settings.energy, on_change=partial(_record, Journal(audit)))
+    reserve = EnergyReserve(home.state, settings.energy, on_change=Journal(audit).energy)
     try:
         if options.action:
             yield from _decide(reserve, change, options)
@@ -86,13 +84,6 @@ def _lines(options: Namespace, settings: Settings) -> Iterator[str]:
     finally:
         reserve.close()
         audit.close()
-
-
-def _record(journal: Journal, entry: Entry) -> None:
-    """What an owner decides is recorded before it is done: where it cannot be, nothing is changed."""
-    journal.energy(entry)
-    if entry.by is not None:
-        journal.require()
 
 
 def _decide(reserve: EnergyReserve, change: float, options: Namespace) -> Iterator[str]:
