@@ -22,7 +22,7 @@ from .files import LockBusy
 from .intents import Trace
 from .loop import Answer
 from .replies import denied, failed
-from .tools import CORE_TOOLS, Consent, CoreTool, LentTools, arguments_for, call_tool, cut, policy_of, wire_name
+from .tools import CORE_TOOLS, Calls, Consent, CoreTool, LentTools, arguments_for, cut, policy_of, wire_name
 from .tools import Refused as NotAllowed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .owner import Origin, Owner
     from .settings import Settings
-    from .tools import OnCall, Tool, Toolbox
+    from .tools import Tool, Toolbox
 
 log = logging.getLogger("motor_cortex")
 
@@ -75,6 +75,7 @@ class Turn:
         self._consent = Consent(
             parts.owner, parts.settings.tools, turn=self.id, asking=parts.asking, on_decision=parts.journal.decision
         )
+        self._tool_calls = Calls(self._consent, require=self._require, on_call=self._on_call)
 
     async def __aenter__(self) -> Self:
         return self
@@ -193,15 +194,7 @@ class Turn:
     async def _call_tool(self, tool: Tool, arguments: Any) -> Answer:
         limits = self._parts.settings.tools
         try:
-            result = await call_tool(
-                tool,
-                arguments,
-                self._consent,
-                origin="model",
-                timeout_ms=limits.call_timeout_ms,
-                require=self._require,
-                on_call=self._on_call("model"),
-            )
+            result = await self._tool_calls.make(tool, arguments, origin="model", timeout_ms=limits.call_timeout_ms)
         except ToolError as error:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
@@ -209,13 +202,7 @@ class Turn:
         return Answer(cut(result.data.decode(), limits.max_result_bytes))
 
     def _lent(self, intent: RunCodeIntent) -> LentTools:
-        return LentTools(
-            self._parts.toolbox,
-            self._consent,
-            purpose=intent.payload.purpose,
-            require=self._require,
-            on_call=self._on_call("code"),
-        )
+        return LentTools(self._parts.toolbox, self._tool_calls, purpose=intent.payload.purpose)
 
     def _require(self) -> None:
         """Code that is running acts no more, either, while nothing can be written down."""
@@ -224,12 +211,11 @@ class Turn:
         except AuditError as error:
             raise ToolError(str(error), code="denied") from error
 
-    def _on_call(self, origin: Origin) -> OnCall:
-        def note(tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
-            self._parts.journal.tool_call(self.id, tool, origin, arguments, error_code, duration_ms)
-            self._tell(ToolCalled(tool, origin, ok, duration_ms))
-
-        return note
+    def _on_call(
+        self, origin: Origin, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float
+    ) -> None:
+        self._parts.journal.tool_call(self.id, tool, origin, arguments, error_code, duration_ms)
+        self._tell(ToolCalled(tool, origin, ok, duration_ms))
 
     def _say(self, text: str) -> str:
         text = cut(text, MAX_SAID)

@@ -1,7 +1,7 @@
 """Tools: Python functions that a model, or its code in the sandbox, may call, each under the owner's policy."""
 
 from .arguments import MAX_ARGUMENT_CHARACTERS
-from .calls import OnCall, call_tool
+from .calls import Calls
 from .consent import Allowed, Consent, Permission, Refused
 from .core_arguments import arguments_for
 from .definitions import CORE_TOOLS, CoreTool, ToolDefinition, core_definitions
@@ -17,10 +17,10 @@ __all__ = [
     "CORE_TOOLS",
     "MAX_ARGUMENT_CHARACTERS",
     "Allowed",
+    "Calls",
     "Consent",
     "CoreTool",
     "LentTools",
-    "OnCall",
     "Permission",
     "Refused",
     "Tool",
@@ -28,7 +28,6 @@ __all__ = [
     "Toolbox",
     "WireNames",
     "arguments_for",
-    "call_tool",
     "core_definitions",
     "cut",
     "is_core",

@@ -18,46 +18,59 @@ if TYPE_CHECKING:
     from .consent import Consent
     from .tool import Tool
 
-OnCall: TypeAlias = Callable[[str, Any, bool, str | None, float], None]
-"""Name, arguments, whether it went well, the error's code if not, and the milliseconds that the tool itself took."""
+OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]
+"""Who called, the tool's name, arguments, whether it went well, the error's code if not, and the milliseconds that the
+tool itself took."""
 
 
-async def call_tool(
-    tool: Tool,
-    arguments: Mapping[str, Any] | str | None,
-    consent: Consent,
-    *,
-    origin: Origin,
-    purpose: str = "",
-    timeout_ms: int | None = None,
-    require: Callable[[], None] = lambda: None,
-    on_call: OnCall = lambda *_: None,
-) -> ReadyJson:
-    """The result as JSON text, as it goes to a model or to its code. Raises ToolError: `invalid_arguments` before
-    anybody is asked, `denied` before anything is done, or what came of it; `require` raises it while nothing may be
-    done at all. The owner is asked about exactly what the tool is then given."""
-    given: Any = arguments
-    error_code: str | None = None
-    began: float | None = None
-    try:
-        require()
-        read = tool.read(arguments)
-        given = read.shown
-        permission = await consent.of(tool, given, origin=origin, purpose=purpose)
-        if isinstance(permission, Refused):
-            raise ToolError(permission.reason, code="denied")
-        began = time.perf_counter()
-        result = await tool.call_json(read, timeout_ms=timeout_ms)
-    except ToolError as error:
-        error_code = str(error.code)
-        raise
-    except Exception:
-        error_code = "internal"
-        raise
-    except BaseException:
-        error_code = "timeout" if time_is_up() else "cancelled"
-        raise
-    finally:
-        duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000
-        on_call(tool.name, given, error_code is None, error_code, duration_ms)
-    return result
+class Calls:
+    """The calls of one turn, by the model and by its code. `require` raises ToolError while nothing may be done."""
+
+    def __init__(
+        self,
+        consent: Consent,
+        *,
+        require: Callable[[], None] = lambda: None,
+        on_call: OnCall = lambda *_: None,
+    ) -> None:
+        self._consent = consent
+        self._require = require
+        self._on_call = on_call
+
+    async def make(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any] | str | None,
+        *,
+        origin: Origin,
+        purpose: str = "",
+        timeout_ms: int | None = None,
+    ) -> ReadyJson:
+        """The result as JSON text, as it goes to a model or to its code. Raises ToolError: `invalid_arguments` before
+        anybody is asked, `denied` before anything is done, or what came of it. The owner is asked about exactly what
+        the tool is then given."""
+        given: Any = arguments
+        error_code: str | None = None
+        began: float | None = None
+        try:
+            self._require()
+            read = tool.read(arguments)
+            given = read.shown
+            permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
+            if isinstance(permission, Refused):
+                raise ToolError(permission.reason, code="denied")
+            began = time.perf_counter()
+            result = await tool.call_json(read, timeout_ms=timeout_ms)
+        except ToolError as error:
+            error_code = str(error.code)
+            raise
+        except Exception:
+            error_code = "internal"
+            raise
+        except BaseException:
+            error_code = "timeout" if time_is_up() else "cancelled"
+            raise
+        finally:
+            duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000
+            self._on_call(origin, tool.name, given, error_code is None, error_code, duration_ms)
+        return result

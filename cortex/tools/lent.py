@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sandbox import ToolDeclaration, ToolError
 
-from .calls import call_tool
-
 if TYPE_CHECKING:
     from sandbox import ReadyJson
 
-    from .calls import OnCall
-    from .consent import Consent
+    from .calls import Calls
     from .tool import Tool
     from .toolbox import Toolbox
 
@@ -22,19 +19,9 @@ class LentTools:
     """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called; those
     of the core are in no toolbox."""
 
-    def __init__(
-        self,
-        toolbox: Toolbox,
-        consent: Consent,
-        *,
-        purpose: str = "",
-        require: Callable[[], None] = lambda: None,
-        on_call: OnCall = lambda *_: None,
-    ) -> None:
-        self._consent = consent
+    def __init__(self, toolbox: Toolbox, calls: Calls, *, purpose: str = "") -> None:
+        self._calls = calls
         self._purpose = purpose
-        self._require = require
-        self._on_call = on_call
         self._tools: dict[str, Tool] = {tool.name: tool for tool in toolbox if tool.for_code}
 
     def declarations(self) -> Sequence[ToolDeclaration]:
@@ -44,12 +31,4 @@ class LentTools:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f'No tool "{name[:100]}" was lent to this run', code="not_lent")
-        return await call_tool(
-            tool,
-            arguments,
-            self._consent,
-            origin="code",
-            purpose=self._purpose,
-            require=self._require,
-            on_call=self._on_call,
-        )
+        return await self._calls.make(tool, arguments, origin="code", purpose=self._purpose)

@@ -10,7 +10,7 @@ import pytest
 
 from cortex.owner import AbsentOwner, Decision, ScriptedOwner
 from cortex.sections import ToolSettings
-from cortex.tools import Allowed, Consent, Refused, Tool, Toolbox, call_tool, policies_for_nobody, policy_of
+from cortex.tools import Allowed, Calls, Consent, Refused, Tool, Toolbox, policies_for_nobody, policy_of
 from sandbox import ReadyJson, ToolError
 
 
@@ -168,19 +168,14 @@ async def test_a_call_is_read_consented_to_made_and_reported():
     calls, told = [], []
     order = tool(calls=calls)
     owner = ScriptedOwner([True])
-    result = await call_tool(
-        order,
-        '{"Item": "pear", "amount": "3"}',
-        Consent(owner, ToolSettings()),
-        origin="model",
-        on_call=lambda *facts: told.append(facts),
-    )
+    made = Calls(Consent(owner, ToolSettings()), on_call=lambda *facts: told.append(facts))
+    result = await made.make(order, '{"Item": "pear", "amount": "3"}', origin="model")
     assert result == ReadyJson(b'"ordered"')
     assert calls == [("pear", 3, None)]
     given = {"item": "pear", "amount": 3, "note": None}
     assert owner.questions[0].arguments == given
-    [(name, arguments, ok, code, duration_ms)] = told
-    assert (name, arguments, ok, code) == ("shop.order", given, True, None)
+    [(origin, name, arguments, ok, code, duration_ms)] = told
+    assert (origin, name, arguments, ok, code) == ("model", "shop.order", given, True, None)
     assert duration_ms > 0
 
 
@@ -195,16 +190,14 @@ async def test_a_call_is_read_consented_to_made_and_reported():
 async def test_a_call_that_is_not_made_is_reported_with_its_reason(arguments, decisions, policy, code, asked):
     calls, told = [], []
     owner = ScriptedOwner(decisions)
-    consent = Consent(owner, ToolSettings())
+    made = Calls(Consent(owner, ToolSettings()), on_call=lambda *facts: told.append(facts))
     with pytest.raises(ToolError) as caught:
-        await call_tool(
-            tool(policy, calls=calls), arguments, consent, origin="code", on_call=lambda *facts: told.append(facts)
-        )
+        await made.make(tool(policy, calls=calls), arguments, origin="code")
     assert caught.value.code == code
     assert calls == []
     assert len(owner.questions) == asked
     given = arguments if code == "invalid_arguments" else {"item": "x", "amount": 1, "note": None}
-    assert told == [("shop.order", given, False, code, 0.0)]
+    assert told == [("code", "shop.order", given, False, code, 0.0)]
 
 
 async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_copy():
@@ -218,7 +211,7 @@ async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_c
             question.arguments["item"] = "gold"
             return Decision(allowed=True)
 
-    await call_tool(tool(calls=calls), sent, Consent(Meddling(), ToolSettings()), origin="model")
+    await Calls(Consent(Meddling(), ToolSettings())).make(tool(calls=calls), sent, origin="model")
     assert calls == [("pear", 1, ["a"])]
 
 
@@ -231,14 +224,12 @@ async def test_the_time_limit_is_the_tools_and_not_the_owners():
     async def slow():
         await anyio.sleep(math.inf)
 
-    consent = Consent(Thinking(), ToolSettings())
-    assert await call_tool(tool(), {"item": "x"}, consent, origin="model", timeout_ms=40) == ReadyJson(b'"ordered"')
     told = []
+    made = Calls(Consent(Thinking(), ToolSettings()), on_call=lambda *facts: told.append(facts[4]))
+    assert await made.make(tool(), {"item": "x"}, origin="model", timeout_ms=40) == ReadyJson(b'"ordered"')
     hanging = Toolbox().add(slow, name="slow")
     with pytest.raises(ToolError, match="gave no answer within 20 ms"):
-        await call_tool(
-            hanging, {}, consent, origin="model", timeout_ms=20, on_call=lambda *facts: told.append(facts[3])
-        )
+        await made.make(hanging, {}, origin="model", timeout_ms=20)
     with anyio.move_on_after(0.02):
-        await call_tool(hanging, {}, consent, origin="model", on_call=lambda *facts: told.append(facts[3]))
-    assert told == ["timeout", "cancelled"]
+        await made.make(hanging, {}, origin="model")
+    assert told == [None, "timeout", "cancelled"]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cortex.owner import AbsentOwner, Decision, ScriptedOwner
 from cortex.sections import ToolSettings
-from cortex.tools import Consent, LentTools, Toolbox
+from cortex.tools import Calls, Consent, LentTools, Toolbox
 from sandbox import ReadyJson, ToolError
 from tests.conftest import execute
 
@@ -52,7 +52,7 @@ class Shop:
 def lent(shop: Shop, owner=None, told: list | None = None, **settings) -> LentTools:
     consent = Consent(owner or AbsentOwner(), ToolSettings(**settings))
     told = [] if told is None else told
-    return LentTools(shop.toolbox, consent, purpose="restock", on_call=lambda *facts: told.append(facts))
+    return LentTools(shop.toolbox, Calls(consent, on_call=lambda *facts: told.append(facts)), purpose="restock")
 
 
 async def test_tools_for_code_are_lent_and_no_others():
@@ -106,7 +106,7 @@ async def test_the_owners_word_decides_inside_code_too():
         ("shop.order", {"item": "pear", "amount": 2}, "code", "restock"),
         ("shop.order", {"item": "gold", "amount": 1}, "code", "restock"),
     ]
-    assert [(name, ok, code) for name, _, ok, code, _ in told] == [
+    assert [(name, ok, code) for _, name, _, ok, code, _ in told] == [
         ("shop.stock", True, None),
         ("shop.order", True, None),
         ("shop.order", False, "denied"),
@@ -172,11 +172,12 @@ async def test_a_tool_that_ran_into_its_time_is_reported_as_what_the_code_was_to
     async def hang() -> None:
         await anyio.sleep_forever()
 
-    tools = LentTools(toolbox, Consent(AbsentOwner(), ToolSettings()), on_call=lambda *facts: told.append(facts))
+    consent = Consent(AbsentOwner(), ToolSettings())
+    tools = LentTools(toolbox, Calls(consent, on_call=lambda *facts: told.append(facts)))
     code = "try { await tools.hang({}) } catch (error) { return error.code }"
     outcome = await execute(code, tools, tool_timeout_ms=50)
     assert outcome.result == "timeout"
-    assert [(name, ok, code) for name, _, ok, code, _ in told] == [("hang", False, "timeout")]
+    assert [(name, ok, code) for _, name, _, ok, code, _ in told] == [("hang", False, "timeout")]
 
 
 @pytest.mark.deno
@@ -187,10 +188,11 @@ async def test_a_tool_whose_run_ended_is_reported_as_cancelled():
     async def hang() -> None:
         await anyio.sleep_forever()
 
-    tools = LentTools(toolbox, Consent(AbsentOwner(), ToolSettings()), on_call=lambda *facts: told.append(facts))
+    consent = Consent(AbsentOwner(), ToolSettings())
+    tools = LentTools(toolbox, Calls(consent, on_call=lambda *facts: told.append(facts)))
     outcome = await execute("tools.hang({}); await tools.hang({})", tools, timeout_ms=200)
     assert outcome.error.type == "TimeoutError", outcome.error
-    assert [(name, ok, code) for name, _, ok, code, _ in told] == [("hang", False, "cancelled")] * 2
+    assert [(name, ok, code) for _, name, _, ok, code, _ in told] == [("hang", False, "cancelled")] * 2
 
 
 class Measured(BaseModel):
