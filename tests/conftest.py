@@ -80,6 +80,11 @@ def without_descriptors() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def without_coverage() -> dict[str, str]:
+    """The environment for a process that has no room on its disk for what it measures."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+
+
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 

@@ -19,6 +19,7 @@ import pytest
 
 from cortex.files import FileLock, Flusher, LockBusy, private_folder, replace_file
 from cortex.json_lines import append_line, last_lines
+from tests.conftest import without_coverage
 
 
 @contextmanager
@@ -469,6 +470,7 @@ def test_a_line_for_which_there_is_no_room_is_an_error_and_leaves_no_part(tmp_pa
         "except OSError as error:\n"
         "    print(error.strerror)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", program, path]
+    done = subprocess.run(command, env=without_coverage(), capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("No space left on device\n", "")
     assert path.read_bytes() == b"whole\n"

@@ -368,9 +368,9 @@ async def test_a_cancelled_inspection_takes_its_process_with_it(monkeypatch):
 
 
 async def test_a_start_that_is_cancelled_leaves_no_process(monkeypatch):
-    started = count_starts(monkeypatch)
     async with Guard() as guard:
-        with anyio.move_on_after(0.001):
+        with anyio.CancelScope() as scope:
+            started = count_starts(monkeypatch, then=scope.cancel)
             await guard.inspect("eval(1)")
         assert [process.returncode for process in started] == [-signal.SIGKILL]
 
@@ -446,12 +446,13 @@ def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
     process.stdout.close()
 
 
-def count_starts(monkeypatch):
+def count_starts(monkeypatch, then=lambda: None):
     started = []
     start = guard_module.start_piped_python
 
     def counted(program):
         started.append(start(program))
+        then()
         return started[-1]
 
     monkeypatch.setattr(guard_module, "start_piped_python", counted)

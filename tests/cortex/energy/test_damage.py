@@ -18,6 +18,7 @@ from cortex.energy.damage import set_aside as keep_damaged
 from cortex.energy.ledger import Ledger
 from cortex.sections import EnergySettings
 from sandbox import Tier
+from tests.conftest import without_coverage
 
 NOW = 1_800_000_000.0
 LEDGER = b"".join(
@@ -241,7 +242,8 @@ def test_a_full_disk_keeps_no_part_of_a_copy(state):
     damaged = ledger.read_bytes() + b"damaged\n" * 2_000
     ledger.write_bytes(damaged)
     before = sorted(path.name for path in state.iterdir())
-    done = subprocess.run([sys.executable, "-c", FULL_DISK, state], capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", FULL_DISK, state]
+    done = subprocess.run(command, env=without_coverage(), capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("refused\n" * 5, "")
     assert sorted(path.name for path in state.iterdir()) == before
     assert ledger.read_bytes() == damaged
