@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.lowlevel
 
-from sandbox import ExecutionOutcome, ExecutionRequest, Finding, Tier
+from sandbox import ExecutionOutcome, ExecutionRequest, Tier
 
 from .audit import AuditError
 from .energy import EnergyError, Insufficient, metered_cost
@@ -95,7 +95,7 @@ class ExecuteTool:
     ) -> Ran | NotRun:
         """Raises nothing but a cancellation, and what a broken disk or sandbox raises: the caller answers for those."""
         # The owner last: nobody is asked about what would be refused anyway.
-        refusal = await self._refusal(intent) or await consent()
+        refusal = await self._blocked(intent.payload.code) or await consent()
         if refusal is not None:
             return refusal
         payload, turn = intent.payload, intent.trace.turn if intent.trace else None
@@ -127,12 +127,7 @@ class ExecuteTool:
             log.warning("Cannot settle the energy of a run: %s", error)
             return taken.level
 
-    async def _refusal(self, intent: RunCodeIntent) -> NotRun | None:
-        weighed = self._energy.weigh(intent.payload.tier)
-        if isinstance(weighed, Insufficient):
-            return NotRun(denied(str(weighed)))
-        finding = await self._first_finding(intent.payload.code)
-        return None if finding is None else NotRun(blocked(finding))
-
-    async def _first_finding(self, code: str) -> Finding | None:
-        return next(iter(await self._guard.inspect(code)), None) if self._guard is not None else None
+    async def _blocked(self, code: str) -> NotRun | None:
+        for finding in await self._guard.inspect(code) if self._guard is not None else ():
+            return NotRun(blocked(finding))
+        return None

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from sandbox import ErrorType, SandboxError, ToolError
 
 from .audit import AuditError
-from .energy import EnergyError, energy_note, prices
+from .energy import EnergyError, Insufficient, energy_note, prices
 from .events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from .execute_tool import NotRun, intent_of
 from .files import LockBusy
@@ -45,6 +45,7 @@ log = logging.getLogger("motor_cortex")
 
 MAX_SAID = 20_000
 MAX_NAME = 100
+_CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,9 @@ class Turn:
     async def _consented(self, intent: RunCodeIntent) -> NotRun | None:
         if policy_of(CoreTool("core.execute"), self._parts.settings.tools) == "allow":
             return None
+        weighed = self._parts.energy.weigh(intent.payload.tier)
+        if isinstance(weighed, Insufficient):
+            return NotRun(denied(str(weighed)))  # nobody is asked in vain
         # What is shown is what is run, and not what the model wrote.
         shown = intent.payload.model_dump(mode="json", include={"purpose", "code", "tier", "timeout"})
         return await self._refusal("core.execute", shown, purpose=intent.payload.purpose)
@@ -253,5 +257,4 @@ class Turn:
 def _named(name: Any) -> str:
     """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
     name = str(name)[:MAX_NAME].encode(errors="replace").decode()
-    known = next((core for core in CORE_TOOLS if name in {core, wire_name(core)}), None)
-    return known or name
+    return _CORE_NAMES.get(name, name)

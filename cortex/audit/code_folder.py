@@ -12,6 +12,7 @@ from cortex.files import FILE_MODE, private_folder, replace_file
 
 from .lines import is_hash
 
+MAX_REMEMBERED = 1_000
 MAX_CODE_BYTES = 1_048_576
 """More than the sandbox takes; what is longer was refused, and is not kept."""
 
@@ -24,9 +25,13 @@ class CodeFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._text = str(folder)
+        # A script that keeps coming back is not looked for on disk each time.
+        self._kept: set[str] = set()
 
     def keep(self, code: str, own_hash: str) -> Path | None:
         """The file, if it is a new one. One that a killed process left unfinished is made anew."""
+        if own_hash in self._kept:
+            return None
         data = _bytes(code)
         # Joined by hand, because each run passes here, and a Path is a hundred times slower.
         name = f"{self._text}/{own_hash[:2]}/{own_hash}.ts"
@@ -36,12 +41,19 @@ class CodeFolder:
             _write_new(name, data)
         except FileExistsError:
             if os.stat(name).st_size == len(data):
+                self._remember(own_hash)
                 return None
             replace_file(Path(name), data)
         except FileNotFoundError:
             private_folder(Path(name).parent)
             _write_new(name, data)
+        self._remember(own_hash)
         return Path(name)
+
+    def _remember(self, own_hash: str) -> None:
+        if len(self._kept) >= MAX_REMEMBERED:
+            self._kept.clear()
+        self._kept.add(own_hash)
 
     def read(self, own_hash: object) -> str | None:
         """None if it was not kept. It may have been changed since: `code_hash` says."""

@@ -417,6 +417,14 @@ async def test_an_owner_can_be_asked_before_each_run_and_sees_the_code(tmp_path:
     assert place.energy.level() == pytest.approx(0.95)
 
 
+async def test_nobody_is_asked_about_a_run_for_which_there_is_no_energy(tmp_path: Path):
+    energy = EnergySettings(initial_level=0.1, recharge_per_minute=0)
+    owner = ScriptedOwner([True])
+    place = cortex(tmp_path, owner=owner, energy=energy, tools=ToolSettings(policies={"core.execute": "ask"}))
+    assert (await one(place)).startswith("EXECUTION_DENIED: Insufficient energy")
+    assert owner.questions == []
+
+
 async def test_what_a_program_sets_is_a_decision_of_the_owner(tmp_path: Path):
     place = cortex(tmp_path)
     async with place:
