@@ -256,5 +256,5 @@ class Turn:
 
 def _named(name: Any) -> str:
     """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
-    name = str(name)[:MAX_NAME].encode(errors="replace").decode()
-    return _CORE_NAMES.get(name, name)
+    shown = str(name)[:MAX_NAME].encode(errors="replace").decode()
+    return _CORE_NAMES.get(shown, shown)
