@@ -64,6 +64,8 @@ class Parts:
 
 
 class Turn:
+    """What one turn asks for. Its calls may come one after the other or at the same time."""
+
     def __init__(self, parts: Parts, watch: Watch | None = None) -> None:
         self._parts = parts
         self._watch = watch

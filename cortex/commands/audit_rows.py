@@ -34,7 +34,7 @@ class Row:
 
 def without_finished(records: Sequence[Record]) -> list[Record]:
     """What was begun and has come to an end is one line: its end. What has none is running, or its host was killed."""
-    ended = {_call(record) for record in records if record.kind == "execution"}
+    ended = {_call(record) for record in records if record.kind in {"execution", "refusal"}}
     return [record for record in records if record.kind != "intent" or _call(record) not in ended]
 
 

@@ -277,8 +277,9 @@ def test_colours_on_a_terminal(environment, filled):
 
 def test_what_was_begun_is_shown_until_it_has_ended(tmp_path, capsys):
     audit = Audit(tmp_path / "audit", AuditSettings())
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):
         audit.record("intent", turn="t", call=number, purpose=f"purpose {number}", tier="isolated")
+    audit.record("refusal", tool="core.execute", turn="t", call=4, reason="no free place")
     audit.record("execution", turn="t", call=2, purpose="purpose 2", tier="isolated", ok=True, reply_code="OK")
     audit.close()
     assert run(["audit", "--home", str(tmp_path)]) == 0
