@@ -29,10 +29,11 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. Ends the process with one of the documented codes."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    sys.exit(run_command(sys.argv[1:] if arguments is None else arguments))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str]) -> int:
+    """One command, and its exit code. Not called `run`: that name is the module of a command, once it is loaded."""
     try:
         return _run(arguments)
     except KeyboardInterrupt:

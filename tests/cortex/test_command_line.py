@@ -259,7 +259,7 @@ def test_help_and_version_are_answered_without_the_heavy_imports():
     assert cortex("--version").stdout.startswith("motor-cortex 0.")
     program = """if True:
         import contextlib, sys
-        from cortex.commands import run
+        from cortex.commands import run_command as run
         with contextlib.suppress(SystemExit):
             run(["--help"])
         print(sorted({"pydantic", "anyio", "asyncio", "tree_sitter"} & sys.modules.keys()))
@@ -270,7 +270,7 @@ def test_help_and_version_are_answered_without_the_heavy_imports():
 
 def test_a_plain_run_imports_nothing_that_it_does_not_need():
     program = (
-        "import sys, io; sys.stdin = io.TextIOWrapper(io.BytesIO(b'1 + 1')); from cortex.commands import run; run(['run', '-']); "
+        "import sys, io; sys.stdin = io.TextIOWrapper(io.BytesIO(b'1 + 1')); from cortex.commands import run_command; run_command(['run', '-']); "
         "print(sorted({'tree_sitter', 'jsonschema_rs', 'openai', 'mcp', 'rich'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True)

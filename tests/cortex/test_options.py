@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.commands import run
+from cortex.commands import main
+from cortex.commands import run_command as run
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
 
@@ -33,3 +34,13 @@ def test_a_reader_that_goes_away_is_no_error():
     done = subprocess.run([*CORTEX, "config"], stdout=write, stderr=subprocess.PIPE, timeout=60)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.deno
+def test_one_command_after_another_in_one_process(tmp_path: Path, capsys):
+    (tmp_path / "one.js").write_text("return 1")
+    for _ in range(2):
+        assert run(["run", str(tmp_path / "one.js")]) == 0
+        with pytest.raises(SystemExit) as ended:
+            main(["config", "home", "--home", str(tmp_path)])
+        assert ended.value.code == 0

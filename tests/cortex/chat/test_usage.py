@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cortex.commands import run
+from cortex.commands import run_command as run
 from cortex.loop import AssistantMessage, Conversations, UserMessage
 
 SOMEWHERE = ["--model", "x", "--base-url", "http://127.0.0.1:9/v1"]

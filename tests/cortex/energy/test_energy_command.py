@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from cortex.audit import Audit
-from cortex.commands import run
+from cortex.commands import run_command as run
 from cortex.energy import EnergyReserve
 from cortex.sections import AuditSettings, EnergySettings
 from sandbox import Tier
