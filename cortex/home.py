@@ -7,7 +7,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from .files import FOLDER_MODE, private_folder
+from sandbox import FOLDER_MODE, private_folder
+
 from .setting_errors import SettingsError
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from .files import FILE_MODE, FileLock, Flusher, flush_file, private_folder, replace_file
+from sandbox import FILE_MODE, FileLock, Flusher, flush_file, private_folder, replace_file
+
 from .json_lines import append_line, last_lines
 from .text import beginning, whole
 

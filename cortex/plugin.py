@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sandbox import DenoRuntime, Guard, HostRule
+from sandbox import DenoRuntime, Flusher, Guard, HostRule
 
 from .audit import Audit
 from .energy import EnergyReserve
 from .execute_tool import ExecuteTool
-from .files import Flusher
 from .home import Home
 from .journal import Journal
 from .memory import Memory

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from sandbox import ErrorType, SandboxError, ToolError
+from sandbox import ErrorType, LockBusy, SandboxError, ToolError
 
 from .audit import AuditError
 from .energy import EnergyError, Insufficient, energy_note, prices
 from .events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from .execute_tool import NotRun, intent_of
-from .files import LockBusy
 from .intents import Trace
 from .loop import Answer
 from .replies import denied, failed

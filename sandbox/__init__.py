@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     )
     from .declarations import typescript_of
     from .doctor import Diagnosis, examine
+    from .durable import (
+        FILE_MODE,
+        FOLDER_MODE,
+        LOCK_TIMEOUT_S,
+        FileLock,
+        Flusher,
+        LockBusy,
+        flush_file,
+        flush_folder,
+        private_folder,
+        replace_file,
+    )
     from .errors import SandboxError, SandboxUnavailable, ToolError
     from .guard import Guard
     from .guard_patterns import Finding
@@ -30,7 +42,7 @@ if TYPE_CHECKING:
     from .tiers import Tier
     from .workspace import Workspace, WorkspaceBusy, WorkspaceConflict, WorkspaceError, WorkspaceLimits
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Change",
     "Changes",
     "CodeRuntime",
@@ -42,12 +54,18 @@ __all__ = [
     "ExecutionError",
     "ExecutionOutcome",
     "ExecutionRequest",
+    "FILE_MODE",
+    "FOLDER_MODE",
+    "FileLock",
     "Finding",
+    "Flusher",
     "Guard",
     "HeadStart",
     "HostRule",
     "HostTools",
+    "LOCK_TIMEOUT_S",
     "Layer",
+    "LockBusy",
     "LogEntry",
     "Metrics",
     "NetworkPolicy",
@@ -68,7 +86,12 @@ __all__ = [
     "WorkspaceLimits",
     "data_file",
     "examine",
+    "flush_file",
+    "flush_folder",
+    "late_names",
     "person_decides",
+    "private_folder",
+    "replace_file",
     "time_is_up",
     "typescript_of",
 ]
@@ -87,12 +110,18 @@ __getattr__ = late_names(
         "ExecutionError": "contracts",
         "ExecutionOutcome": "contracts",
         "ExecutionRequest": "contracts",
+        "FILE_MODE": "durable",
+        "FOLDER_MODE": "durable",
+        "FileLock": "durable",
         "Finding": "guard_patterns",
+        "Flusher": "durable",
         "Guard": "guard",
         "HeadStart": "head_start",
         "HostRule": "network",
         "HostTools": "ports",
+        "LOCK_TIMEOUT_S": "durable",
         "Layer": "jail",
+        "LockBusy": "durable",
         "LogEntry": "contracts",
         "Metrics": "contracts",
         "NetworkPolicy": "network",
@@ -113,7 +142,11 @@ __getattr__ = late_names(
         "WorkspaceLimits": "workspace",
         "data_file": "locations",
         "examine": "doctor",
+        "flush_file": "durable",
+        "flush_folder": "durable",
         "person_decides": "person",
+        "private_folder": "durable",
+        "replace_file": "durable",
         "time_is_up": "person",
         "typescript_of": "declarations",
     },

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from cortex.files import FILE_MODE, private_folder, replace_file
+from sandbox import FILE_MODE, private_folder, replace_file
 
 from .lines import is_hash
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from cortex.files import replace_file
+from sandbox import replace_file
 
 from .days import day_names, lines_backwards
 from .lines import GENESIS, NotARecord, is_hash, is_intact, parse

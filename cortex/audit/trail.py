@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex.files import FILE_MODE, FileLock, Flusher, LockBusy, flush_file, flush_folder, private_folder
+from sandbox import FILE_MODE, FileLock, Flusher, LockBusy, flush_file, flush_folder, private_folder
 
 from . import days
 from .code_folder import CodeFolder, code_hash

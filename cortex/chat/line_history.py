@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from cortex.files import FILE_MODE, replace_file
+from sandbox import FILE_MODE, replace_file
 
 MAX_LINES = 1_000
 _MAX_CHARS = 10_000

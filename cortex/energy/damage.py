@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from cortex.files import FILE_MODE
+from sandbox import FILE_MODE
 
 
 def set_aside(path: Path) -> None:

@@ -14,9 +14,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cortex.files import FILE_MODE, flush_file, flush_folder
 from cortex.sections import Share
-from sandbox import Tier
+from sandbox import FILE_MODE, Tier, flush_file, flush_folder
 
 _BLOCK_BYTES = 8_192
 # Behind the last newline after a crash there is a part of one line, and after a power cut perhaps a hole.

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cortex.files import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, private_folder, replace_file
 from cortex.sections import EnergySettings
 from cortex.text import whole
-from sandbox import Tier
+from sandbox import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, Tier, private_folder, replace_file
 
 from .damage import set_aside
 from .errors import EnergyBusy, EnergyError

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cortex.files import replace_file
 from cortex.sections import Share
+from sandbox import replace_file
 
 from .ledger import Moment
 

@@ -8,7 +8,7 @@ import logging
 import os
 from pathlib import Path
 
-from ..files import FILE_MODE, private_folder
+from sandbox import FILE_MODE, private_folder
 
 log = logging.getLogger("motor_cortex")
 

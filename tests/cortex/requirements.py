@@ -636,10 +636,10 @@ REQUIREMENTS = (
         "design",
         "State gets to disk whole, between processes, off the hot path",
         (
-            CORTEX + "test_files.py::test_who_reads_while_the_writer_is_killed_finds_the_old_bytes_or_the_new",
-            CORTEX + "test_files.py::test_a_holder_that_dies_lets_go",
-            CORTEX + "test_files.py::test_what_is_wanted_often_is_done_once_and_the_last_counts",
-            CORTEX + "test_files.py::test_what_is_wanted_when_it_ends_is_done_before_it_has_ended",
+            "tests/sandbox/test_durable.py::test_who_reads_while_the_writer_is_killed_finds_the_old_bytes_or_the_new",
+            "tests/sandbox/test_durable.py::test_a_holder_that_dies_lets_go",
+            "tests/sandbox/test_durable.py::test_what_is_wanted_often_is_done_once_and_the_last_counts",
+            "tests/sandbox/test_durable.py::test_what_is_wanted_when_it_ends_is_done_before_it_has_ended",
         ),
     ),
     Requirement(

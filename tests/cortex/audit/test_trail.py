@@ -17,8 +17,8 @@ import pytest
 
 from cortex.audit import Audit, AuditError, FactRefused
 from cortex.audit.lines import GENESIS
-from cortex.files import FileLock, Flusher
 from cortex.sections import AuditSettings
+from sandbox import FileLock, Flusher
 
 TODAY = "2026-11-16.jsonl"
 

@@ -15,9 +15,8 @@ import anyio
 import pytest
 
 from cortex.energy import EnergyBusy, EnergyError, EnergyReserve, Entry, Insufficient, Reservation
-from cortex.files import FileLock, Flusher
 from cortex.sections import EnergySettings
-from sandbox import Tier
+from sandbox import FileLock, Flusher, Tier
 
 ISOLATED, NETWORK = Tier.ISOLATED, Tier.NETWORK
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.files import Flusher
 from cortex.memory import MAX_CHARACTERS, MAX_ENTRIES, Memory, Recollection
+from sandbox import Flusher
 
 
 def texts(memory: Memory, most: int = MAX_ENTRIES) -> list[str]:

@@ -17,8 +17,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from cortex.files import FileLock, Flusher, LockBusy, private_folder, replace_file
 from cortex.json_lines import append_line, last_lines
+from sandbox import FileLock, Flusher, LockBusy, private_folder, replace_file
 from tests.conftest import without_coverage
 
 
@@ -83,7 +83,7 @@ def test_a_replacement_that_fails_leaves_nothing_behind(tmp_path):
 REPLACE = """
 import sys
 from pathlib import Path
-from cortex.files import replace_file
+from sandbox import replace_file
 path = Path(sys.argv[1])
 replace_file(path, b"a" * 100_000)
 print("begun", flush=True)
@@ -108,7 +108,7 @@ def test_who_reads_while_the_writer_is_killed_finds_the_old_bytes_or_the_new(tmp
 KILLED_WHILE_IT_REPLACES = """
 import resource, signal, sys
 from pathlib import Path
-from cortex.files import replace_file
+from sandbox import replace_file
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -172,7 +172,7 @@ def test_a_second_thread_waits_for_the_first(tmp_path):
 HOLD = """
 import sys
 from pathlib import Path
-from cortex.files import FileLock
+from sandbox import FileLock
 assert FileLock(Path(sys.argv[1])).try_take()
 print("held", flush=True)
 sys.stdin.read()
@@ -205,7 +205,7 @@ def test_a_holder_that_dies_lets_go(tmp_path):
 COUNT = """
 import sys
 from pathlib import Path
-from cortex.files import FileLock, replace_file
+from sandbox import FileLock, replace_file
 lock, path = FileLock(Path(sys.argv[1])), Path(sys.argv[2])
 for _ in range(200):
     with lock.held(30):
@@ -224,7 +224,7 @@ def test_processes_that_count_under_the_lock_lose_nothing(tmp_path):
 FORK = """
 import os, sys
 from pathlib import Path
-from cortex.files import FileLock
+from sandbox import FileLock
 lock = FileLock(Path(sys.argv[1]))
 is_held_before = sys.argv[2] == "before"
 assert lock.try_take()
@@ -398,7 +398,7 @@ async def test_an_error_does_not_end_the_flusher(caplog):
 
 FORK_DURING_A_FLUSH = """
 import os, signal, threading
-from cortex.files import Flusher
+from sandbox import Flusher
 flusher, begun, go_on, done = Flusher(1), threading.Event(), threading.Event(), []
 
 def work():
