@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from neurons import NeuronSettings
 from sandbox import SandboxSettings, data_file
 
 from .sections import (
@@ -80,6 +81,7 @@ class Settings(BaseModel):
     loop: LoopSettings = Field(default_factory=LoopSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
     audit: AuditSettings = Field(default_factory=AuditSettings)
+    neurons: NeuronSettings = Field(default_factory=NeuronSettings)
 
 
 def load_settings(

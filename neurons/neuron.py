@@ -1,0 +1,213 @@
+"""A neuron as it is kept: one JSON document, readable by a person. Plain data: nothing here runs or writes anything.
+
+The keys are those of the document. Times are seconds of the clock that was given, as numbers; `createdAt` and
+`approvedAt` are also for people and are ISO texts.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from sandbox import Tier
+
+MAX_NAME = 60
+MAX_PURPOSE = 500
+MAX_SIGNALS = 16
+MAX_HOSTS = 16
+MAX_TOOLS = 16
+
+NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9 _-]{1,59}$"
+SIGNAL_PATTERN = r"^[a-z][a-z0-9_.]{0,63}$"
+
+SignalType = Annotated[str, Field(pattern=SIGNAL_PATTERN)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+
+
+class Status(StrEnum):
+    QUARANTINE = "quarantine"
+    AWAITING_OWNER = "awaiting_owner"
+    TRIAL = "trial"
+    ACTIVE = "active"
+    DISABLED = "disabled"
+
+
+AWAKE = frozenset({Status.TRIAL, Status.ACTIVE})
+
+
+class Part(BaseModel):
+    """What all parts of the document have in common: they do not change, and their keys are in camelCase."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class Policy(Part):
+    """What a neuron may do. Together with its code it is all that an approval is about."""
+
+    tier: Tier = Tier.ISOLATED
+    hosts: Annotated[tuple[str, ...], Field(max_length=MAX_HOSTS)] = ()
+    tools: Annotated[tuple[str, ...], Field(max_length=MAX_TOOLS)] = ()
+    input_signals: Annotated[tuple[SignalType, ...], Field(min_length=1, max_length=MAX_SIGNALS)]
+    output_signals: Annotated[tuple[SignalType, ...], Field(max_length=MAX_SIGNALS)] = ()
+    energy_budget: Share
+    """For one signal."""
+
+
+class Metadata(Part):
+    author: Literal["agent", "owner"] = "agent"
+    """Who wrote the code of this version."""
+    created_at: str
+    code_hash: str
+    """SHA-256 of the code in UTF-8, in hexadecimal."""
+    purpose: Annotated[str, Field(max_length=MAX_PURPOSE)]
+    habit: str | None = None
+    """The id of the habit that it came from."""
+    approved_by: Literal["owner"] | None = None
+    approved_at: str | None = None
+
+
+class Version(Part):
+    """A version of the code with its policy. None is ever forgotten."""
+
+    version: Annotated[int, Field(ge=1)]
+    code: str
+    code_hash: str
+    policy: Policy
+    policy_hash: str
+    created_at: str
+    author: Literal["agent", "owner"] = "agent"
+
+
+class StatusChange(Part):
+    at: float
+    before: Status | None
+    after: Status
+    event: str
+    by: str
+    """"agent", "owner" or "cortex"."""
+    reason: str = ""
+    version: int
+    code_hash: str
+
+
+class Request(Part):
+    """A question to the owner that is open. It can be answered once, and not for ever."""
+
+    nonce: str
+    code_hash: str
+    policy_hash: str
+    shown_hash: str
+    """What the owner is shown, and has to repeat the beginning of: it covers code, policy and nonce."""
+    asked_at: float
+    expires_at: float
+
+
+class Approval(Part):
+    """A person's consent to exactly this code with exactly this policy."""
+
+    nonce: str
+    code_hash: str
+    policy_hash: str
+    by: str
+    at: float
+    signature: str
+    """HMAC over all of the above and the neuron's id, with the key of the home: a document that was edited by hand does
+    not have it."""
+
+
+class Counters(Part):
+    """What a neuron has done since it was approved. They survive restarts."""
+
+    signals: int = 0
+    """That it was given, and answered or failed."""
+    errors: int = 0
+    emitted: int = 0
+    energy: float = 0.0
+    restarts: int = 0
+    cpu_ms: float = 0.0
+    last_error: str = ""
+    last_signal_at: float | None = None
+
+
+class Trial(Part):
+    started_at: float
+    ends_at: float
+    """Not before this."""
+    min_signals: int
+    counters: Counters = Field(default_factory=Counters)
+
+
+class ScenarioResult(Part):
+    name: str
+    signals: int
+    ok: bool
+    emitted: dict[str, int] = Field(default_factory=dict)
+    """How many of each type."""
+    energy: float = 0.0
+    """Of its most expensive signal."""
+    ms: float = 0.0
+    problem: str = ""
+
+
+class Report(Part):
+    """What quarantine and validation found. `problems` is empty when it passed."""
+
+    at: float
+    code_hash: str
+    policy_hash: str
+    scenarios: tuple[ScenarioResult, ...] = ()
+    findings: tuple[str, ...] = ()
+    """Of the guard and of the audit of capabilities: what was seen, also when it is allowed."""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return not self.problems
+
+
+class Neuron(Part):
+    """The document `neurons/<id>`."""
+
+    format: Literal[1] = 1
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
+    code: str
+    input_signals: Annotated[tuple[SignalType, ...], Field(min_length=1, max_length=MAX_SIGNALS)]
+    output_signals: Annotated[tuple[SignalType, ...], Field(max_length=MAX_SIGNALS)] = ()
+    energy_budget: Share
+    tier: Tier = Tier.ISOLATED
+    hosts: Annotated[tuple[str, ...], Field(max_length=MAX_HOSTS)] = ()
+    tools: Annotated[tuple[str, ...], Field(max_length=MAX_TOOLS)] = ()
+    metadata: Metadata
+    status: Status
+    reason: str = ""
+    """Why it is disabled."""
+    version: Annotated[int, Field(ge=1)] = 1
+    state: dict[str, Any] = Field(default_factory=dict)
+    """What its code keeps from one signal to the next."""
+    report: Report | None = None
+    request: Request | None = None
+    approvals: tuple[Approval, ...] = ()
+    trial: Trial | None = None
+    counters: Counters = Field(default_factory=Counters)
+    """Since it became active."""
+    versions: tuple[Version, ...] = ()
+    history: tuple[StatusChange, ...] = ()
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(
+            tier=self.tier,
+            hosts=self.hosts,
+            tools=self.tools,
+            input_signals=self.input_signals,
+            output_signals=self.output_signals,
+            energy_budget=self.energy_budget,
+        )
+
+    @property
+    def is_awake(self) -> bool:
+        return self.status in AWAKE

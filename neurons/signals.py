@@ -1,0 +1,39 @@
+"""Signals: typed messages between the host, the neurons and the agent."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+# Made by the cortex itself. No neuron may emit one, so that whoever gets one knows where it is from.
+BUILT_IN = frozenset({"tick", "hour_changed", "energy", "user_message"})
+
+LOWEST, NORMAL, HIGHEST = 0, 5, 9
+DEFAULT_TTL_S = 60.0
+
+
+def new_id() -> str:
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    type: str
+    source: str
+    """"cortex", "host", or "neuron:<id>"."""
+    data: Any = None
+    """JSON."""
+    priority: int = NORMAL
+    """From 0 to 9; higher ones are delivered first."""
+    at: float = 0.0
+    """Seconds of the clock that the layer was given."""
+    id: str = field(default_factory=new_id)
+    correlation: str = ""
+    """The id of the first signal of the chain; its own, when it is the first."""
+    parent: str | None = None
+    """The id of the signal that it answers."""
+    depth: int = 0
+    """How many signals came before it in the chain."""
+    ttl_s: float = DEFAULT_TTL_S
+    """A signal that has waited longer is dropped, and counted."""
