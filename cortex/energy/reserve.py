@@ -130,6 +130,17 @@ class EnergyReserve:
             raise ValueError(f"a run costs between 0 and 1, not {cost}")
         return await self._alone(lambda: self._settle(reservation, cost))
 
+    async def spend(self, amount: float, *, reason: str, floor: float = 0.0, code_hash: str | None = None) -> bool:
+        """Take the amount, or nothing and False when the level is below the floor or less than the amount.
+
+        For what has no tier: the signals of neurons.
+        """
+        if not 0 <= amount <= FULL:
+            raise ValueError(f"what is spent is a number from 0 to 1, not {amount}")
+        return await self._alone(
+            lambda: self._spend(amount, _bounded(reason), floor, code_hash and _bounded(code_hash))
+        )
+
     def set(self, level: float, *, by: str = "owner") -> Entry:
         """On disk when it returns. Raises ValueError for what is no level."""
         if not 0 <= level <= FULL:
@@ -174,6 +185,15 @@ class EnergyReserve:
             code_hash=code_hash and _bounded(code_hash),
         )
         return Reservation(tier, verdict.cost, before, entry.level, entry.seq, entry.turn, entry.code_hash)
+
+    def _spend(self, amount: float, reason: str, floor: float, code_hash: str | None) -> bool:
+        newest, now = self._current()
+        level = self._recharged(newest, now)
+        if level < floor or level < amount:
+            return False
+        if amount > 0:
+            self._write(newest, now, reason=reason, amount=-amount, code_hash=code_hash)
+        return True
 
     def _settle(self, reservation: Reservation, cost: float) -> float:
         if reservation.is_settled:

@@ -108,6 +108,30 @@ async def test_the_last_of_it_can_be_taken_and_no_more(state, clock):
     assert isinstance(await reserve.take(ISOLATED), Insufficient)
 
 
+async def test_what_has_no_tier_is_spent_above_its_floor_or_not_at_all(state, clock):
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0), now=clock)
+    assert await reserve.spend(0.25, reason="neuron", floor=0.5, code_hash="ab12")
+    assert (ledger(state)[-1]["reason"], ledger(state)[-1]["amount"], ledger(state)[-1]["code_hash"]) == (
+        "neuron",
+        -0.25,
+        "ab12",
+    )
+    assert await reserve.spend(0.5, reason="neuron", floor=0.75)
+    lines = len(ledger(state))
+    assert not await reserve.spend(0.01, reason="neuron", floor=0.26)
+    assert not await reserve.spend(0.26, reason="neuron", floor=0.0)
+    assert await reserve.spend(0.0, reason="neuron", floor=0.25)
+    assert (reserve.level(), len(ledger(state))) == (0.25, lines)
+
+
+@pytest.mark.parametrize("amount", [-0.1, 1.1, float("nan"), float("inf")])
+async def test_what_is_no_amount_is_not_spent(state, clock, amount):
+    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        await reserve.spend(amount, reason="neuron", floor=0.0)
+    assert reserve.level() == 1.0
+
+
 async def test_the_level_is_never_rounded(state, clock):
     settings = EnergySettings(cost_isolated=0.000123456789, recharge_per_minute=0)
     reserve = EnergyReserve(state, settings, now=clock)
