@@ -37,3 +37,18 @@ class Signal:
     """How many signals came before it in the chain."""
     ttl_s: float = DEFAULT_TTL_S
     """A signal that has waited longer is dropped, and counted."""
+
+
+def as_given(signal: Signal) -> dict[str, Any]:
+    """The signal as the code of a neuron sees it, in quarantine and later. What it does not need is left out: its
+    depth and how long it may wait are the layer's own business."""
+    return {
+        "type": signal.type,
+        "source": signal.source,
+        "data": signal.data,
+        "priority": signal.priority,
+        "at": signal.at,
+        "id": signal.id,
+        "correlation": signal.correlation or signal.id,
+        "parent": signal.parent,
+    }
