@@ -1,12 +1,9 @@
-"""What the built-in signals carry, and how the code of a neuron sees a signal. One place for both: what a quarantine
-invents has the very shape of what comes later."""
+"""What the built-in signals carry: what a quarantine invents has the very shape of what comes later."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
-
-from .signals import Signal
 
 Data = dict[str, Any]
 
@@ -28,20 +25,3 @@ def energy(level: float, before: float) -> Data:
 
 def user_message(text: str) -> Data:
     return {"text": text}
-
-
-def as_seen(signal: Signal) -> dict[str, Any]:
-    """The `signal` that the code is given: `{id, type, source, data, priority, at, correlation, parent}`.
-
-    `at` is in milliseconds, as `Date.now()` has it.
-    """
-    return {
-        "id": signal.id,
-        "type": signal.type,
-        "source": signal.source,
-        "data": signal.data,
-        "priority": signal.priority,
-        "at": round(signal.at * 1000),
-        "correlation": signal.correlation or signal.id,
-        "parent": signal.parent,
-    }
