@@ -35,8 +35,9 @@ if TYPE_CHECKING:
         ToolExchange,
         Wake,
     )
-    from .settings import NeuronSettings
+    from .settings import NeuronSettings, OwnerSettings
     from .signals import BUILT_IN, Signal
+    from .webhook_address import is_local_name, is_loopback, webhook_problem
 
 # One line for each name: who adds one adds it in three places of this file, and nowhere else.
 _HOMES = {
@@ -54,6 +55,7 @@ _HOMES = {
     "NoSuchNeuron": "errors",
     "Notice": "ports",
     "OwnerChannel": "ports",
+    "OwnerSettings": "settings",
     "Policy": "neuron",
     "Record": "ports",
     "Recording": "ports",
@@ -71,6 +73,9 @@ _HOMES = {
     "Trial": "neuron",
     "Version": "neuron",
     "Wake": "ports",
+    "is_local_name": "webhook_address",
+    "is_loopback": "webhook_address",
+    "webhook_problem": "webhook_address",
 }
 
 __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
@@ -88,6 +93,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "NoSuchNeuron",
     "Notice",
     "OwnerChannel",
+    "OwnerSettings",
     "Policy",
     "Record",
     "Recording",
@@ -105,6 +111,9 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Trial",
     "Version",
     "Wake",
+    "is_local_name",
+    "is_loopback",
+    "webhook_problem",
 ]
 
 __getattr__ = late_names(__name__, _HOMES)

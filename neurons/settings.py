@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from .neuron import SIGNAL_PATTERN
+from .webhook_address import webhook_problem
 
 Positive = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -18,6 +19,8 @@ KIB = 1024
 # The document has to stay one that a person can read, and the frame that carries it small.
 MAX_STATE_BYTES = 16 * KIB
 MAX_AWAKE = 5
+# A signature that somebody could guess the key of would prove nothing.
+MIN_SECRET = 16
 
 
 def _split(value: Any) -> Any:
@@ -25,8 +28,17 @@ def _split(value: Any) -> Any:
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
+def _none_if_empty(value: Any) -> Any:
+    """An environment variable cannot say "none": an empty one does."""
+    return None if value == "" else value
+
+
+OrNone = BeforeValidator(_none_if_empty)
+
+
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    # What was wrong about a value is said without it: it may be a secret.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
 class HabitSettings(Section):
@@ -124,11 +136,25 @@ class OwnerSettings(Section):
     """How the owner is told of a proposal."""
 
     console: bool = True
-    webhook_url: str | None = None
-    """https, or http on this machine."""
-    webhook_secret: str | None = Field(default=None, repr=False)
+    webhook_url: Annotated[SecretStr | None, OrNone] = None
+    """https, or http on this machine. A secret, because those of some services carry their key in the path."""
+    webhook_secret: Annotated[SecretStr | None, OrNone] = None
+    """The key of the signature."""
     webhook_timeout_s: Span = 10
-    webhook_attempts: Positive = 4
+    """For one attempt."""
+    webhook_attempts: Annotated[int, Field(gt=0, le=10)] = 4
+
+    @model_validator(mode="after")
+    def _signed_and_sealed(self) -> Self:
+        if self.webhook_url is None:
+            return self
+        if problem := webhook_problem(self.webhook_url.get_secret_value()):
+            raise ValueError(f'"webhook_url" {problem}')
+        if self.webhook_secret is None:
+            raise ValueError('"webhook_url" needs a "webhook_secret": what it is sent is signed')
+        if len(self.webhook_secret.get_secret_value()) < MIN_SECRET:
+            raise ValueError(f'"webhook_secret" has fewer than {MIN_SECRET} characters')
+        return self
 
 
 class NeuronSettings(Section):

@@ -1,0 +1,62 @@
+"""Tells the owner on a stream that somebody may be looking at: standard error, if none is named."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+import anyio
+import anyio.to_thread
+
+from neurons import ChannelError
+
+from ..terminal import terminal_columns, wrapped
+from .owner_view import owner_view
+
+if TYPE_CHECKING:
+    from neurons import Notice
+
+WRITING_S = 5
+"""A stream that nobody reads takes no more after a while, and what waits for it must not wait for ever."""
+
+
+class ConsoleChannel:
+    def __init__(self, stream: TextIO | None = None, *, writing_s: float = WRITING_S) -> None:
+        self._stream = stream
+        self._writing_s = writing_s
+
+    async def notify(self, notice: Notice) -> None:
+        """Raises ChannelError."""
+        stream = sys.stderr if self._stream is None else self._stream
+        try:
+            text = "\n".join(set_in(told(notice), terminal_columns(stream))) + "\n"
+            with anyio.move_on_after(self._writing_s):
+                await anyio.to_thread.run_sync(_write, stream, text, abandon_on_cancel=True)
+                return
+        except (OSError, ValueError) as error:
+            raise ChannelError(f"Cannot write to the console: {error}") from error
+        raise ChannelError(f"Cannot write to the console: nothing was taken for {self._writing_s:g} s")
+
+
+def told(notice: Notice) -> list[str]:
+    """All that there is to see, and how to decide."""
+    neuron = notice.neuron
+    return [
+        *owner_view(neuron),
+        f"To decide: cortex neurons approve {neuron.id}, or: cortex neurons reject {neuron.id} --reason WHY",
+    ]
+
+
+def set_in(lines: list[str], width: int) -> list[str]:
+    """No line that a text is wrapped into begins where ours do."""
+    return [part for line in lines for part in _set_in(line, width)]
+
+
+def _set_in(line: str, width: int) -> list[str]:
+    first, *rest = wrapped(line, max(width - 6, 10))
+    return [first, *(f"    {more}" for more in rest)]
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()

@@ -1,0 +1,206 @@
+"""Tells the owner by a signed request to an address of theirs. What the other side answers is a status and no more."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import anyio
+from pydantic_core import to_json
+
+from neurons import ChannelError, is_local_name, is_loopback, webhook_problem
+
+from .owner_view import owner_view
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+    from tenacity import RetryCallState
+
+    from neurons import Notice, OwnerSettings
+
+    Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+TIMESTAMP, SIGNATURE = "X-Cortex-Timestamp", "X-Cortex-Signature"
+USER_AGENT = "motor-cortex"
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 30
+_MAX_REASON = 200
+
+
+class _Passing(Exception):
+    """What may be otherwise at the next attempt."""
+
+
+class WebhookChannel:
+    """`https`, or `http` on this machine; never anywhere else, whatever a name leads to or a server answers. Signs each
+    request with the secret: `sha256=` and the HMAC of the timestamp, a dot and the body, in hexadecimal."""
+
+    def __init__(
+        self,
+        settings: OwnerSettings,
+        *,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        resolve: Resolve | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        """Raises ChannelError when the settings name no address that may be used, or no secret."""
+        self._settings = settings
+        self._now = now
+        self._sleep = sleep
+        self._resolve = _resolved if resolve is None else resolve
+        self._trust = trust
+        self._url = settings.webhook_url.get_secret_value() if settings.webhook_url else ""
+        self._secret = settings.webhook_secret.get_secret_value().encode() if settings.webhook_secret else b""
+        # Again, though the settings have been looked at: a copy of a model is not validated.
+        if problem := webhook_problem(self._url):
+            raise ChannelError(f"Cannot tell the owner by webhook: the address {problem}")
+        if not self._secret:
+            raise ChannelError("Cannot tell the owner by webhook: there is no secret to sign with")
+
+    async def notify(self, notice: Notice) -> None:
+        """Raises ChannelError, and nothing else but a cancellation: with the last reason, once there is no attempt
+        left, and at once for what another attempt would not change."""
+        try:
+            await self._notify(to_json(body_of(notice)))
+        except ChannelError:
+            raise
+        except Exception as error:
+            raise self._failed(_reason(error)) from error
+
+    async def _notify(self, body: bytes) -> None:
+        # Late: without a webhook nobody pays for it.
+        from tenacity import (  # noqa: PLC0415
+            AsyncRetrying,
+            retry_if_exception_type,
+            stop_after_attempt,
+            wait_exponential_jitter,
+        )
+
+        attempts = AsyncRetrying(
+            sleep=self._sleep,
+            stop=stop_after_attempt(self._settings.webhook_attempts),
+            wait=wait_exponential_jitter(multiplier=_FIRST_WAIT_S, max=_LONGEST_WAIT_S, jitter=_FIRST_WAIT_S),
+            retry=retry_if_exception_type(_Passing),
+            retry_error_callback=self._given_up,
+        )
+        await attempts(self._attempt, body)
+
+    def _given_up(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        many = "" if state.attempt_number == 1 else f", in {state.attempt_number} attempts"
+        raise self._failed(f"{error}{many}") from error
+
+    async def _attempt(self, body: bytes) -> None:
+        import httpx2  # noqa: PLC0415 - late: it takes a while to load
+
+        with anyio.move_on_after(self._settings.webhook_timeout_s):
+            try:
+                status = await self._sent(body, urlsplit(self._url))
+            except (httpx2.TransportError, OSError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
+                raise _Passing(_reason(error)) from error
+            self._judge(status)
+            return
+        raise _Passing(f"there was no answer within {self._settings.webhook_timeout_s:g} s")
+
+    def _judge(self, status: int) -> None:
+        match status // 100:
+            case 2:
+                return
+            case 3:
+                raise self._failed(f"it redirects (status {status}), and no redirect is followed")
+            case 5:
+                raise _Passing(f"it answered with status {status}")
+        raise self._failed(f"it answered with status {status}")
+
+    async def _sent(self, body: bytes, parts: SplitResult) -> int:
+        import httpx2  # noqa: PLC0415
+
+        if parts.scheme == "https":
+            return await self._post(self._url, parts, body)
+        # Connected to by address: looked up a second time, the name could lead elsewhere.
+        *others, last = await self._local_addresses(parts)
+        for address in others:
+            with suppress(httpx2.ConnectError):
+                return await self._post(_at(address, parts), parts, body)
+        return await self._post(_at(last, parts), parts, body)
+
+    async def _local_addresses(self, parts: SplitResult) -> Sequence[str]:
+        host = parts.hostname or ""
+        if not is_local_name(host):
+            raise self._failed("it is not on this machine, and not encrypted")
+        found = [host] if is_loopback(host) else await self._resolve(host, parts.port or 80)
+        if not found or not all(map(is_loopback, found)):
+            raise self._failed(f'"{host[:100]}" leads to another machine, and the connection is not encrypted')
+        return found
+
+    async def _post(self, url: str, parts: SplitResult, body: bytes) -> int:
+        import httpx2  # noqa: PLC0415
+
+        is_sealed = parts.scheme == "https"
+        # Where nothing is encrypted nobody needs to be trusted. Nor is a proxy of the environment asked there: it would
+        # be told what is for this machine alone.
+        verify = (self._trust or True) if is_sealed else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        timeout = httpx2.Timeout(self._settings.webhook_timeout_s)
+        async with httpx2.AsyncClient(
+            verify=verify, trust_env=is_sealed, timeout=timeout, follow_redirects=False
+        ) as client:
+            headers = {"Host": parts.netloc, **self._headers(body)}
+            async with client.stream("POST", url, content=body, headers=headers) as response:
+                # The body is not read: nothing that the other side says there has a meaning.
+                return response.status_code
+
+    def _headers(self, body: bytes) -> dict[str, str]:
+        timestamp = str(int(self._now()))
+        return {
+            "Content-Type": "application/json",
+            "User-Agent": USER_AGENT,
+            "Accept-Encoding": "identity",
+            TIMESTAMP: timestamp,
+            SIGNATURE: signature_of(self._secret, timestamp, body),
+        }
+
+    def _failed(self, reason: str) -> ChannelError:
+        return ChannelError(f"Cannot tell the owner by webhook at {urlsplit(self._url).hostname}: {reason}")
+
+
+def _at(address: str, parts: SplitResult) -> str:
+    place = f"[{address}]" if ":" in address else address
+    return parts._replace(netloc=f"{place}:{parts.port or 80}").geturl()
+
+
+def signature_of(secret: bytes, timestamp: str, body: bytes) -> str:
+    return f"sha256={hmac.new(secret, timestamp.encode() + b'.' + body, hashlib.sha256).hexdigest()}"
+
+
+def body_of(notice: Notice) -> dict[str, Any]:
+    """What is sent. The same proposal has the same `shownHash`, however often it comes."""
+    neuron = notice.neuron
+    request = neuron.request
+    return {
+        "event": "neuron_proposed",
+        "title": notice.title,
+        "shownHash": notice.shown_hash,
+        "expiresAt": request.expires_at if request else None,
+        "approve": f"cortex neurons approve {neuron.id}",
+        # For whoever shows it: in these lines nothing can steer, hide or pass for another line.
+        "view": owner_view(neuron),
+        "neuron": neuron.model_dump(mode="json", by_alias=True, exclude={"state", "request", "approvals", "versions"}),
+    }
+
+
+async def _resolved(host: str, port: int) -> Sequence[str]:
+    found = await anyio.getaddrinfo(host, port)
+    return list(dict.fromkeys(str(place[4][0]) for place in found))
+
+
+def _reason(error: BaseException) -> str:
+    # Of ours and of the system, not of the server: that has no text here.
+    return (str(error) or type(error).__name__)[:_MAX_REASON]
