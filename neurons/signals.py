@@ -41,13 +41,13 @@ class Signal:
 
 def as_given(signal: Signal) -> dict[str, Any]:
     """The signal as the code of a neuron sees it, in quarantine and later. What it does not need is left out: its
-    depth and how long it may wait are the layer's own business."""
+    depth and how long it may wait are the layer's own business. `at` is in milliseconds, as `Date.now()` has it."""
     return {
         "type": signal.type,
         "source": signal.source,
         "data": signal.data,
         "priority": signal.priority,
-        "at": signal.at,
+        "at": round(signal.at * 1000),
         "id": signal.id,
         "correlation": signal.correlation or signal.id,
         "parent": signal.parent,
