@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         flush_folder,
         private_folder,
         replace_file,
+        sweep_unfinished,
     )
     from .errors import SandboxError, SandboxUnavailable, ToolError
     from .guard import Guard
@@ -92,6 +93,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "person_decides",
     "private_folder",
     "replace_file",
+    "sweep_unfinished",
     "time_is_up",
     "typescript_of",
 ]
@@ -147,6 +149,7 @@ __getattr__ = late_names(
         "person_decides": "person",
         "private_folder": "durable",
         "replace_file": "durable",
+        "sweep_unfinished": "durable",
         "time_is_up": "person",
         "typescript_of": "declarations",
     },

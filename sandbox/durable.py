@@ -73,11 +73,16 @@ def _sweep(folder: Path) -> None:
     if time.monotonic() - _swept.get(folder, -math.inf) < _ABANDONED_S:
         return
     _swept[folder] = time.monotonic()
+    sweep_unfinished(folder, older_than_s=_ABANDONED_S)
+
+
+def sweep_unfinished(folder: Path, *, older_than_s: float) -> None:
+    """Delete what replacements have left unfinished. Who knows that nobody is at one there may sweep the youngest."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(".") and entry.name.endswith(_UNFINISHED):
                 with suppress(OSError):
-                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_S:
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime >= older_than_s:
                         os.unlink(entry)
 
 
