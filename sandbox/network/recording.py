@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from ..errors import ToolError
 from .refusals import failed
 
 
@@ -33,6 +34,8 @@ class Exchange(BaseModel):
 
 _Exchanges = TypeAdapter(tuple[Exchange, ...])
 _Key = tuple[str, str, str | None]
+Unanswered = Callable[[str, str], ToolError]
+"""From the method and the URL of a request that no whole answer was recorded for to what the code is told."""
 
 
 # Every form that is sent has a boundary of its own, made by chance.
@@ -97,8 +100,10 @@ class Replay:
     policy may be used for many runs: each begins anew.
     """
 
-    def __init__(self, exchanges: Iterable[Exchange]) -> None:
+    def __init__(self, exchanges: Iterable[Exchange], *, unanswered: Unanswered | None = None) -> None:
+        """`unanswered`: in a rehearsal the code should not be told that it is one."""
         self._exchanges = tuple(exchanges)
+        self._unanswered = unanswered
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Replay:
@@ -114,13 +119,14 @@ class Replay:
         return list(dict.fromkeys("/".join(exchange.url.split("/", 3)[:3]) for exchange in self._exchanges))
 
     def begin(self) -> ReplayedRun:
-        return ReplayedRun(self._exchanges)
+        return ReplayedRun(self._exchanges, self._unanswered)
 
 
 class ReplayedRun:
     """How far one run has come in a replay."""
 
-    def __init__(self, exchanges: Iterable[Exchange]) -> None:
+    def __init__(self, exchanges: Iterable[Exchange], unanswered: Unanswered | None = None) -> None:
+        self._unanswered = unanswered
         self._left: dict[_Key, list[Exchange]] = {}
         for exchange in exchanges:
             key = (exchange.method, exchange.url, exchange.request_body_sha256)
@@ -129,9 +135,11 @@ class ReplayedRun:
     def answer(self, method: str, url: str, body_digest: str | None) -> Exchange:
         """The recorded answer. Raises an error of the network when there is none, or only a part of one."""
         left = self._left.get((method, url, body_digest))
-        if left is None:
+        exchange = None if left is None else left.pop(0) if len(left) > 1 else left[0]
+        if exchange is not None and not exchange.truncated:
+            return exchange
+        if self._unanswered is not None:
+            raise self._unanswered(method, url)
+        if exchange is None:
             raise failed(f"Nothing was recorded for {method} {url[:500]}, and this run has no other network")
-        exchange = left.pop(0) if len(left) > 1 else left[0]
-        if exchange.truncated:
-            raise failed(f"The recorded answer to {method} {url[:500]} was cut: the recorder had no room for it")
-        return exchange
+        raise failed(f"The recorded answer to {method} {url[:500]} was cut: the recorder had no room for it")

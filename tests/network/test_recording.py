@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from sandbox.errors import ToolError
 from sandbox.network import Exchange, NetworkPolicy, Recorder, Replay
 from sandbox.network.recording import digest
 from tests.network.conftest import brokered, fetch, refused
@@ -96,6 +97,24 @@ async def test_a_recording_that_was_cut_is_not_replayed_as_if_it_were_whole(serv
         error = await refused(broker, server.url)
     assert error.code == "network"
     assert "was cut" in str(error)
+
+
+async def test_in_a_rehearsal_the_host_says_what_a_request_without_an_answer_meets():
+    asked = []
+
+    def unanswered(method: str, url: str) -> ToolError:
+        asked.append((method, url))
+        return ToolError("Cannot connect", code="network", retryable=True)
+
+    replay = Replay(
+        [exchange(b"1"), exchange(b"half", url="https://a.test/cut", truncated=True)], unanswered=unanswered
+    )
+    async with brokered("a.test", replay=replay) as broker:
+        assert (await fetch(broker, "https://a.test/"))["body"] == b"1"
+        for path in ("cut", "missing"):
+            error = await refused(broker, f"https://a.test/{path}")
+            assert (str(error), error.code, error.retryable) == ("Cannot connect", "network", True)
+    assert asked == [("GET", "https://a.test/cut"), ("GET", "https://a.test/missing")]
 
 
 def test_a_recorder_keeps_no_more_than_fits():
