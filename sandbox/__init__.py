@@ -37,13 +37,16 @@ if TYPE_CHECKING:
     from .locations import data_file
     from .network import DenyRule, Exchange, HostRule, NetworkPolicy, Recorder, Replay
     from .person import person_decides, time_is_up
-    from .ports import CodeRuntime, HostTools, ReadyJson, ToolDeclaration
+    from .ports import CodeRuntime, HostTools, ReadyJson, Resident, ResidentHost, ToolDeclaration
+    from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
+    from .running import Running, kill_recorded
     from .runtime import DenoRuntime
     from .settings import SandboxSettings
     from .tiers import Tier
     from .workspace import Workspace, WorkspaceBusy, WorkspaceConflict, WorkspaceError, WorkspaceLimits
 
 __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
+    "BatchAnswer",
     "Change",
     "Changes",
     "CodeRuntime",
@@ -73,13 +76,19 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "ReadyJson",
     "Recorder",
     "Replay",
+    "Resident",
+    "ResidentHost",
+    "ResidentProgram",
+    "Running",
     "SandboxError",
     "SandboxSettings",
     "SandboxUnavailable",
+    "SignalAnswer",
     "Tier",
     "ToolDeclaration",
     "ToolError",
     "Wall",
+    "Work",
     "Workspace",
     "WorkspaceBusy",
     "WorkspaceConflict",
@@ -89,6 +98,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "examine",
     "flush_file",
     "flush_folder",
+    "kill_recorded",
     "late_names",
     "person_decides",
     "private_folder",
@@ -101,6 +111,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
 __getattr__ = late_names(
     __name__,
     {
+        "BatchAnswer": "resident_contracts",
         "Change": "changes",
         "Changes": "changes",
         "CodeRuntime": "ports",
@@ -130,13 +141,19 @@ __getattr__ = late_names(
         "ReadyJson": "ports",
         "Recorder": "network",
         "Replay": "network",
+        "Resident": "ports",
+        "ResidentHost": "ports",
+        "ResidentProgram": "resident_contracts",
+        "Running": "running",
         "SandboxError": "errors",
         "SandboxSettings": "settings",
         "SandboxUnavailable": "errors",
+        "SignalAnswer": "resident_contracts",
         "Tier": "tiers",
         "ToolDeclaration": "ports",
         "ToolError": "errors",
         "Wall": "jail",
+        "Work": "resident_contracts",
         "Workspace": "workspace",
         "WorkspaceBusy": "workspace",
         "WorkspaceConflict": "workspace",
@@ -146,6 +163,7 @@ __getattr__ = late_names(
         "examine": "doctor",
         "flush_file": "durable",
         "flush_folder": "durable",
+        "kill_recorded": "running",
         "person_decides": "person",
         "private_folder": "durable",
         "replace_file": "durable",

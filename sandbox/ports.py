@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .contracts import ExecutionOutcome, ExecutionRequest
     from .network import NetworkPolicy
+    from .resident_contracts import BatchAnswer, ResidentProgram
     from .workspace import Workspace
 
 
@@ -57,3 +59,24 @@ class CodeRuntime(Protocol):
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
     ) -> ExecutionOutcome: ...
+
+
+class Resident(Protocol):
+    """A program in a process that stays, and answers signals."""
+
+    async def handle(self, signals: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> BatchAnswer:
+        """Give it the signals, one after the other. Never raises for anything that its code does, and answers each
+        signal. Batches that come at the same time wait for each other. Raises SandboxUnavailable when there is no
+        process to be had."""
+        ...
+
+
+class ResidentHost(Protocol):
+    """Keeps programs in processes of their own."""
+
+    def resident(
+        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+    ) -> AbstractAsyncContextManager[Resident]:
+        """Entering it raises SandboxUnavailable when there is no process to be had, or a secret of the policy is
+        missing; code that is wrong is told by the answers. Leaving it ends the process."""
+        ...

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import copy
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from .contracts import ExecutionOutcome, ExecutionRequest
-from .ports import HostTools, ToolDeclaration
+from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest
+from .errors import SandboxUnavailable
+from .ports import HostTools, Resident, ToolDeclaration
+from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
 
 if TYPE_CHECKING:
     from .network import NetworkPolicy
     from .workspace import Workspace
 
 Function = Callable[[dict[str, Any]], Awaitable[Any]]
+Emit = Callable[..., None]
+NeuronFunction = Callable[[dict[str, Any], dict[str, Any], Emit], Any]
 
 
 class ScriptedRuntime:
@@ -53,3 +60,72 @@ class FunctionTools:
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         self.calls.append((name, arguments))
         return await self._functions[name](arguments)
+
+
+class ScriptedResidents:
+    """Residents that run no code: a Python function `(signal, state, emit)`, async or not, plays the program.
+
+    What it raises fails the signal, as a RuntimeError or, for TimeoutError and MemoryError, as these. Keeps what was
+    opened, closed and given.
+    """
+
+    def __init__(self, functions: NeuronFunction | Mapping[str, NeuronFunction], work: Work | None = None) -> None:
+        """`functions`: one for all programs, or one for each code. `work` is what every batch says that it took."""
+        self._functions = functions
+        self.work = work or Work()
+        self.unavailable: str | None = None
+        """When set, there is no process to be had, and this is why."""
+        self.opened: list[ResidentProgram] = []
+        self.closed: list[ResidentProgram] = []
+        self.batches: list[tuple[ResidentProgram, tuple[Mapping[str, Any], ...]]] = []
+
+    @asynccontextmanager
+    async def resident(
+        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+    ) -> AsyncIterator[Resident]:
+        del tools, network  # nothing runs that could use them
+        self.check_available()
+        self.opened.append(program)
+        function = self._functions if callable(self._functions) else self._functions[program.code]
+        try:
+            yield _ScriptedResident(self, program, function)
+        finally:
+            self.closed.append(program)
+
+    def check_available(self) -> None:
+        if self.unavailable is not None:
+            raise SandboxUnavailable(self.unavailable)
+
+
+class _ScriptedResident:
+    def __init__(self, host: ScriptedResidents, program: ResidentProgram, function: NeuronFunction) -> None:
+        self._host = host
+        self._program = program
+        self._function = function
+
+    async def handle(self, signals: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> BatchAnswer:
+        self._host.check_available()
+        self._host.batches.append((self._program, tuple(signals)))
+        answers = []
+        kept = copy.deepcopy(dict(state))
+        for signal in signals:
+            answer, kept = await self._answer(signal, kept)
+            answers.append(answer)
+        return BatchAnswer(tuple(answers), kept, self._host.work)
+
+    async def _answer(self, signal: Mapping[str, Any], before: dict[str, Any]) -> tuple[SignalAnswer, dict[str, Any]]:
+        after = copy.deepcopy(before)
+        emitted: list[tuple[str, Any]] = []
+
+        def emit(type_: str, data: Any = None) -> None:
+            emitted.append((type_, copy.deepcopy(data)))
+
+        try:
+            done = self._function(copy.deepcopy(dict(signal)), after, emit)
+            if inspect.isawaitable(done):
+                await done
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is what the program did
+            kinds = {TimeoutError: ErrorType.TIMEOUT, MemoryError: ErrorType.MEMORY}
+            kind = kinds.get(type(error), ErrorType.RUNTIME)
+            return SignalAnswer(ok=False, error=ExecutionError(kind, str(error))), before
+        return SignalAnswer(ok=True, emitted=tuple(emitted)), after
