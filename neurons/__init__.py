@@ -8,6 +8,8 @@ from sandbox import late_names
 
 if TYPE_CHECKING:
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
+    from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
+    from .kill_watch import watch_switch
     from .neuron import (
         Approval,
         Counters,
@@ -48,12 +50,16 @@ _HOMES = {
     "Counters": "neuron",
     "Document": "ports",
     "Energy": "ports",
+    "KillSwitch": "kill_switch",
+    "Killed": "kill_switch",
     "Metadata": "neuron",
     "Neuron": "neuron",
     "NeuronError": "errors",
     "NeuronSettings": "settings",
     "NoSuchNeuron": "errors",
     "Notice": "ports",
+    "Off": "kill_switch",
+    "On": "kill_switch",
     "OwnerChannel": "ports",
     "OwnerSettings": "settings",
     "Policy": "neuron",
@@ -69,12 +75,14 @@ _HOMES = {
     "StatusChange": "neuron",
     "Storage": "ports",
     "StorageError": "errors",
+    "SwitchError": "kill_switch",
     "ToolExchange": "ports",
     "Trial": "neuron",
     "Version": "neuron",
     "Wake": "ports",
     "is_local_name": "webhook_address",
     "is_loopback": "webhook_address",
+    "watch_switch": "kill_watch",
     "webhook_problem": "webhook_address",
 }
 
@@ -86,12 +94,16 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Counters",
     "Document",
     "Energy",
+    "KillSwitch",
+    "Killed",
     "Metadata",
     "Neuron",
     "NeuronError",
     "NeuronSettings",
     "NoSuchNeuron",
     "Notice",
+    "Off",
+    "On",
     "OwnerChannel",
     "OwnerSettings",
     "Policy",
@@ -107,12 +119,14 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "StatusChange",
     "Storage",
     "StorageError",
+    "SwitchError",
     "ToolExchange",
     "Trial",
     "Version",
     "Wake",
     "is_local_name",
     "is_loopback",
+    "watch_switch",
     "webhook_problem",
 ]
 

@@ -18,8 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
-import anyio
-import anyio.to_thread
+# Not anyio: it is imported by the two who have an event loop. The kill switch has none, and no time to load one.
 
 log = logging.getLogger("motor_cortex")
 
@@ -169,6 +168,8 @@ class FileLock:
 
     async def take(self, timeout_s: float = LOCK_TIMEOUT_S) -> None:
         """The caller releases it. Raises LockBusy."""
+        import anyio  # noqa: PLC0415 - see above
+
         give_up = anyio.current_time() + timeout_s
         while not self.try_take():
             if anyio.current_time() > give_up:
@@ -230,6 +231,9 @@ class Flusher:
 
     async def run(self) -> None:
         """Until it is cancelled; then it returns once everything that was wanted is done."""
+        import anyio  # noqa: PLC0415 - see above
+        import anyio.to_thread  # noqa: PLC0415
+
         ended = threading.Event()
         # A thread of its own, and not a task: those who ask may be in any thread, and cannot wake a loop from there.
         thread = threading.Thread(target=self._work, args=(ended,), name="motor-cortex-flusher", daemon=True)

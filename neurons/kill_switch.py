@@ -1,0 +1,204 @@
+"""The kill switch of a home: a file. While it is there nothing runs, in no process and after no restart.
+
+It depends on almost nothing: no event loop, no model, no network, no settings, and nothing that takes long to import.
+Whatever cannot be read counts as on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from sandbox import FILE_MODE, flush_file, flush_folder, kill_recorded, private_folder, replace_file
+
+from .errors import NeuronError, Refused
+
+if TYPE_CHECKING:
+    from .ports import Record
+
+FILE = "KILLED"
+FOLDER = "KILLED.d"
+"""One file for each neuron that was killed alone."""
+RUNNING = "running"
+MAX_BYTES = 16_384
+MAX_REASON = 500
+_ID = re.compile(r"[a-z0-9-]{1,80}\Z")
+
+# A file that says what it says to the eye of a person, too.
+_HINT = 'turn it off with "cortex revive --reason ..."'
+
+
+class SwitchError(NeuronError):
+    """The switch could not be turned off. The message says why and what to do."""
+
+
+class Off(NamedTuple):
+    """Everything may run."""
+
+
+class On(NamedTuple):
+    """Nothing may run, or one neuron may not."""
+
+    reason: str
+    at: float
+    """Seconds of the clock; when nobody could say, those of the file."""
+    by: str
+    neuron: str | None = None
+
+    def __str__(self) -> str:
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.at)) if self.at else "an unknown time"
+        which = f" for {self.neuron}" if self.neuron else ""
+        back = f"cortex revive --neuron {self.neuron}" if self.neuron else "cortex revive"
+        return f'Kill switch is on{which} since {since} ({self.reason}). The owner can turn it off with "{back}"'
+
+
+State: TypeAlias = Off | On
+_OFF = Off()
+
+
+class Killed(NamedTuple):
+    """What came of it. Without problems, everything is dead and will stay so after a power cut, too."""
+
+    on: On
+    was_on: bool
+    is_on: bool
+    """False only when the home does not even take an empty file: then what runs was killed, and more may come."""
+    processes: tuple[int, ...]
+    problems: tuple[str, ...]
+
+
+class KillSwitch:
+    """Any number of objects in any number of processes may stand for one switch. `record` is the audit."""
+
+    def __init__(self, folder: Path, *, record: Record | None = None, now: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._path = str(folder / FILE)
+        self._record = record
+        self._now = now
+        self._known: dict[str, tuple[tuple[int, int, int], On]] = {}
+
+    @property
+    def running(self) -> Path:
+        """Where the processes of this home are noted: see `sandbox.Running`."""
+        return self._folder / RUNNING
+
+    def state(self, neuron: str | None = None) -> State:
+        """Of everything, or also of one neuron. Takes one look at a file when it is off, or two. Never raises."""
+        found = self._look(self._path, None)
+        if neuron is None or isinstance(found, On):
+            return found
+        return self._look(str(self._own(neuron)), neuron)
+
+    def refusal(self) -> str | None:
+        """Why nothing may run; None while it may."""
+        found = self._look(self._path, None)
+        return str(found) if isinstance(found, On) else None
+
+    def turn_on(self, reason: str, by: str, *, neuron: str | None = None) -> Killed:
+        """Stop everything now, or one neuron. Never raises for what the disk or the system does: it does what it can,
+        and says what it could not. Raises Refused for an id that is none."""
+        on = On(_one_line(reason) or "no reason was given", self._now(), _one_line(by) or "owner", neuron)
+        path = self._own(neuron) if neuron is not None else Path(self._path)
+        before = self._look(str(path), neuron)
+        problems: list[str] = []
+        # Seen by all processes from here on. On the disk it is brought below: a disk that is slow must hold up no kill.
+        is_on = self._write(path, on, before, problems)
+        report = kill_recorded(self.running if neuron is None else self.running / neuron)
+        problems.extend(report.left)
+        if is_on:
+            self._flush(path, problems)
+        if self._record is not None:
+            try:
+                self._record("owner_decision", what="kill", by=on.by, reason=on.reason, **_about(neuron))
+            except Exception as error:  # noqa: BLE001 - whatever it is, what was killed is killed
+                problems.append(f"it is not in the audit: {error}")
+        return Killed(on, isinstance(before, On), is_on, report.killed, tuple(problems))
+
+    def turn_off(self, reason: str, by: str, *, neuron: str | None = None) -> State:
+        """What it was. Recorded before it is done, or not done. Raises Refused without a reason, SwitchError when it
+        stays on, and what the audit raises."""
+        said = _one_line(reason)
+        if not said:
+            raise Refused("Turning the kill switch off needs a reason")
+        path = self._own(neuron) if neuron is not None else Path(self._path)
+        before = self._look(str(path), neuron)
+        if isinstance(before, Off):
+            return before
+        if self._record is not None:
+            self._record("owner_decision", what="revive", by=_one_line(by), reason=said, **_about(neuron))
+        try:
+            path.unlink(missing_ok=True)
+            flush_folder(path.parent)
+        except OSError as error:
+            raise SwitchError(f'Cannot turn the kill switch off: "{path}": {error.strerror}') from error
+        return before
+
+    def _own(self, neuron: str) -> Path:
+        if not _ID.match(neuron):
+            raise Refused(f'There is no neuron "{neuron[:80]}": an id has small letters, digits and -')
+        return self._folder / FOLDER / neuron
+
+    def _write(self, path: Path, on: On, before: State, problems: list[str]) -> bool:
+        if isinstance(before, On) and before.by:
+            return True  # since then, and for that reason
+        data = {"reason": on.reason, "at": on.at, "by": on.by, "hint": _HINT}
+        try:
+            private_folder(path.parent)
+            replace_file(path, json.dumps(data, indent=2).encode() + b"\n")
+        except OSError as error:
+            problems.append(f'the reason could not be written to "{path}": {error.strerror}')
+            # A full disk often still takes an empty file, which counts as on.
+            try:
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+            except OSError:
+                problems.append("the switch is not on: what ran was killed, and more can be started")
+                return False
+        return True
+
+    def _flush(self, path: Path, problems: list[str]) -> None:
+        try:
+            flush_file(path)
+            flush_folder(path.parent)
+            flush_folder(self._folder)
+        except OSError as error:
+            problems.append(f"the switch is on, but may be off after a power cut: {error.strerror}")
+
+    def _look(self, path: str, neuron: str | None) -> State:
+        try:
+            # Not what a link points to: one that leads nowhere is on, too.
+            found = os.lstat(path)
+        except FileNotFoundError:
+            return _OFF
+        except OSError as error:
+            return On(f"its file cannot be looked at: {error.strerror}", 0.0, "", neuron)
+        version = (found.st_mtime_ns, found.st_ino, found.st_size)
+        known = self._known.get(path)
+        if known is None or known[0] != version:
+            known = self._known[path] = (version, _read(path, found.st_mtime, neuron))
+        return known[1]
+
+
+def _read(path: str, changed_at: float, neuron: str | None) -> On:
+    try:
+        with open(path, "rb") as file:
+            said: Any = json.loads(file.read(MAX_BYTES))
+        reason, at, by = said["reason"], said["at"], said["by"]
+        if isinstance(reason, str) and isinstance(by, str) and by and isinstance(at, int | float) and 0 <= at < 2**40:
+            return On(_one_line(reason), float(at), _one_line(by), neuron)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return On("its file cannot be read, which counts as on", changed_at, "", neuron)
+
+
+def _one_line(text: str) -> str:
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(printable.split())[:MAX_REASON]
+
+
+def _about(neuron: str | None) -> dict[str, str]:
+    return {} if neuron is None else {"neuron": neuron}
