@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
     from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
     from .kill_watch import watch_switch
+    from .memory_storage import MemoryStorage
     from .neuron import (
         Approval,
         Counters,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     )
     from .settings import NeuronSettings, OwnerSettings
     from .signals import BUILT_IN, Signal
+    from .storage import Damage, DeferredStorage
+    from .store import NeuronStore
     from .webhook_address import is_local_name, is_loopback, webhook_problem
 
 # One line for each name: who adds one adds it in three places of this file, and nowhere else.
@@ -48,14 +51,18 @@ _HOMES = {
     "ChannelError": "ports",
     "Conflict": "errors",
     "Counters": "neuron",
+    "Damage": "storage",
+    "DeferredStorage": "storage",
     "Document": "ports",
     "Energy": "ports",
     "KillSwitch": "kill_switch",
     "Killed": "kill_switch",
+    "MemoryStorage": "memory_storage",
     "Metadata": "neuron",
     "Neuron": "neuron",
     "NeuronError": "errors",
     "NeuronSettings": "settings",
+    "NeuronStore": "store",
     "NoSuchNeuron": "errors",
     "Notice": "ports",
     "Off": "kill_switch",
@@ -92,14 +99,18 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "ChannelError",
     "Conflict",
     "Counters",
+    "Damage",
+    "DeferredStorage",
     "Document",
     "Energy",
     "KillSwitch",
     "Killed",
+    "MemoryStorage",
     "Metadata",
     "Neuron",
     "NeuronError",
     "NeuronSettings",
+    "NeuronStore",
     "NoSuchNeuron",
     "Notice",
     "Off",

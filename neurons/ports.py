@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,9 +46,7 @@ class Storage(Protocol):
         """The same, on disk when it returns."""
         ...
 
-    def update(
-        self, key: str, change: Callable[[Json | None], Json | None], *, through: bool = True
-    ) -> Document | None:
+    def update(self, key: str, change: Change, *, through: bool = True) -> Document | None:
         """Read, change and write as one step, which no other process can come between. `change` is given a copy, and
         returns what is to be written, or None to leave everything as it is. What it raises changes nothing. Behind
         (`through=False`) it is applied at once for this process, and to whatever stands on disk by then when it is
@@ -58,6 +57,19 @@ class Storage(Protocol):
 
     def flush(self) -> None:
         """What was written before is on disk when this returns."""
+        ...
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """One at a time among all processes and threads, for decisions that look at several documents of the folder, as
+        `neurons`. The same thread may enter again. Writers who do not enter are not kept out."""
+        ...
+
+    def set_aside(self, key: str, reason: str, *, revision: int) -> None:
+        """Out of the way with what its reader cannot use, unless it has been written again since, and report it."""
+        ...
+
+    def stamp(self, folder: str) -> object:
+        """Something cheap that is not equal to what it was, once anybody has brought a document there to disk."""
         ...
 
 
