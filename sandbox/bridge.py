@@ -82,6 +82,8 @@ class Bridge:
         # One file at a time: calls keep the order in which the code made them, and one answer lies in memory.
         self._file_turn = anyio.Lock(fast_acquire=True)
         self.calls = 0
+        self.failed_calls = 0
+        """Of tools and of the network: a file that is not there is nothing that failed."""
         self._fetches = 0
         self._file_calls = 0
         lent, unlent = place(tools.declarations()) if tools is not None else ((), ())
@@ -138,7 +140,7 @@ class Bridge:
                         content = await self._file(call)
                         await send(lambda: tool_result_frame(call.call_id, content))
         except ToolError as error:
-            refusal = _refusal(call, error)
+            refusal = self._refusal(call, error)
             await send(lambda: refusal)
 
     async def _fetch(self, call: Fetch, given_up: anyio.CancelScope) -> bytes:
@@ -178,12 +180,19 @@ class Bridge:
             json = value.data.replace(b"\n", b" ") if isinstance(value, ReadyJson) else encode(value)
         except ValueError as error:
             log.warning('Tool "%s" returned what is not JSON', call.name, exc_info=error)
-            return _refusal(call, ToolError(f'Tool "{call.name}" returned a value that is not JSON', code="internal"))
+            message = f'Tool "{call.name}" returned a value that is not JSON'
+            return self._refusal(call, ToolError(message, code="internal"))
         if len(json) > self._settings.max_tool_result_bytes:
             limit = self._settings.max_tool_result_bytes
             message = f'Tool "{call.name}" returned {len(json)} bytes, more than {limit}'
-            return _refusal(call, ToolError(message, code="result_too_large"))
+            return self._refusal(call, ToolError(message, code="result_too_large"))
         return tool_result_frame(call.call_id, json)
+
+    def _refusal(self, call: Call, error: ToolError) -> bytes:
+        self.failed_calls += not isinstance(call, FileCall)
+        # Whatever the tool's author put into the error, what goes to the code is text.
+        text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
+        return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))
 
 
 @contextmanager
@@ -196,12 +205,6 @@ def _host_faults(what: str, *, code: str) -> Iterator[None]:
     except Exception as error:
         log.exception("%s failed in the host", what)
         raise ToolError(f"{what} failed with {type(error).__name__}", code=code) from error
-
-
-def _refusal(call: Call, error: ToolError) -> bytes:
-    # Whatever the tool's author put into the error, what goes to the code is text.
-    text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
-    return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))
 
 
 def _checked(tool: Lent, params: Any) -> dict[str, Any]:

@@ -74,6 +74,9 @@ class Metrics:
     fetches: int = 0
     """Requests that the code made, each redirect among them."""
     fetched_bytes: int = 0
+    failed_calls: int = 0
+    """Calls of tools and of fetch that were answered with an error, also where the code caught it. What a server
+    answered is an answer, whatever its status."""
     level: str = "none"
     """How much stood behind Deno's own permissions: "full", "partial" or "none"."""
     layers: tuple[str, ...] = ()

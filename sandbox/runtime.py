@@ -220,6 +220,7 @@ class DenoRuntime:
             tool_calls=run.bridge.calls,
             fetches=network.requests if network else 0,
             fetched_bytes=network.received_bytes if network else 0,
+            failed_calls=run.bridge.failed_calls,
             level=self.wall.level,
             layers=self.wall.held,
         )

@@ -264,6 +264,14 @@ async def test_what_was_fetched_is_in_the_metrics(server):
     assert (outcome.metrics.fetches, outcome.metrics.fetched_bytes) == (2, len("moved") + len("grüß dich".encode()))
 
 
+async def test_a_request_that_failed_is_counted_and_a_status_is_an_answer(server):
+    code = """
+        try { await fetch("https://not-allowed.example/") } catch {}
+        return (await fetch(context.at + "/missing")).status"""
+    outcome = await fetched(code, server)
+    assert (outcome.result, outcome.metrics.failed_calls) == (404, 1)
+
+
 async def test_a_flood_of_requests_that_wait_ends_the_run(server):
     code = "for (let n = 0; n < 5000; n++) fetch(context.at + '/silent').catch(() => {}); await new Promise(() => {})"
     outcome = await fetched(code, server)

@@ -429,3 +429,24 @@ async def test_arguments_of_too_many_values_are_an_error_of_the_call_and_not_of_
     code = "try { await tools.echo({ items: new Array(150000).fill(1) }) } catch (error) { return error.message }"
     outcome = await execute(code, tools)
     assert outcome.result == "Cannot call echo with arguments.items: more than 100000 values"
+
+
+@pytest.mark.parametrize(
+    ("code", "failed"),
+    [
+        ("return await tools.echo({})", 0),
+        ("try { await tools.choosy({}) } catch {} return 1", 1),
+        ("try { await tools.broken({}) } catch {} try { await tools.broken({}) } catch {} return 1", 2),
+        ("try { await tools.add({ a: 'x' }) } catch {} return 1", 1),
+        ("try { await tools.big({}) } catch {} return 1", 1),
+    ],
+)  # fmt: skip
+async def test_a_call_that_failed_is_counted_also_when_the_code_caught_it(code, failed):
+    async def big(arguments):
+        return "x" * 2_000
+
+    tools = FunctionTools(
+        {"echo": echo, "choosy": choosy, "broken": broken, "add": add, "big": big}, {"add": SUM_SCHEMA}
+    )
+    outcome = await execute(code, tools, max_tool_result_bytes=1_000)
+    assert (outcome.ok, outcome.metrics.failed_calls) == (True, failed)
