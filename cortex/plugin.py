@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from neurons import KillSwitch
 from sandbox import DenoRuntime, Flusher, Guard, HostRule
 
 from .audit import Audit
@@ -58,6 +59,7 @@ class MotorCortex:
         self._flusher = Flusher(self.settings.audit.flush_ms)
         self.audit = Audit(home.audit, self.settings.audit, now=now, flusher=self._flusher)
         self._journal = Journal(self.audit)
+        self.switch = KillSwitch(home.state, record=self.audit.record, now=now)
         self.energy = EnergyReserve(
             home.state, self.settings.energy, now=now, flusher=self._flusher, on_change=self._journal.energy
         )
@@ -101,6 +103,7 @@ class MotorCortex:
             self.memory,
             self._owner,
             anyio.Lock(),
+            self.switch,
         )
 
     async def __aexit__(

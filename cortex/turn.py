@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     import anyio
 
+    from neurons import KillSwitch
+
     from .energy import EnergyReserve, Reservation
     from .events import TurnEvent, Watch
     from .execute_tool import ExecuteTool
@@ -44,6 +46,8 @@ log = logging.getLogger("motor_cortex")
 
 MAX_SAID = 20_000
 MAX_NAME = 100
+# What an agent may still do while the kill switch is on: these run nothing.
+_HARMLESS = frozenset({"core.energy", "core.say", "core.remember"})
 _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
 
 
@@ -60,6 +64,7 @@ class Parts:
     owner: Owner
     asking: anyio.Lock
     """One question at a time, of all turns: there is one owner."""
+    switch: KillSwitch
 
 
 class Turn:
@@ -112,6 +117,9 @@ class Turn:
             return self._failed(tool, error)
 
     async def _answer(self, name: str, arguments: Any, number: int) -> Answer:
+        killed = None if name in _HARMLESS else self._parts.switch.refusal()
+        if killed is not None:
+            return self.refuse(name, denied(killed))
         if name == "core.execute":
             return await self._execute(arguments, number)
         if name in CORE_TOOLS:
@@ -172,7 +180,10 @@ class Turn:
             return NotRun(denied(str(weighed)))  # nobody is asked in vain
         # What is shown is what is run, and not what the model wrote.
         shown = intent.payload.model_dump(mode="json", include={"purpose", "code", "tier", "timeout"})
-        return await self._refusal("core.execute", shown, purpose=intent.payload.purpose)
+        refusal = await self._refusal("core.execute", shown, purpose=intent.payload.purpose)
+        # Whoever was asked took time, and may have used it to kill.
+        killed = self._parts.switch.refusal()
+        return NotRun(denied(killed)) if refusal is None and killed is not None else refusal
 
     async def _refusal(self, name: str, arguments: dict[str, Any], purpose: str = "") -> NotRun | None:
         """What the owner's policy has against a tool of the cortex itself, if it has."""
@@ -210,7 +221,10 @@ class Turn:
         return LentTools(self._parts.toolbox, self._tool_calls, purpose=intent.payload.purpose)
 
     def _require(self) -> None:
-        """Code that is running acts no more, either, while nothing can be written down."""
+        """Code that is running acts no more, either, while nothing can be written down or the kill switch is on."""
+        killed = self._parts.switch.refusal()
+        if killed is not None:
+            raise ToolError(killed, code="denied")
         try:
             self._parts.journal.require()
         except AuditError as error:

@@ -86,7 +86,7 @@ class Energy(Protocol):
 class Record(Protocol):
     """The audit. Raises what the audit raises: what an owner decides is recorded first or not done."""
 
-    def __call__(self, kind: str, /, **facts: Any) -> None: ...
+    def __call__(self, kind: str, /, **facts: Any) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class Calls:
             permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
             if isinstance(permission, Refused):
                 raise ToolError(permission.reason, code="denied")
+            self._require()  # whoever was asked took time, and may have used it to kill
             began = time.perf_counter()
             result = await tool.call_json(read, timeout_ms=timeout_ms)
         except ToolError as error:
