@@ -6,6 +6,7 @@ from .late import late_names
 
 if TYPE_CHECKING:
     from .changes import Change, Changes
+    from .code_reader import CodeReader
     from .contracts import (
         ErrorType,
         ExecutionError,
@@ -49,6 +50,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "BatchAnswer",
     "Change",
     "Changes",
+    "CodeReader",
     "CodeRuntime",
     "DenoRuntime",
     "DenyRule",
@@ -114,6 +116,7 @@ __getattr__ = late_names(
         "BatchAnswer": "resident_contracts",
         "Change": "changes",
         "Changes": "changes",
+        "CodeReader": "code_reader",
         "CodeRuntime": "ports",
         "DenoRuntime": "runtime",
         "DenyRule": "network",

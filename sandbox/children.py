@@ -67,9 +67,9 @@ def start_python(*arguments: str, stdin: int, stdout: int) -> subprocess.Popen[b
         raise SandboxUnavailable(f'Cannot start "{sys.executable}": {error}') from error
 
 
-def start_piped_python(program: str) -> subprocess.Popen[bytes]:
+def start_piped_python(program: str, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a program of this folder, with pipes to talk to it that do not block."""
-    process = start_python(str(HERE / program), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = start_python(str(HERE / program), *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     for pipe in pipes_of(process):
         os.set_blocking(pipe, False)
     return process

@@ -4,7 +4,7 @@ The guard is a smoke detector: it tells the author of the code about obvious mis
 safety. What it misses meets the wall (process, Deno permissions, operating system), which holds without it.
 
 `inspect` must not run in the host process: the parser can be made to hang, and nothing but a kill ends it.
-This file is imported by `guard_process.py` as a top-level module, so it has no relative imports.
+This file is loaded by `reading_process.py` without the package around it, so it imports nothing of it.
 """
 
 from __future__ import annotations
@@ -82,6 +82,11 @@ def inspect(code: str) -> tuple[Finding, ...]:
     found = [(pattern, first[pattern]) for pattern in PATTERNS if pattern in first]
     found.sort(key=lambda place: place[1].start_byte)
     return tuple(_finding(pattern, node, source) for pattern, node in found)
+
+
+def places(code: str) -> list[tuple[str, int, int]]:
+    """What `inspect` finds, as JSON."""
+    return [(finding.pattern, finding.line, finding.column) for finding in inspect(code)]
 
 
 def unescape(text: str) -> str:

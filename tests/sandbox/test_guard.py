@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sandbox import code_reader
 from sandbox import guard as guard_module
+from sandbox.children import start_piped_python
 from sandbox.errors import SandboxUnavailable
 from sandbox.guard import UNPARSABLE, Guard
 from sandbox.guard_patterns import PATTERNS, Finding, inspect, may_match, unescape
@@ -311,7 +314,7 @@ async def test_the_guard_finds_what_the_pure_function_finds():
 
 
 async def test_code_without_any_of_the_words_needs_no_process(monkeypatch):
-    monkeypatch.setattr(guard_module, "start_piped_python", lambda program: pytest.fail("a process was started"))
+    monkeypatch.setattr(code_reader, "start_piped_python", lambda *command: pytest.fail("a process was started"))
     async with Guard() as guard:
         assert await guard.inspect("return 1 + 1") == ()
         assert await guard.inspect(",+" * 25_000) == ()
@@ -391,7 +394,7 @@ async def test_a_closed_guard_leaves_neither_process_nor_descriptor(monkeypatch)
 
 async def test_closing_does_not_wait_for_the_inspection_under_way(monkeypatch):
     started = count_starts(monkeypatch)
-    monkeypatch.setattr(guard_module, "ANSWER_TIMEOUT_S", 60)
+    monkeypatch.setattr(code_reader, "ANSWER_TIMEOUT_S", 60)
     guard = Guard()
 
     async def inspect_until_closed():
@@ -437,7 +440,9 @@ def test_an_answer_that_is_none_is_refused(answer):
 
 
 def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
-    process = guard_module.start_piped_python("guard_process.py")
+    process = start_piped_python(
+        "reading_process.py", str(Path(code_reader.__file__).parent), "guard_patterns", "places"
+    )
     code = (",+" * 25_000).encode()
     os.set_blocking(process.stdin.fileno(), True)
     process.stdin.write(len(code).to_bytes(4, "big") + code)
@@ -448,14 +453,14 @@ def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
 
 def count_starts(monkeypatch, then=lambda: None):
     started = []
-    start = guard_module.start_piped_python
+    start = code_reader.start_piped_python
 
-    def counted(program):
-        started.append(start(program))
+    def counted(*command):
+        started.append(start(*command))
         then()
         return started[-1]
 
-    monkeypatch.setattr(guard_module, "start_piped_python", counted)
+    monkeypatch.setattr(code_reader, "start_piped_python", counted)
     return started
 
 
