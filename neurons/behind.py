@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .document_text import decode, encode
+from .document_text import as_written
 from .ports import Document, Json
 
 Step = Callable[[Document | None], Json | None]
@@ -76,24 +76,27 @@ class Behind:
                 return
 
 
-def applied(data: bytes | None, key: str, step: Step) -> bytes | None:
-    """The text of the document after one change; the same when it leaves everything as it is.
+def applied(document: Document | None, key: str, step: Step) -> Document | None:
+    """The document after one change; the same when it leaves everything as it is. Raises what the change raises.
 
-    Texts, and not what was read from them: a change may do what it likes with what it is given, and keep what it gave.
-    Raises what the change raises.
+    What the change does with what it is given, and later with what it gave, changes nothing here.
     """
-    document = decode(key, data) if data is not None else None
-    revision = document.revision if document is not None else 0
-    changed = step(document)
-    return data if changed is None else encode(Document(key, revision + 1, changed))
+    changed = step(as_written(document) if document is not None else None)
+    if changed is None:
+        return document
+    return as_written(Document(key, revision_of(document) + 1, changed))
 
 
-def replayed(data: bytes | None, key: str, steps: tuple[Step, ...]) -> tuple[bytes | None, list[Exception]]:
-    """The text after all changes, and why some could not be made any more."""
+def replayed(document: Document | None, key: str, steps: tuple[Step, ...]) -> tuple[Document | None, list[Exception]]:
+    """The document after all changes, and why some could not be made any more."""
     lost: list[Exception] = []
     for step in steps:
         try:
-            data = applied(data, key, step)
-        except Exception as error:  # noqa: BLE001 - of whoever asked; it was possible then, and others have written since
+            document = applied(document, key, step)
+        except Exception as error:  # noqa: BLE001 - of whoever asked; it was possible then, and others wrote since
             lost.append(error)
-    return data, lost
+    return document, lost
+
+
+def revision_of(document: Document | None) -> int:
+    return document.revision if document is not None else 0

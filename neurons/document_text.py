@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from .errors import StorageError
-from .ports import Document, Json
+from .ports import Document
 
 MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
 REVISION = "revision"
@@ -40,19 +40,28 @@ def is_key(key: str) -> bool:
     return _KEY.fullmatch(key) is not None
 
 
-def encode(document: Document) -> bytes:
-    """The text, which `decode` reads again. Raises StorageError for data that is not JSON or too much of it.
+def as_written(document: Document) -> Document:
+    """A copy, as whoever reads it will find it. Raises StorageError for data that is not JSON or too much of it.
 
-    What were not a document when it is read would be set aside as damaged: so it is refused here.
+    What were not a document when it is read would be set aside as damaged: so it is refused before it is written.
     """
     if REVISION in document.data:
         raise StorageError(f'Cannot keep "{document.key}": the key "{REVISION}" is the storage\'s own')
-    data = _text({REVISION: document.revision, **document.data}, document.key)
     try:
-        decode(document.key, data)
+        return decode(document.key, encode(document))
     except Damaged as error:
         raise StorageError(f'Cannot keep "{document.key}": {error}') from error
-    return data
+
+
+def encode(document: Document) -> bytes:
+    """The text of the file."""
+    content = {REVISION: document.revision, **document.data}
+    try:
+        return to_json(content, indent=2) + b"\n"
+    except (PydanticSerializationError, RecursionError) as error:
+        if "surrogates" in str(error):
+            return _mended(content)
+        raise StorageError(f'Cannot keep "{document.key}": it is not JSON ({error})') from error
 
 
 def decode(key: str, data: bytes) -> Document:
@@ -69,15 +78,6 @@ def decode(key: str, data: bytes) -> Document:
     if type(revision) is not int or revision < 1:
         raise Damaged("it has no revision")
     return Document(key, revision, content)
-
-
-def _text(content: Json, key: str) -> bytes:
-    try:
-        return to_json(content, indent=2) + b"\n"
-    except (PydanticSerializationError, RecursionError) as error:
-        if "surrogates" in str(error):
-            return _mended(content)
-        raise StorageError(f'Cannot keep "{key}": it is not JSON ({error})') from error
 
 
 def _mended(content: Any) -> bytes:

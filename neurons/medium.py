@@ -7,12 +7,12 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-from sandbox import FileLock, LockBusy, flush_folder, private_folder, replace_file, sweep_unfinished
+from sandbox import FileLock, flush_folder, private_folder, replace_file, sweep_unfinished
 
 from .document_text import MAX_DOCUMENT_BYTES, Damaged, is_key
 from .errors import StorageError
@@ -20,6 +20,7 @@ from .errors import StorageError
 LOCK_TIMEOUT_S = 10.0
 # Two writes within one tick of the file system's clock leave the same time: a folder that young is looked at again.
 _SETTLED_S = 0.05
+_RETRY_S = 0.000_5
 _ENDING = ".json"
 
 
@@ -60,13 +61,15 @@ class OneAtATime:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._between = FileLock(path)
         self.start_anew()
 
     def start_anew(self) -> None:
         """Also in a fork: what a thread held that is not there would be held for ever."""
         self._own = threading.RLock()
+        # Not only forgotten: an open handle would keep the lock when the parent is dead.
+        self._between.close()
         self._between = FileLock(self._path)
-        self._holding = ExitStack()
         self._depth = 0
 
     @contextmanager
@@ -78,24 +81,30 @@ class OneAtATime:
             if not self._depth:
                 # Not around the whole: what goes wrong while it is held is not the lock's fault.
                 with _faults(self._path, "lock"):
-                    self._holding.enter_context(self._between.held(max(0.0, give_up - time.monotonic())))
+                    self._take(give_up)
             self._depth += 1
             try:
                 yield
             finally:
                 self._depth -= 1
                 if not self._depth:
-                    self._holding.close()
+                    self._between.release()
         finally:
             self._own.release()
+
+    def _take(self, give_up: float) -> None:
+        while not self._between.try_take():
+            if time.monotonic() > give_up:
+                raise StorageError(
+                    f'Cannot lock "{self._path}": another process holds it; if it is stopped, continue or end it'
+                )
+            time.sleep(_RETRY_S)
 
 
 @contextmanager
 def _faults(path: Path, action: str) -> Iterator[None]:
     try:
         yield
-    except LockBusy as error:
-        raise StorageError(f'Cannot {action} "{path}": {error}') from error
     except OSError as error:
         raise StorageError(f'Cannot {action} "{path}": {error.strerror or error}') from error
 
@@ -192,12 +201,10 @@ class Folders:
 
     def _lock(self, folder: str, name: str) -> OneAtATime:
         path = self._folder / folder / name
-        lock = self._locks.get(path)
-        if lock is None:
-            with _faults(path.parent, "make"):
-                private_folder(path.parent)
-            lock = self._locks.setdefault(path, OneAtATime(path))
-        return lock
+        # Each time: somebody may have deleted the folder.
+        with _faults(path.parent, "make"):
+            private_folder(path.parent)
+        return self._locks.setdefault(path, OneAtATime(path))
 
 
 def _all_of(handle: int, size: int) -> bytes:

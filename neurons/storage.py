@@ -16,8 +16,8 @@ from weakref import WeakSet
 
 from sandbox import Flusher
 
-from .behind import Behind, Step, Waiting, applied, replayed
-from .document_text import Damaged, check_beginning, check_key, decode, encode
+from .behind import Behind, Step, Waiting, applied, replayed, revision_of
+from .document_text import Damaged, as_written, check_beginning, check_key, decode, encode
 from .errors import Conflict, StorageError
 from .medium import Folders, Medium
 from .ports import Change, Document, Json
@@ -60,8 +60,7 @@ class Documents:
 
     def read(self, key: str) -> Document | None:
         check_key(key)
-        data = self._seen(key)[0]
-        return decode(key, data) if data is not None else None
+        return self._seen(key)[0]
 
     def read_all(self, prefix: str) -> list[Document]:
         check_beginning(prefix)
@@ -79,11 +78,11 @@ class Documents:
 
     def write(self, key: str, data: Json, *, revision: int | None = None) -> int:
         check_key(key)
-        return self._put_behind(key, _replacing(key, data, revision))[0]
+        return revision_of(self._put_behind(key, _replacing(key, data, revision)))
 
     def write_through(self, key: str, data: Json, *, revision: int | None = None) -> int:
         check_key(key)
-        return _revision(key, self._land(key, _replacing(key, data, revision)))
+        return revision_of(self._land(key, _replacing(key, data, revision)))
 
     def update(self, key: str, change: Change, *, through: bool = True) -> Document | None:
         check_key(key)
@@ -91,8 +90,9 @@ class Documents:
         def step(document: Document | None) -> Json | None:
             return change(document.data if document is not None else None)
 
-        data = self._land(key, step) if through else self._put_behind(key, step)[1]
-        return decode(key, data) if data is not None else None
+        # A copy: what is behind is given to others, too.
+        document = self._land(key, step) if through else self._put_behind(key, step)
+        return as_written(document) if document is not None else None
 
     def delete(self, key: str) -> None:
         """At once, and what was written behind with it."""
@@ -119,40 +119,39 @@ class Documents:
     def set_aside(self, key: str, reason: str, *, revision: int) -> None:
         """Out of the way with what its reader cannot use, unless it has been written again since, and report it."""
         with self._medium.exclusive(check_key(key)):
-            if _revision(key, self._loaded(key)) == revision:
+            if revision_of(self._loaded(key)) == revision:
                 self._away(key, reason)
 
     def stamp(self, folder: str) -> object:
         check_beginning(f"{folder}/")
         return self._medium.stamp(folder)
 
-    def _seen(self, key: str) -> tuple[bytes | None, Waiting]:
-        """The text with what is behind, and what that was."""
+    def _seen(self, key: str) -> tuple[Document | None, Waiting]:
+        """The document with what is behind, and what that was."""
         while True:
             waiting = self._behind.of(key)
-            data = self._loaded(key)
+            document = self._loaded(key)
             if self._behind.of(key) is waiting:
-                return replayed(data, key, waiting.after(_revision(key, data)))[0], waiting
+                return replayed(document, key, waiting.after(revision_of(document)))[0], waiting
 
-    def _put_behind(self, key: str, step: Step) -> tuple[int, bytes | None]:
+    def _put_behind(self, key: str, step: Step) -> Document | None:
         while True:
             before, waiting = self._seen(key)
             after = applied(before, key, step)
             if after is before:
-                return _revision(key, after), after
+                return after
             if len(waiting.steps) >= _MAX_STEPS:
-                after = self._land(key, step)
-                return _revision(key, after), after
+                return self._land(key, step)
             if self._behind.swap(key, waiting, waiting.with_one_more(step)):
                 break
         if self._flusher is not None:
             self._flusher.want(self, self.flush)
         if len(self._behind.all_keys()) > _MAX_WAITING:
             self.flush()
-        return _revision(key, after), after
+        return after
 
-    def _land(self, key: str, step: Step | None, troubles: list[Exception] | None = None) -> bytes | None:
-        """Bring to disk what is behind, and then one more change if there is one. The text as it is then."""
+    def _land(self, key: str, step: Step | None, troubles: list[Exception] | None = None) -> Document | None:
+        """Bring to disk what is behind, and then one more change if there is one. The document as it is then."""
         with self._medium.exclusive(check_key(key)):
             steps = self._behind.of(key).steps
             before = self._loaded(key)
@@ -160,12 +159,7 @@ class Documents:
             if step is not None:
                 after = applied(after, key, step)
             if after is not None and after is not before:
-                self._behind.mark(key, len(steps), _revision(key, after))
-                try:
-                    self._medium.save(key, after)
-                except BaseException:
-                    self._behind.mark(key, 0, 0)
-                    raise
+                self._save(key, after, len(steps))
             self._behind.drop(key, len(steps))
         for error in lost:
             log.warning('A change of "%s" is lost, because others have written since: %s', key, error)
@@ -173,7 +167,19 @@ class Documents:
             troubles.extend(lost)
         return after
 
-    def _loaded(self, key: str) -> bytes | None:
+    def _save(self, key: str, document: Document, steps: int) -> None:
+        self._behind.mark(key, steps, document.revision)
+        try:
+            self._medium.save(key, encode(document))
+        except BaseException:
+            # A disk may refuse after others can see it: what they see must not be done once more.
+            if revision_of(self._loaded(key)) == document.revision:
+                self._behind.drop(key, steps)
+            else:
+                self._behind.mark(key, 0, 0)
+            raise
+
+    def _loaded(self, key: str) -> Document | None:
         """What is on disk, and a document. What is none is set aside."""
         try:
             return self._whole(key)
@@ -187,11 +193,9 @@ class Documents:
                 self._away(key, str(error))
                 return None
 
-    def _whole(self, key: str) -> bytes | None:
+    def _whole(self, key: str) -> Document | None:
         data = self._medium.load(key)
-        if data is not None:
-            decode(key, data)
-        return data
+        return decode(key, data) if data is not None else None
 
     def _away(self, key: str, reason: str) -> None:
         try:
@@ -199,14 +203,20 @@ class Documents:
         except StorageError as error:
             self._report(Damage(key, None, f"{reason}; {error}"))
         else:
-            self._on_damage(Damage(key, path, reason))
+            self._tell(Damage(key, path, reason))
 
     def _report(self, damage: Damage) -> None:
         """Once: what stays where it is is found again by everyone who looks."""
         known = (damage.key, damage.reason)
         if known not in self._reported and len(self._reported) < _MAX_REPORTED:
             self._reported.add(known)
+            self._tell(damage)
+
+    def _tell(self, damage: Damage) -> None:
+        try:
             self._on_damage(damage)
+        except Exception as error:  # noqa: BLE001 - whoever is told must not keep the rest from being read
+            log.warning("%s (%s)", damage, error)
 
     def _start_anew(self) -> None:
         """In a fork: what is behind is the parent's to write."""
@@ -244,18 +254,14 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def _revision(key: str, data: bytes | None) -> int:
-    return decode(key, data).revision if data is not None else 0
-
-
 def _replacing(key: str, data: Json, revision: int | None) -> Step:
-    # As text, at once: what the caller does with the data afterwards is not what was to be written.
-    text = encode(Document(key, 1, data))
+    # A copy, at once: what the caller does with the data afterwards is not what was to be written.
+    copy = as_written(Document(key, 1, data)).data
 
     def step(document: Document | None) -> Json:
-        found = document.revision if document is not None else 0
+        found = revision_of(document)
         if revision is not None and found != revision:
             raise Conflict(f'Cannot write "{key}": it is of revision {found} by now, and not {revision}')
-        return decode(key, text).data
+        return copy
 
     return step
