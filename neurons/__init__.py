@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from sandbox import late_names
 
 if TYPE_CHECKING:
+    from .approval import ApprovalKey, why_not_approved, why_not_awake
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
+    from .hashes import about_hash, code_hash, policy_hash, shown_hash
     from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
     from .kill_watch import watch_switch
+    from .lifecycle import Event, after, changed
     from .memory_storage import MemoryStorage
     from .neuron import (
         Approval,
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
         StatusChange,
         Trial,
         Version,
+        Watch,
     )
+    from .pipeline import Pipeline
     from .ports import (
         ChannelError,
         Document,
@@ -38,23 +43,30 @@ if TYPE_CHECKING:
         ToolExchange,
         Wake,
     )
+    from .proposal import Proposal
     from .settings import NeuronSettings, OwnerSettings
     from .signals import BUILT_IN, Signal
     from .storage import Damage, DeferredStorage
     from .store import NeuronStore
+    from .trial import Delivered, Failed, Going, Passed, Progress, Verdict, noted, progress, verdict
     from .webhook_address import is_local_name, is_loopback, webhook_problem
 
 # One line for each name: who adds one adds it in three places of this file, and nowhere else.
 _HOMES = {
     "Approval": "neuron",
+    "ApprovalKey": "approval",
     "BUILT_IN": "signals",
     "ChannelError": "ports",
     "Conflict": "errors",
     "Counters": "neuron",
     "Damage": "storage",
     "DeferredStorage": "storage",
+    "Delivered": "trial",
     "Document": "ports",
     "Energy": "ports",
+    "Event": "lifecycle",
+    "Failed": "trial",
+    "Going": "trial",
     "KillSwitch": "kill_switch",
     "Killed": "kill_switch",
     "MemoryStorage": "memory_storage",
@@ -69,7 +81,11 @@ _HOMES = {
     "On": "kill_switch",
     "OwnerChannel": "ports",
     "OwnerSettings": "settings",
+    "Passed": "trial",
+    "Pipeline": "pipeline",
     "Policy": "neuron",
+    "Progress": "trial",
+    "Proposal": "proposal",
     "Record": "ports",
     "Recording": "ports",
     "Refused": "errors",
@@ -85,24 +101,42 @@ _HOMES = {
     "SwitchError": "kill_switch",
     "ToolExchange": "ports",
     "Trial": "neuron",
+    "Verdict": "trial",
     "Version": "neuron",
     "Wake": "ports",
+    "Watch": "neuron",
+    "about_hash": "hashes",
+    "after": "lifecycle",
+    "changed": "lifecycle",
+    "code_hash": "hashes",
     "is_local_name": "webhook_address",
     "is_loopback": "webhook_address",
+    "noted": "trial",
+    "policy_hash": "hashes",
+    "progress": "trial",
+    "shown_hash": "hashes",
+    "verdict": "trial",
     "watch_switch": "kill_watch",
     "webhook_problem": "webhook_address",
+    "why_not_approved": "approval",
+    "why_not_awake": "approval",
 }
 
 __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Approval",
+    "ApprovalKey",
     "BUILT_IN",
     "ChannelError",
     "Conflict",
     "Counters",
     "Damage",
     "DeferredStorage",
+    "Delivered",
     "Document",
     "Energy",
+    "Event",
+    "Failed",
+    "Going",
     "KillSwitch",
     "Killed",
     "MemoryStorage",
@@ -117,7 +151,11 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "On",
     "OwnerChannel",
     "OwnerSettings",
+    "Passed",
+    "Pipeline",
     "Policy",
+    "Progress",
+    "Proposal",
     "Record",
     "Recording",
     "Refused",
@@ -133,12 +171,25 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "SwitchError",
     "ToolExchange",
     "Trial",
+    "Verdict",
     "Version",
     "Wake",
+    "Watch",
+    "about_hash",
+    "after",
+    "changed",
+    "code_hash",
     "is_local_name",
     "is_loopback",
+    "noted",
+    "policy_hash",
+    "progress",
+    "shown_hash",
+    "verdict",
     "watch_switch",
     "webhook_problem",
+    "why_not_approved",
+    "why_not_awake",
 ]
 
 __getattr__ = late_names(__name__, _HOMES)

@@ -65,6 +65,8 @@ class Metadata(Part):
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)]
     habit: str | None = None
     """The id of the habit that it came from."""
+    shape: str = ""
+    """Of the code's fingerprint, where one was taken: what was rejected comes back with other names and spaces."""
     approved_by: Literal["owner"] | None = None
     approved_at: str | None = None
 
@@ -132,6 +134,15 @@ class Counters(Part):
     last_signal_at: float | None = None
 
 
+class Watch(Part):
+    """What went wrong lately, in steps of the clock. It is kept, so that a restart forgives nothing."""
+
+    hour: tuple[tuple[int, int, int, int], ...] = ()
+    """Of each minute with any: when it began, errors, signals over the budget, restarts."""
+    minute: tuple[tuple[int, int], ...] = ()
+    """Of each five seconds with any: when they began, signals emitted."""
+
+
 class Trial(Part):
     started_at: float
     ends_at: float
@@ -194,8 +205,11 @@ class Neuron(Part):
     trial: Trial | None = None
     counters: Counters = Field(default_factory=Counters)
     """Since it became active."""
+    watch: Watch = Field(default_factory=Watch)
     versions: tuple[Version, ...] = ()
     history: tuple[StatusChange, ...] = ()
+    seal: str = ""
+    """HMAC over what the owner is shown and over the status, with the key of the home: only the cortex sets either."""
 
     @property
     def policy(self) -> Policy:
