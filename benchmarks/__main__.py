@@ -23,6 +23,7 @@ from sandbox.command import find_deno
 from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, table
 from .naive import NaiveExecutor
 from .program import program
+from .storage import storage
 from .tools import Echo, echo
 from .turn import turn
 from .wall import files, network, wall
@@ -67,7 +68,7 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
-        for other in (wall, network, files, turn, program):
+        for other in (wall, network, files, turn, program, storage):
             await self.take(other, self.rounds, self.rows.append)
 
     async def take(self, part: Any, *arguments: Any) -> None:
@@ -257,7 +258,8 @@ def main() -> None:
     parser.add_argument(
         "--only",
         metavar="PART",
-        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files or program",
+        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files, turn, program "
+        "or storage",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)
