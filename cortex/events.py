@@ -58,5 +58,15 @@ class Remembered:
     text: str
 
 
-TurnEvent: TypeAlias = ExecutionStarted | ExecutionEnded | Refused | ToolCalled | Said | Remembered
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The agent wants to learn something. Nothing comes of it without the owner."""
+
+    neuron: str
+    """Its id."""
+    name: str
+    purpose: str
+
+
+TurnEvent: TypeAlias = ExecutionStarted | ExecutionEnded | Refused | ToolCalled | Said | Remembered | Proposed
 Watch: TypeAlias = Callable[[TurnEvent], None]

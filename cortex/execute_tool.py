@@ -23,7 +23,7 @@ from .replies import blocked, denied, reply
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from sandbox import CodeRuntime, Guard, HostTools
+    from sandbox import CodeRuntime, Guard, HostTools, NetworkPolicy
 
     from .energy import EnergyReserve, Reservation
     from .sections import EnergySettings, ExecuteSettings
@@ -92,6 +92,7 @@ class ExecuteTool:
         tools: HostTools | None,
         consent: Callable[[], Awaitable[NotRun | None]],
         on_start: Callable[[Reservation], None],
+        network: NetworkPolicy | None = None,
     ) -> Ran | NotRun:
         """Raises nothing but a cancellation, and what a broken disk or sandbox raises: the caller answers for those."""
         # The owner last: nobody is asked about what would be refused anyway.
@@ -110,7 +111,7 @@ class ExecuteTool:
             await self._settle(taken, 0.0)
             raise
         request = ExecutionRequest(code=payload.code, tier=payload.tier, timeout_ms=payload.timeout)
-        outcome = await self._runtime.execute(request, tools)
+        outcome = await self._runtime.execute(request, tools, network=network)
         if outcome.refused:
             await self._settle(taken, 0.0)
             return NotRun(reply(outcome))

@@ -80,7 +80,7 @@ def describe(question: Question) -> str:
     lines = [f"{caller} wants to call {question.tool}"]
     if question.purpose.strip():
         lines.append(f"  its purpose, in its own words: {_shown(' '.join(question.purpose.split()))}")
-    is_code = question.tool == "core.execute"
+    is_code = question.tool in {"core.execute", "core.consolidate"}
     for name, value in question.arguments.items():
         if is_code and name == "code":
             lines += _code(str(value))

@@ -15,8 +15,9 @@ from pydantic_core import to_json
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError
 
 from .audit import AuditError
+from .consolidate_tool import NotProposed
 from .energy import EnergyError, Insufficient, energy_note, prices
-from .events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
+from .events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
 from .execute_tool import NotRun, intent_of
 from .intents import Trace
 from .loop import Answer
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
     import anyio
 
     from neurons import KillSwitch
+    from sandbox import HostTools, NetworkPolicy
 
+    from .consolidate_tool import ConsolidateTool
     from .energy import EnergyReserve, Reservation
     from .events import TurnEvent, Watch
     from .execute_tool import ExecuteTool
+    from .habit_watch import Observer
     from .intents import RunCodeIntent
     from .journal import Journal
     from .memory import Memory
@@ -65,6 +69,10 @@ class Parts:
     asking: anyio.Lock
     """One question at a time, of all turns: there is one owner."""
     switch: KillSwitch
+    consolidate: ConsolidateTool | None = None
+    """None where the agent cannot learn."""
+    observer: Observer | None = None
+    """Whoever looks for habits in what was run."""
 
 
 class Turn:
@@ -97,10 +105,18 @@ class Turn:
 
     async def call(self, name: str, arguments: Any = None) -> str:
         """The answer as the one string that a model reads. Names with dots and names from the wire are the same."""
-        return (await self.answer(name, arguments)).text
+        return (await self._answered(name, arguments)).text
 
     async def answer(self, name: str, arguments: Any = None) -> Answer:
-        """The same, with what a loop may tell the model beside it."""
+        """The same, with what a loop may tell the model beside it: a habit that was noticed is told with the next
+        answer, whatever that is about, and not again."""
+        answer = await self._answered(name, arguments)
+        hint = None if self._parts.observer is None else self._parts.observer.hint()
+        if hint is None:
+            return answer
+        return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
+
+    async def _answered(self, name: str, arguments: Any) -> Answer:
         self._calls += 1
         tool = "?"
         try:
@@ -122,11 +138,14 @@ class Turn:
             return self.refuse(name, denied(killed))
         if name == "core.execute":
             return await self._execute(arguments, number)
+        if name == "core.consolidate" and self._parts.consolidate is None:
+            return self.refuse(name, denied("Learning is switched off here; go on without it"))
         if name in CORE_TOOLS:
             return await self._call_core(name, arguments_for(name, arguments))
         tool = self._parts.toolbox.get(name)
         if tool is None or not tool.for_model:
-            known = map(wire_name, (*CORE_TOOLS, *self._parts.toolbox.names_for_model(self._parts.settings.tools)))
+            core = [name for name in CORE_TOOLS if name != "core.consolidate" or self._parts.consolidate is not None]
+            known = map(wire_name, (*core, *self._parts.toolbox.names_for_model(self._parts.settings.tools)))
             return self.refuse(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
         return await self._call_tool(tool, arguments)
 
@@ -149,10 +168,13 @@ class Turn:
             running.append(taken)
             self._tell(ExecutionStarted(intent, taken.level_before, taken.level))
 
+        tools: HostTools = self._lent(intent)
+        network: NetworkPolicy | None = None
+        seen = None if parts.observer is None else parts.observer.begin(intent, code_hash)
+        if seen is not None:
+            tools, network = seen.tools(tools), seen.network(parts.settings.sandbox.network)
         try:
-            done = await parts.execute.run(
-                intent, code_hash, self._lent(intent), lambda: self._consented(intent), started
-            )
+            done = await parts.execute.run(intent, code_hash, tools, lambda: self._consented(intent), started, network)
         except BaseException as error:
             if not running:
                 self._executions -= 1
@@ -170,6 +192,8 @@ class Turn:
         text = done.text
         parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
         self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
+        if seen is not None and parts.observer is not None:
+            parts.observer.ended(seen, done.outcome)
         return Answer(text, energy_note(done.level, parts.settings.energy), ok=done.outcome.ok)
 
     async def _consented(self, intent: RunCodeIntent) -> NotRun | None:
@@ -192,7 +216,7 @@ class Turn:
 
     async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
         """The tools of the cortex that run nothing."""
-        refusal = await self._refusal(name, arguments)
+        refusal = await self._refusal(name, arguments, purpose=arguments.get("purpose", ""))
         if refusal is not None:
             return self.refuse(name, refusal.text)
         match name:
@@ -202,10 +226,25 @@ class Turn:
                 text = self._say(arguments["text"])
             case "core.remember":
                 text = self._remember(arguments["text"])
+            case "core.consolidate":
+                return self._consolidate(arguments)
             case _:
                 raise AssertionError(f"nobody answers for {name}")
         self._parts.journal.tool_call(self.id, name, "model", arguments, None, 0.0)
         return Answer(text)
+
+    def _consolidate(self, arguments: dict[str, Any]) -> Answer:
+        learning = self._parts.consolidate
+        assert learning is not None
+        # Again: the owner may have been asked meanwhile.
+        killed = self._parts.switch.refusal()
+        done = learning.propose(arguments) if killed is None else NotProposed(denied(killed))
+        if isinstance(done, NotProposed):
+            return self.refuse("core.consolidate", done.text)
+        self._parts.journal.tool_call(self.id, "core.consolidate", "model", arguments, None, 0.0)
+        neuron = done.neuron
+        self._tell(Proposed(neuron.id, neuron.name, neuron.metadata.purpose))
+        return Answer(done.text)
 
     async def _call_tool(self, tool: Tool, arguments: Any) -> Answer:
         limits = self._parts.settings.tools

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         Wake,
     )
     from .proposal import Proposal
-    from .settings import NeuronSettings, OwnerSettings
+    from .settings import HabitSettings, NeuronSettings, OwnerSettings
     from .signals import BUILT_IN, Signal
     from .storage import Damage, DeferredStorage
     from .store import NeuronStore
@@ -67,6 +67,7 @@ _HOMES = {
     "Event": "lifecycle",
     "Failed": "trial",
     "Going": "trial",
+    "HabitSettings": "settings",
     "KillSwitch": "kill_switch",
     "Killed": "kill_switch",
     "MemoryStorage": "memory_storage",
@@ -137,6 +138,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Event",
     "Failed",
     "Going",
+    "HabitSettings",
     "KillSwitch",
     "Killed",
     "MemoryStorage",

@@ -15,6 +15,7 @@ from ..terminal import visible
 if TYPE_CHECKING:
     from neurons import Neuron, Report, ScenarioResult
 
+_PROPOSED = ("quarantine", "awaiting_owner")
 HASH_CHARACTERS = 8
 """So many of the shown hash an owner has to repeat."""
 
@@ -38,7 +39,7 @@ class HabitSeen(Protocol):
 def owner_view(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
     """The last line is the hash to repeat, while there is a question that is open."""
     return [
-        title_of(neuron),
+        title_of(neuron) if neuron.status in _PROPOSED else f"{one_line(neuron.name)} neuron",
         *_about(neuron, habit),
         *_report(neuron.report),
         _line("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
@@ -60,6 +61,8 @@ def one_line(text: str) -> str:
 
 def _about(neuron: Neuron, habit: HabitSeen | None) -> Iterator[str]:
     yield _line("id", f"{neuron.id}, version {neuron.version}, {neuron.status}")
+    if neuron.reason:
+        yield _line("reason", one_line(neuron.reason))
     yield _line("purpose", f"{one_line(neuron.metadata.purpose)} (in the agent's words)")
     yield _line("habit", _habit(neuron, habit))
     yield _line("listens to", _names(neuron.input_signals))

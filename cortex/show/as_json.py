@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, assert_never
 
-from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
+from cortex.events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
 from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived, Waiting
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911, PLR09
             return {"event": "refused", "tool": tool, "reply": reply, **about}
         case ToolCalled(tool, origin, ok, duration_ms):
             return {"event": "tool_called", "tool": tool, "origin": origin, "ok": ok, "duration_ms": duration_ms}
+        case Proposed(neuron, name, purpose):
+            return {"event": "proposed", "neuron": neuron, "name": name, "purpose": purpose}
         case CallStarted(call):
             return {"event": "call_started", "id": call.id, "name": call.name, "arguments": call.arguments_json}
         case CallEnded(call, answer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO, assert_never
 
-from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
+from cortex.events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
 from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived, Waiting
 from cortex.terminal import Wrap, fit, has_colour, styled, terminal_columns, visible
 from cortex.tools import wire_name
@@ -80,6 +80,8 @@ class Show:
                 self._called(event)
             case Remembered(text):
                 self.note(f"remembered: {' '.join(text.split())}")
+            case Proposed(neuron, name, purpose):
+                self.note(f"wants to learn {name}: {purpose} (id {neuron}, now in quarantine)", "cyan")
             case CallEnded():
                 self._answered(event)
             case CallStarted():

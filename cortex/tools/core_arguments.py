@@ -3,6 +3,7 @@ listed: no argument chooses hosts, tools or limits."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,24 +11,28 @@ from typing import Any
 from .arguments import MAX_ARGUMENT_CHARACTERS, fitted, invalid, object_of, unfenced
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+NAMES = {"type": "array", "items": TEXT}
+_BETWEEN_NAMES = re.compile(r"[,;\s]+")
+TIER = {"enum": ["isolated", "network"]}
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
     parameters: Mapping[str, Mapping[str, Any]]
-    needs: str | None = None
-    """The parameter without which there is nothing to do; a text alone is meant for it."""
-    example: str = ""
+    needs: Mapping[str, str] = field(default_factory=dict)
+    """The parameters without which there is nothing to do, with what belongs there. Where it is one, a text alone is
+    meant for it."""
     other_names: Mapping[str, str] = field(default_factory=dict)
     """What models call the parameters instead."""
 
 
 _SENTENCE = _Form(
     {"text": TEXT},
-    needs="text",
-    example="the words as one text",
+    needs={"text": "the words as one text"},
     other_names={"message": "text", "content": "text", "memory": "text", "fact": "text"},
 )
+
+_CODE_NAMES = {"script": "code", "source": "code", "javascript": "code", "typescript": "code"}
 
 _FORMS = {
     "core.execute": _Form(
@@ -35,16 +40,12 @@ _FORMS = {
             "purpose": TEXT,
             "code": TEXT,
             "timeout": NUMBER,
-            "tier": {"enum": ["isolated", "network"]},
+            "tier": TIER,
             "expectedOutput": TEXT,
         },
-        needs="code",
-        example="the body of an async function that returns a value",
+        needs={"code": "the body of an async function that returns a value"},
         other_names={
-            "script": "code",
-            "source": "code",
-            "javascript": "code",
-            "typescript": "code",
+            **_CODE_NAMES,
             "timeoutMs": "timeout",
             "timeoutMilliseconds": "timeout",
             "reason": "purpose",
@@ -53,6 +54,36 @@ _FORMS = {
     "core.energy": _Form({}),
     "core.say": _SENTENCE,
     "core.remember": _SENTENCE,
+    "core.consolidate": _Form(
+        {
+            "name": TEXT,
+            "purpose": TEXT,
+            "code": TEXT,
+            "inputSignals": NAMES,
+            "outputSignals": NAMES,
+            "energyBudget": NUMBER,
+            "tier": TIER,
+            "hosts": NAMES,
+            "tools": NAMES,
+            "habit": TEXT,
+        },
+        needs={
+            "name": "a short name, like CryptoPrice",
+            "purpose": "one sentence for the owner",
+            "code": "the body of an async function with signal, state and emit",
+            "inputSignals": 'the signals that it answers, like ["tick"]',
+            "energyBudget": "the energy for one signal, like 0.02",
+        },
+        other_names={
+            **_CODE_NAMES,
+            "description": "purpose",
+            "reason": "purpose",
+            "inputs": "inputSignals",
+            "outputs": "outputSignals",
+            "budget": "energyBudget",
+            "habitId": "habit",
+        },
+    ),
 }
 
 
@@ -62,7 +93,7 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
     form = _FORMS[name]
     if _is_meant(raw, form):
         return dict(raw)
-    given = object_of(raw, name, form.needs)
+    given = object_of(raw, name, next(iter(form.needs)) if len(form.needs) == 1 else None)
     properties = {**form.parameters, **{other: form.parameters[own] for other, own in form.other_names.items()}}
     fit = fitted(given, {"type": "object", "properties": properties})
     arguments: dict[str, Any] = {}
@@ -70,8 +101,9 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
         own = form.other_names.get(key, key)
         if key in fit and own not in arguments:
             arguments[own] = _checked(fit[key], schema, f'{name}: "{own}"')
-    if form.needs is not None and not str(arguments.get(form.needs, "")).strip():
-        raise invalid(f'{name} needs "{form.needs}": {form.example}')
+    for needed, example in form.needs.items():
+        if not str(arguments.get(needed) or "").strip():
+            raise invalid(f'{name} needs "{needed}": {example}')
     if "code" in arguments:
         arguments["code"] = unfenced(arguments["code"])
     return arguments
@@ -79,7 +111,7 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
 
 def _is_meant(raw: Any, form: _Form) -> bool:
     """Whether there is nothing to understand: an object with the right names and types, of plain and few characters."""
-    if type(raw) is not dict or not raw.keys() <= form.parameters.keys() or (form.needs and form.needs not in raw):
+    if type(raw) is not dict or not form.needs.keys() <= raw.keys() <= form.parameters.keys():
         return False
     size = 0
     for name, value in raw.items():
@@ -91,7 +123,7 @@ def _is_meant(raw: Any, form: _Form) -> bool:
         elif schema is NUMBER:
             if kind is not int:
                 return False
-        elif value not in schema["enum"]:
+        elif schema is NAMES or value not in schema["enum"]:
             return False
     return size <= MAX_ARGUMENT_CHARACTERS
 
@@ -105,6 +137,8 @@ def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise invalid(f"{what} is a number")
         return value
+    if schema == NAMES:
+        return _names(value, what)
     match value:
         case str():
             return value
@@ -113,3 +147,12 @@ def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
         case [*lines] if all(isinstance(line, str) for line in lines):
             return "\n".join(lines)
     raise invalid(f"{what} is a text")
+
+
+def _names(value: Any, what: str) -> list[str]:
+    """Also those in one text, with commas or blanks between them: no name has one."""
+    if isinstance(value, str):
+        return _BETWEEN_NAMES.sub(" ", value).split()
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return list(dict.fromkeys(name.strip() for name in value if name.strip()))
+    raise invalid(f"{what} is a list of names")

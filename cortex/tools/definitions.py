@@ -1,4 +1,4 @@
-"""What a model is told of the tools: the four of the cortex here, and the form in which all are told.
+"""What a model is told of the tools: those of the cortex here, and the form in which all are told.
 
 Every word is paid for in each request, so they are few; and an API may refuse a description of more than 1,024
 characters, so what grows with the host's tools and hosts is said at the parameters, where there is room.
@@ -19,7 +19,7 @@ MAX_DESCRIPTION_CHARACTERS = 1_000
 MAX_DECLARATION_BYTES = 4_096
 MAX_NAMED_HOSTS = 20
 
-CORE_TOOLS = ("core.execute", "core.energy", "core.say", "core.remember")
+CORE_TOOLS = ("core.execute", "core.energy", "core.say", "core.remember", "core.consolidate")
 
 _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
@@ -31,6 +31,14 @@ EXECUTION_TIMEOUT, EXECUTION_BLOCKED or EXECUTION_DENIED with the reason: correc
 _ENERGY = "Your energy: the level, what a run costs in each tier, and how soon it suffices again. Free."
 _SAY = "Say something to the user. End your turn with this or with a plain answer, not with both."
 _REMEMBER = "Keep one fact about the user or the task that will matter in later conversations. No secrets."
+_CONSOLIDATE = """\
+Propose a neuron: a small program that answers signals by itself, without you, for what you would otherwise run again \
+and again. It is tried on invented and recorded signals, and then the owner decides; nobody else can. Do not wait for \
+it, and do not propose the same twice."""
+_NEURON_CODE = """\
+Body of an async function that runs once for each signal, with `signal` (type, data, at in ms), `state` (a JSON object \
+that is kept) and `emit(type, data)`. What differed between your runs belongs into signal.data or state. Compare with \
+the value that was emitted last, not with the one that was seen last"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +59,15 @@ class CoreTool:
 
 
 def core_definitions(
-    settings: ExecuteSettings, hosts: Sequence[str] = (), lent: Sequence[ToolDeclaration] = ()
+    settings: ExecuteSettings,
+    hosts: Sequence[str] = (),
+    lent: Sequence[ToolDeclaration] = (),
+    *,
+    learns: bool = False,
 ) -> tuple[ToolDefinition, ...]:
-    """The tools of the cortex, always in the same order and the same words for the same settings."""
-    return (
+    """The tools of the cortex, always in the same order and the same words for the same settings. `core.consolidate` is
+    there where the agent may learn."""
+    tools = (
         ToolDefinition("core.execute", _execute_text(settings), _execute_parameters(settings, hosts, lent)),
         ToolDefinition("core.energy", _ENERGY, _object({})),
         ToolDefinition("core.say", _SAY, _object({"text": {"type": "string"}})),
@@ -64,6 +77,7 @@ def core_definitions(
             _object({"text": {"type": "string", "description": "One sentence that is clear by itself"}}),
         ),
     )
+    return (*tools, ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())) if learns else tools
 
 
 def _execute_text(settings: ExecuteSettings) -> str:
@@ -89,6 +103,23 @@ def _execute_parameters(
         },
     }
     return _object(properties, required=["purpose", "code"])
+
+
+def _consolidate_parameters() -> dict[str, Any]:
+    names = {"type": "array", "items": {"type": "string"}}
+    properties = {
+        "name": {"type": "string", "description": "Like CryptoPrice: letters, digits, spaces, _ and -"},
+        "purpose": {"type": "string", "description": "One sentence for the owner: what it is good for"},
+        "code": {"type": "string", "description": _NEURON_CODE},
+        "inputSignals": {**names, "description": "What it answers: tick, hour_changed, energy, or what others emit"},
+        "outputSignals": {**names, "description": "What it may emit, like crypto_price_change; may be empty"},
+        "energyBudget": {"type": "number", "description": "Energy for one signal, like 0.02"},
+        "tier": {"type": "string", "enum": ["isolated", "network"]},
+        "hosts": {**names, "description": "All that it fetches from, in the network tier"},
+        "tools": {**names, "description": "All tools of the host that it calls"},
+        "habit": {"type": "string", "description": "The id of the habit, if you were told of one"},
+    }
+    return _object(properties, required=list(properties)[:6])
 
 
 def _object(properties: dict[str, Any], required: list[str] | None = None) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+"""Looks at what the agent ran, after its answer is on its way: habits are noticed here, and a hint waits here for the
+next answer. A turn pays for putting a run into a list, and for nothing else."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+import anyio.to_thread
+
+from neurons import Recording
+
+from .observed_run import ObservedRun
+
+if TYPE_CHECKING:
+    from neurons import HabitSettings
+    from sandbox import ExecutionOutcome
+
+    from .intents import RunCodeIntent
+
+log = logging.getLogger("motor_cortex")
+
+MAX_QUEUED = 64
+MAX_HINTS = 3
+LOOKING_S = 5
+CLOSING_S = 2
+
+
+class Noticing(Protocol):
+    """What is needed of the habits."""
+
+    async def noticed(
+        self,
+        code: str,
+        *,
+        code_hash: str,
+        purpose: str,
+        tier: str,
+        tools: tuple[str, ...],
+        hosts: tuple[str, ...],
+        clean: bool,
+    ) -> Any | None:
+        """The habit that this run has made one, if it has: told once."""
+        ...
+
+    def hint(self, habit: Any) -> str: ...
+
+
+class Keeping(Protocol):
+    def keep(self, recording: Recording) -> object: ...
+
+
+class Observer(Protocol):
+    """What a turn needs. None of these waits or raises."""
+
+    def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun: ...
+
+    def ended(self, run: ObservedRun, outcome: ExecutionOutcome) -> None: ...
+
+    def hint(self) -> str | None:
+        """What the model is to be told, once."""
+        ...
+
+
+class HabitWatch:
+    """An `Observer`. `run` does the work, in a task of its own, for as long as the cortex is open."""
+
+    def __init__(
+        self,
+        habits: Noticing,
+        recordings: Keeping | None,
+        settings: HabitSettings,
+        *,
+        now: Callable[[], float] = time.time,
+        max_queued: int = MAX_QUEUED,
+    ) -> None:
+        self._habits = habits
+        self._recordings = recordings if settings.record else None
+        self._max_bytes = settings.max_recording_bytes if self._recordings is not None else 0
+        self._now = now
+        self._max_queued = max_queued
+        self._waiting: deque[tuple[ObservedRun, ExecutionOutcome, float]] = deque()
+        self._hints: deque[str] = deque(maxlen=MAX_HINTS)
+        self._more = anyio.Event()
+        self.dropped = 0
+        """Runs that nobody looked at, because too many came at once."""
+
+    def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun:
+        return ObservedRun(intent, code_hash, self._max_bytes)
+
+    def ended(self, run: ObservedRun, outcome: ExecutionOutcome) -> None:
+        if not outcome.ok:
+            return
+        if len(self._waiting) >= self._max_queued:
+            self.dropped += 1
+            return
+        self._waiting.append((run, outcome, self._now()))
+        self._more.set()
+
+    def hint(self) -> str | None:
+        return self._hints.popleft() if self._hints else None
+
+    async def run(self) -> None:
+        """Until it is cancelled. What is left then is looked at all the same, within a bound: who says one thing to an
+        agent and leaves has run something, too."""
+        try:
+            while True:
+                await self._look_at_all()
+                await self._more.wait()
+                self._more = anyio.Event()
+        finally:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_S):
+                await self._look_at_all()
+
+    async def _look_at_all(self) -> None:
+        while self._waiting:
+            run, outcome, at = self._waiting.popleft()
+            try:
+                # To its end, once it was begun: half of it would be counted, or all of it twice.
+                with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LOOKING_S):
+                    await self._look_at(run, outcome, at)
+            except Exception:
+                log.exception("Cannot look at what the agent ran")
+
+    async def _look_at(self, run: ObservedRun, outcome: ExecutionOutcome, at: float) -> None:
+        payload, clean = run.intent.payload, run.is_clean(outcome)
+        if clean and self._recordings is not None:
+            # In a thread: it looks for secrets in what may be a quarter of a megabyte.
+            await anyio.to_thread.run_sync(self._keep, run, at)
+        habit = await self._habits.noticed(
+            payload.code,
+            code_hash=run.code_hash,
+            purpose=payload.purpose,
+            tier=payload.tier,
+            tools=run.tool_names,
+            hosts=run.hosts,
+            clean=clean,
+        )
+        if habit is not None:
+            self._hints.append(self._habits.hint(habit))
+
+    def _keep(self, run: ObservedRun, at: float) -> None:
+        assert self._recordings is not None
+        self._recordings.keep(
+            # The code of an agent is given no context: what it works with is in it, or comes by tools and requests.
+            Recording(run.code_hash, at, {}, exchanges=run.exchanges, tool_calls=run.tool_calls())
+        )
