@@ -8,6 +8,7 @@ from sandbox import late_names
 
 if TYPE_CHECKING:
     from .approval import ApprovalKey, why_not_approved, why_not_awake
+    from .cost import cost_of
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
     from .hashes import about_hash, code_hash, policy_hash, shown_hash
     from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
@@ -44,11 +45,13 @@ if TYPE_CHECKING:
         Wake,
     )
     from .proposal import Proposal
+    from .quarantine import rehearse
     from .settings import HabitSettings, NeuronSettings, OwnerSettings
-    from .signals import BUILT_IN, Signal
+    from .signals import BUILT_IN, Signal, as_given
     from .storage import Damage, DeferredStorage
     from .store import NeuronStore
     from .trial import Delivered, Failed, Going, Passed, Progress, Verdict, noted, progress, verdict
+    from .validation import Named
     from .webhook_address import is_local_name, is_loopback, webhook_problem
 
 # One line for each name: who adds one adds it in three places of this file, and nowhere else.
@@ -72,6 +75,7 @@ _HOMES = {
     "Killed": "kill_switch",
     "MemoryStorage": "memory_storage",
     "Metadata": "neuron",
+    "Named": "validation",
     "Neuron": "neuron",
     "NeuronError": "errors",
     "NeuronSettings": "settings",
@@ -108,13 +112,16 @@ _HOMES = {
     "Watch": "neuron",
     "about_hash": "hashes",
     "after": "lifecycle",
+    "as_given": "signals",
     "changed": "lifecycle",
     "code_hash": "hashes",
+    "cost_of": "cost",
     "is_local_name": "webhook_address",
     "is_loopback": "webhook_address",
     "noted": "trial",
     "policy_hash": "hashes",
     "progress": "trial",
+    "rehearse": "quarantine",
     "shown_hash": "hashes",
     "verdict": "trial",
     "watch_switch": "kill_watch",
@@ -143,6 +150,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Killed",
     "MemoryStorage",
     "Metadata",
+    "Named",
     "Neuron",
     "NeuronError",
     "NeuronSettings",
@@ -179,13 +187,16 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Watch",
     "about_hash",
     "after",
+    "as_given",
     "changed",
     "code_hash",
+    "cost_of",
     "is_local_name",
     "is_loopback",
     "noted",
     "policy_hash",
     "progress",
+    "rehearse",
     "shown_hash",
     "verdict",
     "watch_switch",

@@ -1,0 +1,141 @@
+"""One run of one scenario, and what it says about the candidate, in words that tell its author what to change. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from sandbox import ErrorType, ResidentProgram
+
+from .cost import cost_of
+from .neuron import ScenarioResult
+from .rehearsed import Missed
+from .scenarios import FAILURES, ODD_ANSWERS, Scenario
+from .validation import Seen, plain, quoted
+
+if TYPE_CHECKING:
+    from sandbox import BatchAnswer, SignalAnswer, Work
+
+    from .neuron import Neuron
+    from .settings import CostSettings
+    from .signals import Signal
+
+UNDECLARED = "(undeclared)"
+
+_MAX_DATA = 60
+_MAX_MESSAGE = 240
+
+# After one of these there is no use in going on: the rest would end likewise, and each takes its time.
+_FATAL = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.CRASH})
+
+_BODY = "The code is the body of an async function with signal, state and emit(type, data)"
+_LESS = "Do less for each signal"
+_ADVICE = {
+    ErrorType.SYNTAX: _BODY,
+    ErrorType.TIMEOUT: f"{_LESS}, and do not wait: the next signal comes by itself",
+    ErrorType.MEMORY: _LESS,
+    ErrorType.CRASH: _LESS,
+    ErrorType.LIMIT: "Keep less in state, and emit fewer and smaller signals",
+    ErrorType.PERMISSION: "Use only what is declared: signal, state, emit, fetch for its hosts, and its tools",
+}
+_ADVICE_IN = {
+    FAILURES: "Requests and tools fail now and then: put them into try and catch, and go on without the answer",
+    ODD_ANSWERS: "Servers answer with errors now and then: check response.ok and all that the answer holds",
+}
+_CHECK_DATA = "Data may be missing or of another type: check signal.data before it is used"
+
+
+@dataclass(slots=True)
+class Attempt:
+    neuron: Neuron
+    program: ResidentProgram
+    scenario: Scenario
+    prices: CostSettings
+    seen: Seen = field(default_factory=Seen)
+    missed: Missed = field(default_factory=Missed)
+    faults: dict[tuple[ErrorType, str], list[Signal]] = field(default_factory=dict)
+    """Signals that failed, by what they failed with."""
+    energy: float = 0.0
+    """Of its most expensive signal."""
+    most: Work | None = None
+    """What that took."""
+    ms: float = 0.0
+
+    @property
+    def is_fatal(self) -> bool:
+        return any(kind in _FATAL for kind, _ in self.faults)
+
+    @property
+    def is_over_budget(self) -> bool:
+        return self.energy > self.neuron.energy_budget
+
+    def note(self, batch: Sequence[Signal], answer: BatchAnswer, before: dict[str, Any]) -> None:
+        """What came of the signals; `before` is the state that they found."""
+        work, seen = answer.work, self.seen
+        for signal, each in zip(batch, answer.answers, strict=True):
+            seen.emitted.update(type_ for type_, _ in each.emitted)
+            if not each.ok:
+                self.faults.setdefault(_fault(each), []).append(signal)
+            # In a batch nobody can tell whose doing it was.
+            if each.emitted or (len(batch) == 1 and (work.hosts or work.tools or answer.state != before)):
+                seen.inputs.add(signal.type)
+        seen.hosts.update(work.hosts)
+        seen.tools.update(work.tools)
+        seen.state_bytes = max(seen.state_bytes, len(to_json(answer.state)))
+        energy = cost_of(work, len(batch), self.prices) / len(batch)
+        if energy >= self.energy:
+            self.energy, self.most = energy, work
+        self.ms += work.ms
+
+    def problems(self) -> Iterator[str]:
+        for (kind, message), signals in self.faults.items():
+            more = f" and {len(signals) - 1} more" if len(signals) > 1 else ""
+            yield f"{self._said(kind, message)} on {_described(signals[0])}{more}. {self._advice(kind)}"
+        if self.is_over_budget and self.most is not None:
+            work = self.most
+            took = f"{work.cpu_ms:.0f} ms of CPU, {work.fetches} requests, {work.tool_calls} tool calls"
+            yield (
+                f"a signal cost {self.energy:.4f} of energy ({took}), and the budget is "
+                f"{self.neuron.energy_budget:g}. {_LESS}, or declare a larger energyBudget"
+            )
+
+    def result(self) -> ScenarioResult:
+        declared = set(self.neuron.output_signals)
+        emitted = Counter({type_ if type_ in declared else UNDECLARED: 0 for type_ in self.seen.emitted})
+        for type_, count in self.seen.emitted.items():
+            emitted[type_ if type_ in declared else UNDECLARED] += count
+        problem = next(self.problems(), "emitted what it does not declare" if UNDECLARED in emitted else "")
+        return ScenarioResult(
+            name=self.scenario.name,
+            signals=len(self.scenario.signals),
+            ok=not problem,
+            emitted=dict(emitted),
+            energy=round(self.energy, 6),
+            ms=round(self.ms, 3),
+            problem=plain(problem),
+        )
+
+    def _said(self, kind: ErrorType, message: str) -> str:
+        if kind is ErrorType.TIMEOUT:
+            return f"took longer than {self.program.timeout_ms} ms"
+        return f"failed with {kind}: {message}"
+
+    def _advice(self, kind: ErrorType) -> str:
+        if advice := _ADVICE.get(kind) or _ADVICE_IN.get(self.scenario.name):
+            return advice
+        if missed := [*self.missed.requests, *self.missed.tools]:
+            return f"Nothing was recorded for {quoted(missed)}, so that it failed, as it may at any time: catch that"
+        return _CHECK_DATA
+
+
+def _fault(answer: SignalAnswer) -> tuple[ErrorType, str]:
+    error = answer.error
+    return (ErrorType.CRASH, "no answer") if error is None else (error.type, plain(error.message, _MAX_MESSAGE))
+
+
+def _described(signal: Signal) -> str:
+    return f'signal "{signal.type}" with the data {plain(to_json(signal.data).decode(), _MAX_DATA)}'

@@ -1,0 +1,24 @@
+"""A neuron as the sandbox runs it: the same in quarantine and later, or a quarantine would prove nothing. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sandbox import ResidentProgram, Tier
+
+if TYPE_CHECKING:
+    from .neuron import Neuron
+    from .settings import NeuronSettings
+
+
+def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
+    limits = settings.autonomic
+    return ResidentProgram(
+        code=neuron.code,
+        tier=neuron.tier,
+        timeout_ms=limits.timeout_network_ms if neuron.tier is Tier.NETWORK else limits.timeout_isolated_ms,
+        max_state_bytes=limits.max_state_bytes,
+        max_emitted=limits.max_emitted,
+        max_signal_bytes=limits.max_signal_bytes,
+        max_memory_mb=limits.max_memory_mb,
+    )

@@ -1,0 +1,145 @@
+"""A candidate runs on invented and recorded signals, in the sandbox, and nothing that it does reaches anything.
+
+What it does wrong is a problem, in words that tell its author what to change; what could not be tried is a finding.
+Code that behaves here and not later cannot be excluded: that is what the owner, the policy and the trial are for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from .attempt import Attempt
+from .hashes import code_hash, policy_hash
+from .neuron import Report, ScenarioResult
+from .program import program_of
+from .rehearsed import ToolsOf, network_of
+from .scenarios import FAILURES, Scenario, scenarios_for
+from .signals import as_given, new_id
+from .validation import Seen, audit, bounded, guard_problems
+
+if TYPE_CHECKING:
+    from sandbox import Finding, ResidentHost
+
+    from .neuron import Neuron
+    from .ports import Recording
+    from .settings import NeuronSettings
+    from .validation import Named
+
+# CPU time is noisy on a busy machine: a budget is passed only when each of so many attempts has passed it.
+_ATTEMPTS = 3
+
+
+class CodeGuard(Protocol):
+    """`sandbox.Guard` is one."""
+
+    async def inspect(self, code: str) -> Sequence[Finding]: ...
+
+
+async def rehearse(
+    neuron: Neuron,
+    hosts: ResidentHost,
+    settings: NeuronSettings,
+    *,
+    recordings: Sequence[Recording] = (),
+    guard: CodeGuard | None = None,
+    named: Named | None = None,
+    now: Callable[[], float] = time.time,
+) -> Report:
+    """Try the candidate and audit it. Never raises for anything that its code does.
+
+    Raises SandboxUnavailable when there is no process to be had: that says nothing about the candidate.
+    """
+    began = now()
+    patterns = await guard.inspect(neuron.code) if guard is not None else ()
+    if patterns:
+        # As in `core.execute`: what the guard rejects does not run.
+        return _report(neuron, began, problems=[*guard_problems(patterns)])
+    tried = _Tried(neuron, hosts, settings, now)
+    scenarios = scenarios_for(neuron, recordings, settings, at=began)
+    with anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
+        for scenario in scenarios:
+            if not await tried.run(scenario):
+                break
+    problems = tried.problems
+    if clock.cancelled_caught:
+        what = f"{len(tried.results)} of {len(scenarios)} scenarios were tried"
+        problems.append(f"took longer than {settings.quarantine.timeout_ms} ms for all scenarios: {what}")
+    found = audit(neuron, tried.seen, named=named)
+    findings = [*found.findings, *tried.findings()]
+    return _report(neuron, began, tried.results, findings, [*problems, *found.problems])
+
+
+def _report(
+    neuron: Neuron,
+    at: float,
+    scenarios: Sequence[ScenarioResult] = (),
+    findings: Sequence[str] = (),
+    problems: Sequence[str] = (),
+) -> Report:
+    return Report(
+        at=at,
+        code_hash=code_hash(neuron.code),
+        policy_hash=policy_hash(neuron.policy),
+        scenarios=tuple(scenarios),
+        findings=bounded(findings),
+        problems=bounded(problems),
+    )
+
+
+class _Tried:
+    """What came of the scenarios so far."""
+
+    def __init__(self, neuron: Neuron, hosts: ResidentHost, settings: NeuronSettings, now: Callable[[], float]) -> None:
+        self._neuron = neuron
+        self._hosts = hosts
+        self._settings = settings
+        self._now = now
+        self._program = program_of(neuron, settings)
+        self.seen = Seen()
+        self.results: list[ScenarioResult] = []
+        self.problems: list[str] = []
+
+    async def run(self, scenario: Scenario) -> bool:
+        """Whether there is any use in going on."""
+        attempt = await self._attempt(scenario)
+        for _ in range(_ATTEMPTS - 1):
+            if attempt.faults or not attempt.is_over_budget:
+                break
+            attempt = min(attempt, await self._attempt(scenario), key=lambda each: (not each.faults, each.energy))
+        self.problems += [f"{scenario.name}: {problem}" for problem in attempt.problems()]
+        self.results.append(attempt.result())
+        return not attempt.is_fatal
+
+    def findings(self) -> Iterator[str]:
+        limit = self._settings.trial.max_emitted_per_minute
+        most = max((sum(each.emitted.values()) for each in self.results), default=0)
+        if most > limit:
+            yield f"emitted {most} signals in one scenario: a trial ends at more than {limit} in a minute"
+
+    async def _attempt(self, scenario: Scenario) -> Attempt:
+        attempt = Attempt(self._neuron, self._program, scenario, self._settings.cost)
+        tools = ToolsOf(self._neuron, scenario, attempt.missed)
+        network = network_of(self._neuron, scenario, attempt.missed)
+        size = self._settings.autonomic.max_batch if scenario.at_once else 1
+        state = dict(scenario.state)
+        try:
+            async with self._hosts.resident(self._program, tools, network=network) as resident:
+                for start in range(0, len(scenario.signals), size):
+                    at = self._now()
+                    batch = [replace(each, id=new_id(), at=at) for each in scenario.signals[start : start + size]]
+                    answer = await resident.handle([as_given(signal) for signal in batch], state)
+                    attempt.note(batch, answer, state)
+                    state = answer.state
+                    if attempt.is_fatal:
+                        break
+        finally:
+            # Also when the time is up: what it has done until then is seen.
+            self.seen.absorb(attempt.seen)
+            if scenario.name != FAILURES:  # there nothing is recorded, on purpose
+                self.seen.miss(attempt.missed.requests, attempt.missed.tools)
+        return attempt

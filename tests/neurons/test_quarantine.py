@@ -1,0 +1,361 @@
+"""What a quarantine gives to a candidate and how it judges the answers, with programs that are Python functions."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from neurons.attempt import UNDECLARED
+from neurons.hashes import code_hash, policy_hash
+from neurons.ports import ToolExchange
+from neurons.quarantine import rehearse
+from neurons.scenarios import BURST, EDGES, FAILURES, KEPT_STATE, TYPICAL
+from neurons.signals import Signal, as_given
+from sandbox import BatchAnswer, Finding, SandboxUnavailable, Tier, ToolError, Work
+from sandbox.testing import ScriptedResidents
+from tests.neurons.candidates import AT, candidate, exchange, recording, settings
+
+PRICE = "https://prices.example/btc"
+
+
+def echo(signal, state, emit):
+    emit("seen", signal["data"])
+
+
+async def judged(function=echo, neuron=None, work=None, recordings=(), guard=None, named=None, **sections):
+    hosts = ScriptedResidents(function, work)
+    report = await rehearse(
+        neuron or candidate(),
+        hosts,
+        settings(**sections),
+        recordings=recordings,
+        guard=guard,
+        named=named,
+        now=lambda: AT,
+    )
+    assert len(hosts.opened) == len(hosts.closed)
+    return report
+
+
+def result(report, name):
+    return next(each for each in report.scenarios if each.name == name)
+
+
+async def test_a_candidate_that_does_what_it_declares_passes_with_its_evidence():
+    neuron = candidate()
+    report = await judged(neuron=neuron)
+    assert report.passed
+    assert report.findings == ()
+    assert (report.at, report.code_hash, report.policy_hash) == (AT, code_hash(neuron.code), policy_hash(neuron.policy))
+    assert [each.name for each in report.scenarios] == [TYPICAL, EDGES, BURST]
+    assert all(each.ok and each.problem == "" for each in report.scenarios)
+    assert result(report, BURST).emitted == {"seen": 50}
+
+
+async def test_each_scenario_has_a_process_of_its_own_and_hands_its_state_on():
+    found = []
+
+    def count(signal, state, emit):
+        state["n"] = state.get("n", 0) + 1
+        found.append((len(hosts.opened), state["n"]))
+
+    hosts = ScriptedResidents(count)
+    neuron = candidate(output_signals=(), state={"n": 40})
+    report = await rehearse(neuron, hosts, settings(), now=lambda: AT)
+    assert [each.name for each in report.scenarios] == [TYPICAL, EDGES, BURST, KEPT_STATE]
+    counts = [[n for process, n in found if process == number] for number in (1, 2, 3, 4)]
+    assert [numbers[0] for numbers in counts] == [1, 1, 1, 41]
+    assert all(numbers == list(range(numbers[0], numbers[0] + len(numbers))) for numbers in counts)
+    assert report.findings == ("keeps a state, of at most 8 bytes here",)
+
+
+async def test_signals_look_like_real_ones_with_ids_of_their_own_and_the_time_of_now():
+    seen = []
+
+    def look(signal, state, emit):
+        seen.append(signal)
+
+    await judged(look, candidate(output_signals=()))
+    assert len({signal["id"] for signal in seen}) == len(seen)
+    assert {len(signal["id"]) for signal in seen} == {16}
+    assert all(signal["correlation"] == signal["id"] and signal["parent"] is None for signal in seen)
+    real = as_given(Signal("tick", "cortex", at=AT))
+    assert all(list(signal) == list(real) for signal in seen)
+    assert all((signal["at"], signal["source"]) == (real["at"], "cortex") for signal in seen)
+
+
+async def test_the_burst_comes_in_batches_as_the_layer_gives_them_and_the_rest_one_by_one():
+    hosts = ScriptedResidents(echo)
+    await rehearse(candidate(), hosts, settings(quarantine={"burst": 10}, autonomic={"max_batch": 4}), now=lambda: AT)
+    sizes = [len(batch) for _, batch in hosts.batches]
+    assert sizes[-3:] == [4, 4, 2]
+    assert set(sizes[:-3]) == {1}
+
+
+@pytest.mark.parametrize(
+    ("tier", "expected"),
+    [
+        (Tier.ISOLATED, 77),
+        (Tier.NETWORK, 88),
+    ],
+)
+async def test_the_limits_are_those_of_the_layer(tier, expected):
+    hosts = ScriptedResidents(echo)
+    limits = {
+        "timeout_isolated_ms": 77,
+        "timeout_network_ms": 88,
+        "max_state_bytes": 99,
+        "max_emitted": 3,
+        "max_signal_bytes": 4000,
+        "max_memory_mb": 111,
+    }
+    await rehearse(candidate(tier=tier), hosts, settings(autonomic=limits), now=lambda: AT)
+    program = hosts.opened[0]
+    assert (program.tier, program.timeout_ms) == (tier, expected)
+    assert (program.max_state_bytes, program.max_emitted, program.max_signal_bytes, program.max_memory_mb) == (
+        99,
+        3,
+        4000,
+        111,
+    )
+
+
+async def test_a_crash_on_missing_data_is_a_problem_that_says_what_to_do():
+    def careless(signal, state, emit):
+        if not signal["data"]:
+            raise ValueError("Cannot read properties of null (reading 'number')")
+        emit("seen", 1)
+
+    report = await judged(careless)
+    assert report.problems[0] == (
+        "edges: failed with RuntimeError: Cannot read properties of null (reading 'number') on signal \"tick\" with the "
+        "data null and 1 more. Data may be missing or of another type: check signal.data before it is used"
+    )
+    assert len(report.problems) == 1
+    assert [each.ok for each in report.scenarios] == [True, False, True]
+    assert result(report, EDGES).problem in report.problems[0]
+
+
+async def test_a_timeout_is_a_problem_and_the_rest_is_not_tried():
+    def slow(signal, state, emit):
+        raise TimeoutError
+
+    report = await judged(slow, autonomic={"timeout_isolated_ms": 123})
+    assert len(report.scenarios) == 1
+    (problem,) = report.problems
+    assert problem.startswith('typical signals: took longer than 123 ms on signal "tick"')
+
+
+async def test_only_declared_signals_may_be_emitted():
+    def chatty(signal, state, emit):
+        emit("seen", 1)
+        emit("secret\u202e\n" + "x" * 500, 1)
+
+    report = await judged(chatty)
+    (problem,) = report.problems
+    assert problem.startswith('emitted "secret\\u{202e} xxx')
+    assert len(problem) < 200
+    assert result(report, TYPICAL).emitted == {"seen": 2, UNDECLARED: 2}
+    assert not any(each.ok for each in report.scenarios)
+
+
+async def test_a_signal_that_costs_more_than_the_budget_is_a_problem():
+    work = Work(cpu_ms=200, fetches=1)
+    report = await judged(work=work, neuron=candidate(energy_budget=0.01))
+    problem = report.problems[0]
+    assert problem == (
+        "typical signals: a signal cost 0.0122 of energy (200 ms of CPU, 1 requests, 0 tool calls), and the budget is "
+        "0.01. Do less for each signal, or declare a larger energyBudget"
+    )
+    assert result(report, TYPICAL).energy == pytest.approx(0.0122)
+    assert (await judged(work=work, neuron=candidate(energy_budget=0.0123))).passed
+    assert (await judged(work=work, neuron=candidate(energy_budget=0.01), cost={"per_cpu_second": 0})).passed
+
+
+async def test_a_batch_may_cost_its_budget_for_each_signal():
+    class Batches(ScriptedResidents):
+        @asynccontextmanager
+        async def resident(self, program, tools=None, *, network=None):
+            async with super().resident(program, tools, network=network) as inner:
+
+                class Wrapped:
+                    async def handle(self, signals, state):
+                        answer = await inner.handle(signals, state)
+                        return replace(answer, work=Work(cpu_ms=100 * len(signals)))
+
+                yield Wrapped()
+
+    assert (await rehearse(candidate(energy_budget=0.0055), Batches(echo), settings(), now=lambda: AT)).passed
+    report = await rehearse(candidate(energy_budget=0.0051), Batches(echo), settings(), now=lambda: AT)
+    assert len(report.problems) == 3
+
+
+async def test_noise_of_the_machine_is_not_held_against_the_candidate():
+    class Noisy(ScriptedResidents):
+        @asynccontextmanager
+        async def resident(self, program, tools=None, *, network=None):
+            self.work = Work(cpu_ms=900 if len(self.opened) % 2 == 0 else 1)
+            async with super().resident(program, tools, network=network) as inner:
+                yield inner
+
+    hosts = Noisy(echo)
+    report = await rehearse(candidate(energy_budget=0.01), hosts, settings(), now=lambda: AT)
+    assert report.passed
+    assert len(hosts.opened) > len(report.scenarios)
+
+
+async def test_what_the_guard_finds_rejects_and_does_not_run():
+    class Strict:
+        async def inspect(self, code):
+            return (Finding("eval", "runs text as code that nobody checked", 3, 1),)
+
+    def never(signal, state, emit):
+        raise AssertionError
+
+    report = await judged(never, guard=Strict())
+    assert report.problems == ("the guard found eval in line 3, which runs text as code that nobody checked",)
+    assert report.scenarios == ()
+
+
+async def test_a_sandbox_that_cannot_start_says_nothing_about_the_candidate():
+    hosts = ScriptedResidents(echo)
+    hosts.unavailable = "no Deno here"
+    with pytest.raises(SandboxUnavailable, match="no Deno here"):
+        await rehearse(candidate(), hosts, settings(), now=lambda: AT)
+
+
+async def test_all_scenarios_together_have_a_clock():
+    async def forever(signal, state, emit):
+        emit("seen", 1)
+        if signal["data"] is None:
+            await anyio.sleep_forever()
+
+    report = await judged(forever, quarantine={"timeout_ms": 50})
+    assert report.problems == ("took longer than 50 ms for all scenarios: 1 of 3 scenarios were tried",)
+
+
+async def test_a_flood_of_signals_is_told_to_the_owner():
+    def chatty(signal, state, emit):
+        emit("seen", 1)
+        emit("seen", 2)
+
+    report = await judged(chatty, trial={"max_emitted_per_minute": 99})
+    assert report.passed
+    assert report.findings == ("emitted 100 signals in one scenario: a trial ends at more than 99 in a minute",)
+
+
+async def test_the_report_stays_short_whatever_the_code_says():
+    def loud(signal, state, emit):
+        raise ValueError(f"{signal['id']}\x1b[2J\n" + "y" * 100_000)
+
+    report = await judged(loud, candidate(input_signals=tuple(f"s{n}" for n in range(16))))
+    assert 0 < len(report.problems) <= 24
+    assert all(len(problem) <= 600 and problem.isprintable() for problem in report.problems)
+    assert len(report.model_dump_json()) < 40_000
+
+
+class Worlds(ScriptedResidents):
+    """Keeps the network and the tools that each process was given."""
+
+    def __init__(self, function, tool="clock.now"):
+        super().__init__(function)
+        self.networks = []
+        self.tools = []
+
+    @asynccontextmanager
+    async def resident(self, program, tools=None, *, network=None):
+        self.networks.append(network)
+        self.tools.append(tools)
+        async with super().resident(program, tools, network=network) as inner:
+            yield inner
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+async def test_every_process_has_a_replay_for_its_network_and_only_the_declared_hosts(tier):
+    hosts = Worlds(echo)
+    neuron = candidate(tier=tier, hosts=("prices.example",))
+    await rehearse(neuron, hosts, settings(), recordings=[recording(None, (exchange(PRICE),))], now=lambda: AT)
+    assert len(hosts.networks) == 6
+    for network in hosts.networks:
+        assert network.replay is not None
+        assert network.recorder is None
+        assert [rule.host for rule in network.allow] == ["prices.example"]
+
+
+async def test_tools_answer_what_was_recorded_and_fail_like_real_ones_otherwise():
+    calls = (
+        ToolExchange("clock.now", {"zone": "utc", "a": 1}, result=1),
+        ToolExchange("clock.now", {"a": 1, "zone": "utc"}, result=2),
+        ToolExchange("clock.now", {"zone": "mars"}, error="no such zone"),
+    )
+    hosts = Worlds(echo)
+    neuron = candidate(tools=("clock.now",))
+    report = await rehearse(neuron, hosts, settings(), recordings=[recording(None, (), calls)], now=lambda: AT)
+    assert report.passed
+    tools = hosts.tools[0]
+    assert [each.name for each in tools.declarations()] == ["clock.now"]
+    assert [await tools.call("clock.now", {"a": 1, "zone": "utc"}) for _ in range(3)] == [1, 2, 2]
+    with pytest.raises(ToolError, match="no such zone"):
+        await tools.call("clock.now", {"zone": "mars"})
+    for name, arguments in (("clock.now", {}), ("clock.set", {"a": 1}), ("clock.now", {"zone": float("nan")})):
+        with pytest.raises(ToolError, match="failed with ConnectionError"):
+            await tools.call(name, arguments)
+
+
+async def test_what_nobody_recorded_is_a_finding_and_not_a_problem():
+    async def ask(signal, state, emit):
+        emit("seen", 1)
+        run = hosts.networks[-1].replay.begin()
+        with pytest.raises(ToolError, match=r"Cannot connect to other\.example: nothing answers at port 8443"):
+            run.answer("GET", "https://other.example:8443/x?key=1", None)
+        with pytest.raises(ToolError):
+            await hosts.tools[-1].call("clock.now", {})
+
+    hosts = Worlds(ask)
+    neuron = candidate(tools=("clock.now",), hosts=("*.example",), tier=Tier.NETWORK)
+    report = await rehearse(neuron, hosts, settings(), now=lambda: AT)
+    assert report.passed
+    assert (
+        'nothing was recorded for "GET https://other.example:8443/x": what it does with the answer was not tried'
+    ) in report.findings
+    assert any('nothing was recorded for the tool "clock.now"' in finding for finding in report.findings)
+    assert result(report, FAILURES).ok
+
+
+async def test_what_fails_because_nothing_was_recorded_is_told_as_that():
+    async def ask(signal, state, emit):
+        hosts.networks[-1].replay.begin().answer("GET", PRICE, None)
+
+    hosts = Worlds(ask)
+    neuron = candidate(hosts=("prices.example",), tier=Tier.NETWORK, output_signals=())
+    report = await rehearse(neuron, hosts, settings(), now=lambda: AT)
+    assert f'Nothing was recorded for "GET {PRICE}", so that it failed, as it may at any time' in report.problems[0]
+    failures = next(problem for problem in report.problems if problem.startswith(FAILURES))
+    assert "put them into try and catch" in failures
+
+
+async def test_it_asks_no_clock_but_the_one_that_it_was_given(monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: pytest.fail("the machine's clock was read"))
+    assert (await judged()).at == AT
+
+
+async def test_an_answer_without_a_reason_is_a_crash():
+    class Mute(ScriptedResidents):
+        @asynccontextmanager
+        async def resident(self, program, tools=None, *, network=None):
+            async with super().resident(program, tools, network=network) as inner:
+
+                class Wrapped:
+                    async def handle(self, signals, state):
+                        answer = await inner.handle(signals, state)
+                        answers = tuple(replace(each, ok=False, error=None) for each in answer.answers)
+                        return BatchAnswer(answers, answer.state)
+
+                yield Wrapped()
+
+    report = await rehearse(candidate(), Mute(echo), settings(), now=lambda: AT)
+    assert "failed with CrashError: no answer" in report.problems[0]
