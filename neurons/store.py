@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
@@ -10,7 +11,8 @@ from pydantic import ValidationError
 
 from .document_text import is_key
 from .errors import Conflict, NoSuchNeuron, StorageError
-from .neuron import Neuron
+from .lifecycle import Event, changed
+from .neuron import Neuron, Status
 from .ports import Document, Json, Storage
 
 log = logging.getLogger("motor_cortex")
@@ -22,8 +24,9 @@ FORMAT = 1
 class NeuronStore:
     """All of it may be called from any thread and without an event loop."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, *, now: Callable[[], float] = time.time) -> None:
         self._storage = storage
+        self._now = now
         self._newer: set[str] = set()
 
     def load_all(self) -> list[Neuron]:
@@ -77,6 +80,19 @@ class NeuronStore:
 
         self._storage.update(_key(neuron_id), written, through=through)
         return result[0]
+
+    def disable(self, name: str, reason: str = "", by: str = "owner") -> Neuron:
+        """Durable when it returns. One that is disabled already stays as it is. Raises NoSuchNeuron.
+
+        For when nothing else works: nothing is recorded, and only who has the key of the home can wake it again.
+        """
+
+        def asleep(neuron: Neuron) -> Neuron:
+            if neuron.status is Status.DISABLED:
+                return neuron
+            return changed(neuron, Event.DISABLE, at=self._now(), by=by, reason=reason)
+
+        return self.change(self.get(name).id, asleep)
 
     def alone(self) -> AbstractContextManager[None]:
         """One at a time among all processes: for decisions that look at several neurons."""
