@@ -6,27 +6,33 @@ It proposes and no more. What becomes of a proposal is decided by its trials and
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from neurons import NeuronError
+import anyio
+import anyio.to_thread
 
-from .replies import denied
+from neurons import NeuronError
+from sandbox import LockBusy, SandboxError
+
+from .audit import AuditError
+from .replies import denied, failed
 
 if TYPE_CHECKING:
-    from neurons import Neuron, Proposal
+    from neurons import Fingerprint, Neuron, Proposal
 
 log = logging.getLogger("motor_cortex")
 
 MAX_HABIT_ID = 80
+READING_S = 2
 
 
 class Proposals(Protocol):
     """What is needed of the pipeline: the one thing that an agent can do with it."""
 
-    def propose(self, proposal: Proposal, *, habit: str | None = None, max_code_bytes: int) -> Neuron:
+    def propose(self, proposal: Proposal, *, habit: str | None = None, shape: str = "", max_code_bytes: int) -> Neuron:
         """Raises Refused and other NeuronErrors, each with what to do."""
         ...
 
@@ -72,38 +78,62 @@ class NotProposed:
 
 
 class ConsolidateTool:
-    """One for all turns. `habits` are those that were noticed, `on_proposed` is told of what was taken and returns at
-    once."""
+    """One for all turns. `habits` are those that were noticed, `read` takes the fingerprint of code, and `on_proposed`
+    is told of what was taken and returns at once."""
 
     def __init__(
         self,
         pipeline: Proposals,
         *,
         max_code_bytes: int,
+        read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
         habits: Callable[[], Sequence[Learnable]] = lambda: (),
         on_proposed: Callable[[Neuron], None] = lambda _: None,
     ) -> None:
         self._pipeline = pipeline
         self._max_code_bytes = max_code_bytes
+        self._read = read
         self._habits = habits
         self._on_proposed = on_proposed
 
-    def propose(self, arguments: Mapping[str, Any]) -> Proposed | NotProposed:
-        """Returns at once and never raises: whatever is wrong with a proposal is told to the model."""
+    async def propose(self, arguments: Mapping[str, Any]) -> Proposed | NotProposed:
+        """Returns at once and raises nothing but a cancellation: what is wrong with a proposal is told to the model."""
         try:
             proposal = _proposal(arguments)
-            habit = self._habit(arguments.get("habit"), proposal)
-            neuron = self._pipeline.propose(proposal, habit=habit, max_code_bytes=self._max_code_bytes)
-        except NeuronError as error:
+            shape = await self._shape(proposal.code)
+            # In a thread: it waits for locks and for the disk.
+            neuron = await anyio.to_thread.run_sync(self._propose, proposal, arguments.get("habit"), shape)
+        except (NeuronError, AuditError, LockBusy) as error:
             return NotProposed(denied(str(error)))
         except OSError as error:
             return NotProposed(denied(f"The home cannot be written: {error.strerror}"))
+        except Exception as error:
+            log.exception("The host failed to take a proposal")
+            return NotProposed(failed("InternalError", f"the host failed with {type(error).__name__}"))
         try:
             self._on_proposed(neuron)
         except Exception:
             # It is kept, and whoever looks for candidates finds it.
             log.exception("Whoever is told of proposals failed")
         return Proposed(neuron)
+
+    def _propose(self, proposal: Proposal, habit: str | None, shape: str) -> Neuron:
+        return self._pipeline.propose(
+            proposal, habit=self._habit(habit, proposal), shape=shape, max_code_bytes=self._max_code_bytes
+        )
+
+    async def _shape(self, code: str) -> str:
+        """What a proposal is compared by with those that were rejected; empty when it cannot be known in time."""
+        if self._read is None or len(code.encode()) > self._max_code_bytes:
+            return ""
+        with anyio.move_on_after(READING_S):
+            try:
+                found = await self._read(code)
+            except SandboxError as error:
+                log.warning("Cannot compare a proposal with others: %s", error)
+                return ""
+            return "" if found is None else found.shape
+        return ""
 
     def _habit(self, named: str | None, proposal: Proposal) -> str | None:
         """The habit that the agent named, if there is one; else the latest that reaches for the same things."""

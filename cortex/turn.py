@@ -227,18 +227,18 @@ class Turn:
             case "core.remember":
                 text = self._remember(arguments["text"])
             case "core.consolidate":
-                return self._consolidate(arguments)
+                return await self._consolidate(arguments)
             case _:
                 raise AssertionError(f"nobody answers for {name}")
         self._parts.journal.tool_call(self.id, name, "model", arguments, None, 0.0)
         return Answer(text)
 
-    def _consolidate(self, arguments: dict[str, Any]) -> Answer:
+    async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
         learning = self._parts.consolidate
         assert learning is not None
         # Again: the owner may have been asked meanwhile.
         killed = self._parts.switch.refusal()
-        done = learning.propose(arguments) if killed is None else NotProposed(denied(killed))
+        done = await learning.propose(arguments) if killed is None else NotProposed(denied(killed))
         if isinstance(done, NotProposed):
             return self.refuse("core.consolidate", done.text)
         self._parts.journal.tool_call(self.id, "core.consolidate", "model", arguments, None, 0.0)
