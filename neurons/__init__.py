@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from .approval import ApprovalKey, why_not_approved, why_not_awake
     from .cost import cost_of
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
+    from .fingerprint import Fingerprint, FingerprintReader, Literal
+    from .habit import Habit
+    from .habits import Habits
     from .hashes import about_hash, code_hash, policy_hash, shown_hash
     from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
     from .kill_watch import watch_switch
@@ -46,12 +49,13 @@ if TYPE_CHECKING:
     )
     from .proposal import Proposal
     from .quarantine import rehearse
+    from .recordings import Recordings
     from .settings import HabitSettings, NeuronSettings, OwnerSettings
     from .signals import BUILT_IN, Signal, as_given
+    from .similarity import Parameter
     from .storage import Damage, DeferredStorage
     from .store import NeuronStore
     from .trial import Delivered, Failed, Going, Passed, Progress, Verdict, noted, progress, verdict
-    from .validation import Named
     from .webhook_address import is_local_name, is_loopback, webhook_problem
 
 # One line for each name: who adds one adds it in three places of this file, and nowhere else.
@@ -69,13 +73,17 @@ _HOMES = {
     "Energy": "ports",
     "Event": "lifecycle",
     "Failed": "trial",
+    "Fingerprint": "fingerprint",
+    "FingerprintReader": "fingerprint",
     "Going": "trial",
+    "Habit": "habit",
     "HabitSettings": "settings",
+    "Habits": "habits",
     "KillSwitch": "kill_switch",
     "Killed": "kill_switch",
+    "Literal": "fingerprint",
     "MemoryStorage": "memory_storage",
     "Metadata": "neuron",
-    "Named": "validation",
     "Neuron": "neuron",
     "NeuronError": "errors",
     "NeuronSettings": "settings",
@@ -86,6 +94,7 @@ _HOMES = {
     "On": "kill_switch",
     "OwnerChannel": "ports",
     "OwnerSettings": "settings",
+    "Parameter": "similarity",
     "Passed": "trial",
     "Pipeline": "pipeline",
     "Policy": "neuron",
@@ -93,6 +102,7 @@ _HOMES = {
     "Proposal": "proposal",
     "Record": "ports",
     "Recording": "ports",
+    "Recordings": "recordings",
     "Refused": "errors",
     "Report": "neuron",
     "Request": "neuron",
@@ -144,13 +154,17 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Energy",
     "Event",
     "Failed",
+    "Fingerprint",
+    "FingerprintReader",
     "Going",
+    "Habit",
     "HabitSettings",
+    "Habits",
     "KillSwitch",
     "Killed",
+    "Literal",
     "MemoryStorage",
     "Metadata",
-    "Named",
     "Neuron",
     "NeuronError",
     "NeuronSettings",
@@ -161,6 +175,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "On",
     "OwnerChannel",
     "OwnerSettings",
+    "Parameter",
     "Passed",
     "Pipeline",
     "Policy",
@@ -168,6 +183,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Proposal",
     "Record",
     "Recording",
+    "Recordings",
     "Refused",
     "Report",
     "Request",

@@ -1,0 +1,137 @@
+"""What makes two scripts the same one: their shape, and the globals, tools and hosts that they use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandbox import CodeReader
+
+from .fingerprint_shape import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAME_CHARS, MAX_NAMES, MAX_PARTS, read
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+# Six characters for each that JSON escapes, and the names around them.
+MAX_ANSWER_BYTES = 6 * MAX_LITERALS * (MAX_LITERAL_CHARS + 2 * MAX_NAME_CHARS) + 32 * MAX_PARTS + 18 * 1024 * 6
+MAX_COUNT = 1_000_000
+_PART_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal of a script. Those of two scripts that have the same path stand for the same thing."""
+
+    path: str
+    """What it is given to, like `call:fetch 1` or `tool:github.list owner 1`."""
+    kind: str
+    """text, number, regex or boolean."""
+    text: str
+    """Its beginning, when it is long; `${}` stands for what a template puts in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A script without its names, literals, spacing and comments."""
+
+    shape: str
+    """The same for scripts that differ in nothing else."""
+    parts: Mapping[str, int]
+    """How often it has which part; for a large script a sample that is the same one for all scripts."""
+    literals: tuple[Literal, ...] = ()
+    globals: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+    @classmethod
+    def of_json(cls, data: Any) -> Fingerprint:
+        """Raises ValueError for what is none, or too much of one: it may come from where hostile code was parsed."""
+        try:
+            parts = {_text(part, _PART_CHARS): _count(count) for part, count in _some(data["parts"].items(), MAX_PARTS)}
+            literals = tuple(
+                Literal(_text(path, 2 * MAX_NAME_CHARS), _text(kind, 10), _text(text, MAX_LITERAL_CHARS))
+                for path, kind, text in _some(data["literals"], MAX_LITERALS)
+            )
+            names = {
+                kind: tuple(_text(name, MAX_NAME_CHARS) for name in _some(data[kind], MAX_NAMES))
+                for kind in ("globals", "tools", "hosts")
+            }
+        except (TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise ValueError("not a fingerprint") from error
+        return cls(_shape(parts, names["tools"], names["hosts"]), parts, literals, **names)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "parts": dict(self.parts),
+            "literals": [[literal.path, literal.kind, literal.text] for literal in self.literals],
+            "globals": list(self.globals),
+            "tools": list(self.tools),
+            "hosts": list(self.hosts),
+        }
+
+
+def fingerprint(code: str) -> Fingerprint | None:
+    """The fingerprint of the code; None when it is too large for one. Never in the host process: it may not return."""
+    found = read(code)
+    return None if found is None else Fingerprint.of_json(found)
+
+
+class FingerprintReader:
+    """Takes fingerprints in a process that may be killed."""
+
+    def __init__(self) -> None:
+        module = Path(__file__).with_name("fingerprint_shape.py")
+        self._reader = CodeReader(module, "read", name="reader of fingerprints", max_answer_bytes=MAX_ANSWER_BYTES)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def read(self, code: str) -> Fingerprint | None:
+        """None for code that could not be looked at in time, or is too large. Raises SandboxUnavailable when there is
+        no process for it."""
+        answer = await self._reader.read(code)
+        try:
+            found = None if answer is None else json.loads(answer)
+            return None if found is None else Fingerprint.of_json(found)
+        except (ValueError, RecursionError):
+            return None
+
+    async def aclose(self) -> None:
+        """End the process; a reading that is under way ends with it."""
+        await self._reader.aclose()
+
+
+def _shape(parts: Mapping[str, int], tools: tuple[str, ...], hosts: tuple[str, ...]) -> str:
+    whole = json.dumps([sorted(parts.items()), tools, hosts])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _some(values: Any, most: int) -> Any:
+    if len(values) > most:
+        raise ValueError("more than a fingerprint has")
+    return values
+
+
+def _text(value: Any, most: int) -> str:
+    if not isinstance(value, str) or len(value) > most:
+        raise ValueError("a text that is none, or too long")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 < value <= MAX_COUNT:
+        raise ValueError("a count that is none")
+    return value

@@ -1,0 +1,218 @@
+"""A script that comes back, as it is kept and as it is told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .fingerprint import Fingerprint, Literal
+from .ports import Json
+from .secret_texts import without_secrets
+from .similarity import Parameter, parameters
+
+FORMAT = 1
+MAX_RECENT = 20
+MAX_KEPT_LITERALS = 32
+MAX_VALUE_CHARS = 100
+MAX_PURPOSE = 200
+MAX_NAMES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """The same script, seen often enough."""
+
+    id: str
+    shape: str
+    occurrences: int
+    """How often it was seen in all, as long as it was remembered."""
+    first_at: float
+    last_at: float
+    code: str
+    """As it was written last."""
+    code_hashes: tuple[str, ...]
+    """Of the latest occurrences, the newest first."""
+    purpose: str
+    tools: tuple[str, ...]
+    hosts: tuple[str, ...]
+    tier: str
+    parameters: tuple[Parameter, ...]
+    """The literals that were others from time to time."""
+    told: float
+    """When it became a habit."""
+    neuron: str | None = None
+    """What came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A clean run of a script."""
+
+    at: float
+    code_hash: str
+    literals: tuple[Literal, ...] = ()
+    code: str = ""
+    purpose: str = ""
+    tier: str = "isolated"
+    tools: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The document `habits/<id>`: a script that was seen, a habit or not yet one."""
+
+    id: str
+    fingerprint: Fingerprint
+    """Of its first occurrence: all others are compared with this one, so that small changes do not add up."""
+    first_at: float
+    latest: Occurrence
+    recent: tuple[Occurrence, ...] = ()
+    """When, and with which literals; the newest last, and not more than are needed."""
+    count: int = 0
+    tools: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    told: float | None = None
+    neuron: str | None = None
+
+    @property
+    def last_at(self) -> float:
+        return self.latest.at
+
+    def habit(self) -> Habit:
+        hashes = dict.fromkeys(occurrence.code_hash for occurrence in reversed(self.recent))
+        return Habit(
+            id=self.id,
+            shape=self.fingerprint.shape,
+            occurrences=self.count,
+            first_at=self.first_at,
+            last_at=self.last_at,
+            code=self.latest.code,
+            code_hashes=tuple(hashes),
+            purpose=self.latest.purpose,
+            tools=self.tools,
+            hosts=self.hosts,
+            tier=self.latest.tier,
+            parameters=parameters([occurrence.literals for occurrence in self.recent]),
+            told=self.told if self.told is not None else self.last_at,
+            neuron=self.neuron,
+        )
+
+    def to_json(self) -> Json:
+        return {
+            "format": FORMAT,
+            "purpose": self.latest.purpose,
+            "count": self.count,
+            "firstAt": self.first_at,
+            "lastAt": self.last_at,
+            "told": self.told,
+            "neuron": self.neuron,
+            "tier": self.latest.tier,
+            "tools": list(self.tools),
+            "hosts": list(self.hosts),
+            "code": self.latest.code,
+            "recent": [
+                {
+                    "at": one.at,
+                    "codeHash": one.code_hash,
+                    "literals": [[literal.path, literal.kind, literal.text] for literal in one.literals],
+                }
+                for one in self.recent
+            ],
+            "fingerprint": self.fingerprint.to_json(),
+        }
+
+    @classmethod
+    def of_json(cls, script_id: str, data: Mapping[str, Any] | None) -> Script | None:
+        """None for what is no script, or one of another format: nothing is lost but a habit."""
+        if data is None or data.get("format") != FORMAT:
+            return None
+        try:
+            recent = tuple(
+                Occurrence(
+                    float(one["at"]),
+                    str(one["codeHash"]),
+                    tuple(Literal(str(path), str(kind), str(text)) for path, kind, text in one["literals"]),
+                )
+                for one in data["recent"]
+            )
+            told, neuron = data["told"], data["neuron"]
+            return cls(
+                id=script_id,
+                fingerprint=Fingerprint.of_json(data["fingerprint"]),
+                first_at=float(data["firstAt"]),
+                latest=Occurrence(
+                    float(data["lastAt"]),
+                    recent[-1].code_hash if recent else "",
+                    code=str(data["code"]),
+                    purpose=str(data["purpose"]),
+                    tier=str(data["tier"]),
+                ),
+                recent=recent,
+                count=int(data["count"]),
+                tools=tuple(map(str, data["tools"])),
+                hosts=tuple(map(str, data["hosts"])),
+                told=None if told is None else float(told),
+                neuron=None if neuron is None else str(neuron),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+
+
+def noted(
+    script: Script | None, script_id: str, found: Fingerprint, occurrence: Occurrence, *, since: float, most: int
+) -> Script:
+    """The script with one more occurrence, and without those that are older than `since`."""
+    if script is None:
+        first = replace(found, literals=())
+        script = Script(id=script_id, fingerprint=first, first_at=occurrence.at, latest=occurrence)
+    literals = tuple(
+        replace(literal, text=without_secrets(literal.text)[:MAX_VALUE_CHARS])
+        for literal in occurrence.literals[:MAX_KEPT_LITERALS]
+    )
+    recent = (
+        *(one for one in script.recent if one.at >= since),
+        Occurrence(occurrence.at, occurrence.code_hash, literals),
+    )
+    return replace(
+        script,
+        latest=replace(occurrence, purpose=" ".join(occurrence.purpose.split())[:MAX_PURPOSE]),
+        recent=recent[-most:],
+        count=script.count + 1,
+        tools=_union(script.tools, found.tools, occurrence.tools),
+        hosts=_union(script.hosts, found.hosts, occurrence.hosts),
+    )
+
+
+def _union(*names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted({name for some in names for name in some}))[:MAX_NAMES]
+
+
+def is_due(script: Script, min_occurrences: int) -> bool:
+    """Whether it has just become a habit."""
+    return script.told is None and len(script.recent) >= min_occurrences
+
+
+def hint_of(habit: Habit, within_days: float) -> str:
+    """What the model is told. Its own texts in it are cut and on one line."""
+    what = f" ({habit.purpose})" if habit.purpose else ""
+    text = (
+        f"You have run much the same script {habit.occurrences} times within {within_days:g} days{what}. If it will be "
+        "needed again, propose it with core.consolidate as a neuron, which answers signals without you; "
+        f'the owner decides. Name this habit: "habit": "{habit.id}".'
+    )
+    if habit.parameters:
+        differing = "; ".join(_described(parameter) for parameter in habit.parameters[:6])
+        text += f" What differed from time to time, and would have to come from the signal or the state: {differing}."
+    return text
+
+
+def _described(parameter: Parameter) -> str:
+    values = ", ".join(_quoted(value) for value in parameter.values[:3])
+    return f"{parameter.place} ({values})"
+
+
+def _quoted(value: str) -> str:
+    printable = "".join(character if character.isprintable() else " " for character in value)
+    return f'"{printable[:57]}..."' if len(printable) > 60 else f'"{printable}"'

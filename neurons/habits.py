@@ -1,0 +1,176 @@
+"""Notices scripts that come back. What is seen is kept as one document for each script, `habits/<id>`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from sandbox import SandboxError
+
+from .errors import NeuronError
+from .fingerprint import Fingerprint
+from .habit import MAX_RECENT, Habit, Occurrence, Script, hint_of, is_due, noted
+from .ports import Json, Storage
+from .settings import HabitSettings
+from .similarity import similarity
+
+log = logging.getLogger("motor_cortex")
+
+PREFIX = "habits/"
+_DAY_S = 86_400
+
+
+class Habits:
+    """One for all turns of a process; others on the same storage see the same habits.
+
+    `read` takes a fingerprint where code may be hostile, and returns None for code that has none.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        settings: HabitSettings,
+        *,
+        read: Callable[[str], Awaitable[Fingerprint | None]],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._storage = storage
+        self._settings = settings
+        self._read = read
+        self._now = now
+        self._one_at_a_time = anyio.Lock()
+        self._known: dict[str, Script] = {}
+        """As they were when they were read. Only to find what is alike: what counts is read again under the lock."""
+
+    async def noticed(
+        self,
+        code: str,
+        *,
+        code_hash: str,
+        purpose: str = "",
+        tier: str = "isolated",
+        tools: Sequence[str] = (),
+        hosts: Sequence[str] = (),
+        clean: bool = True,
+    ) -> Habit | None:
+        """The habit that this run has made one, which is for its caller to tell: nobody else is given it again.
+
+        `tools` and `hosts` are those that were used, `clean` says whether all of that worked. Raises nothing but a
+        cancellation: a habit that is not noticed is no reason for anything else to fail.
+        """
+        if not self._settings.enabled or not clean:
+            return None
+        try:
+            found = await self._read(code)
+            if found is None:
+                return None
+            found = _with_what_was_used(found, tools, hosts)
+            occurrence = Occurrence(
+                self._now(), code_hash, found.literals, code, purpose, tier, tuple(tools), tuple(hosts)
+            )
+            async with self._one_at_a_time:
+                return await anyio.to_thread.run_sync(partial(self._note, found, occurrence))
+        except (SandboxError, NeuronError, OSError) as error:
+            log.warning("Cannot look for a habit: %s", error)
+            return None
+
+    def all(self) -> list[Habit]:
+        """The habits that were told, the latest first. Reads the disk."""
+        habits = [script.habit() for script in self._load().values() if script.told is not None]
+        return sorted(habits, key=lambda habit: -habit.last_at)
+
+    def get(self, habit_id: str) -> Habit | None:
+        """The one of this id, or of an id that begins so and no other does."""
+        found = [habit for habit in self.all() if habit.id.startswith(habit_id)] if habit_id else []
+        exact = [habit for habit in found if habit.id == habit_id]
+        return exact[0] if exact else found[0] if len(found) == 1 else None
+
+    def hint(self, habit: Habit) -> str:
+        """What the model is told of it."""
+        return hint_of(habit, self._settings.within_days)
+
+    def learned(self, habit_id: str, neuron_id: str) -> None:
+        """A neuron came of it."""
+
+        def change(data: Json | None) -> Json | None:
+            script = Script.of_json(habit_id, data)
+            return None if script is None else replace(script, neuron=neuron_id).to_json()
+
+        self._storage.update(PREFIX + habit_id, change)
+
+    def _note(self, found: Fingerprint, occurrence: Occurrence) -> Habit | None:
+        best = self._most_like(found)
+        if best is None:
+            # Others may have seen it: their scripts are looked at before it is called a new one.
+            self._known = self._load()
+            best = self._most_like(found) or found.shape[:16]
+        became: Habit | None = None
+
+        def change(data: Json | None) -> Json | None:
+            nonlocal became
+            script = noted(
+                Script.of_json(best, data),
+                best,
+                found,
+                occurrence,
+                since=self._oldest(),
+                most=max(MAX_RECENT, self._settings.min_occurrences),
+            )
+            due = is_due(script, self._settings.min_occurrences)
+            if due:
+                script = replace(script, told=occurrence.at)
+            became = script.habit() if due else None
+            self._known[best] = script
+            return script.to_json()
+
+        self._storage.update(PREFIX + best, change)
+        self._forget(best)
+        return became
+
+    def _most_like(self, found: Fingerprint) -> str | None:
+        alike = [(similarity(script.fingerprint, found), script_id) for script_id, script in self._known.items()]
+        best = max(alike, default=(0.0, ""))
+        return best[1] if best[0] >= self._settings.similarity else None
+
+    def _load(self) -> dict[str, Script]:
+        scripts = {}
+        for document in self._storage.read_all(PREFIX):
+            script = Script.of_json(document.key.removeprefix(PREFIX), document.data)
+            if script is not None:
+                scripts[script.id] = script
+        return scripts
+
+    def _oldest(self) -> float:
+        return self._now() - self._settings.within_days * _DAY_S
+
+    def _forget(self, newest: str) -> None:
+        """Those that did not come back in time, and the oldest when there are too many. Habits that were told stay as
+        long as there is room, so that they are not told again."""
+        known = list(self._known.values())
+        too_old = [s for s in known if s.told is None and s.last_at < self._oldest()]
+        room = self._settings.max_occurrences
+        kept = sorted((s for s in known if s not in too_old), key=lambda s: (s.id != newest, -s.last_at))
+        for script in kept:
+            room -= max(1, len(script.recent))
+            if room < 0 and script.id != newest:
+                too_old.append(script)
+        for script in too_old:
+            self._known.pop(script.id, None)
+            self._storage.delete(PREFIX + script.id)
+
+
+def _with_what_was_used(found: Fingerprint, tools: Sequence[str], hosts: Sequence[str]) -> Fingerprint:
+    """Where the code does not name its tools or hosts, those that it used stand for them."""
+    return Fingerprint.of_json(
+        {
+            **found.to_json(),
+            "tools": found.tools or sorted(set(tools))[:32],
+            "hosts": found.hosts or sorted(set(hosts))[:32],
+        }
+    )

@@ -1,0 +1,94 @@
+"""Takes out of what is kept whatever looks like a key, a password or a token. Pure.
+
+By its looks, because nobody says what is secret. It errs on the side of taking out too much: what is kept is no more
+than an example for trying something.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MARK = "[redacted]"
+MAX_DEPTH = 40
+
+# Whatever stands under such a name is secret.
+_SURE = """
+    accesskey apikey apisecret appkey authkey authorization authtoken accesstoken bearer clientsecret cookie credential
+    credentials csrftoken idtoken jwt masterkey passcode passphrase passwd password passwort privatekey pwd
+    refreshtoken secret secretkey sessionid sessiontoken setcookie sharedsecret signingkey
+"""
+_SURE_ENDINGS = tuple(_SURE.split())
+# Under such a name may stand a secret or a word: it is one when it looks like one.
+_DOUBTFUL_NAMES = ("auth", "key", "nonce", "pin", "session", "sid", "sig", "signature", "token")
+
+_WORDS_BETWEEN = re.compile(r"[-_.\s]+")
+_NAMED = re.compile(
+    # Bounded on both sides of the word: a long row of letters must not take quadratic time.
+    r"(?i)(?<![A-Za-z0-9])((?:[A-Za-z0-9]{1,20}[-_.]){0,3}[A-Za-z0-9]{1,40})"
+    r"(\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?)(?:(bearer|basic|token)\s+)?([^\s\"'&;,}\\<>]{4,4096})"
+)
+_FORMS = re.compile(
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]{0,20000}?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)"
+    r"|\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,8192}(?:\.[A-Za-z0-9_-]{0,4096})?"
+    r"|\b(?:sk|pk|rk|whsec)[-_][A-Za-z0-9_-]{16,512}"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|npm_|pypi-|hf_|dop_v1_|shpat_|SG\.)[A-Za-z0-9_.-]{10,512}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
+    r"|\bAIza[A-Za-z0-9_-]{30,64}"
+    r"|\bya29\.[A-Za-z0-9_-]{20,2048}"
+    r"|(?i:\b(?:bearer|basic)\s{1,3}[A-Za-z0-9._~+/=-]{12,4096})"
+)
+_USER_INFO = re.compile(r"(?<=://)[^/\s:@]{0,256}:[^/\s@]{1,256}(?=@)")
+_LONG = re.compile(r"[A-Za-z0-9_-]{32,}")
+
+
+def without_secrets(text: str) -> str:
+    """The text, with a mark in the place of all that looks like a secret."""
+    text = _FORMS.sub(MARK, text)
+    text = _USER_INFO.sub(MARK, text)
+    text = _NAMED.sub(_value_taken_out, text)
+    return _LONG.sub(lambda found: MARK if _looks_random(found[0]) else found[0], text)
+
+
+def without_secret_values(value: Any, depth: int = 0) -> Any:
+    """JSON, likewise; also what stands under a name that says so. What is nested too deep is taken out as well."""
+    if depth > MAX_DEPTH:
+        return MARK
+    match value:
+        case str():
+            return without_secrets(value)
+        case dict():
+            return {
+                name: MARK
+                if isinstance(item, str) and item and _is_secret(str(name), item)
+                else without_secret_values(item, depth + 1)
+                for name, item in value.items()
+            }
+        case list() | tuple():
+            return [without_secret_values(item, depth + 1) for item in value]
+        case _:
+            return value
+
+
+def _value_taken_out(found: re.Match[str]) -> str:
+    name, between, scheme, value = found.groups()
+    if value == MARK or not _is_secret(name, value):
+        return found[0]
+    return f"{name}{between}{f'{scheme} ' if scheme else ''}{MARK}"
+
+
+def _is_secret(name: str, value: str) -> bool:
+    folded = _WORDS_BETWEEN.sub("", name).lower()
+    if folded.endswith(_SURE_ENDINGS):
+        return True
+    last = _WORDS_BETWEEN.split(name)[-1].lower()
+    return (folded in _DOUBTFUL_NAMES or last.endswith(_DOUBTFUL_NAMES)) and _looks_like_a_key(value)
+
+
+def _looks_like_a_key(value: str) -> bool:
+    return len(value) >= 12 and " " not in value and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def _looks_random(word: str) -> bool:
+    """Capitals, small letters and digits in a row: not a hash, not an id, not a word."""
+    return any(map(str.isupper, word)) and any(map(str.islower, word)) and sum(map(str.isdigit, word)) >= 3
