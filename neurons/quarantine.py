@@ -7,7 +7,7 @@ Code that behaves here and not later cannot be excluded: that is what the owner,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -47,12 +47,13 @@ async def rehearse(
     *,
     recordings: Sequence[Recording] = (),
     guard: CodeGuard | None = None,
-    named: Named | None = None,
+    read: Callable[[str], Awaitable[Named | None]] | None = None,
     now: Callable[[], float] = time.time,
 ) -> Report:
     """Try the candidate and audit it. Never raises for anything that its code does.
 
-    Raises SandboxUnavailable when there is no process to be had: that says nothing about the candidate.
+    `read` takes the fingerprint of the code, which also names what was never reached. Raises SandboxUnavailable when
+    there is no process to be had: that says nothing about the candidate.
     """
     began = now()
     patterns = await guard.inspect(neuron.code) if guard is not None else ()
@@ -69,7 +70,7 @@ async def rehearse(
     if clock.cancelled_caught:
         what = f"{len(tried.results)} of {len(scenarios)} scenarios were tried"
         problems.append(f"took longer than {settings.quarantine.timeout_ms} ms for all scenarios: {what}")
-    found = audit(neuron, tried.seen, named=named)
+    found = audit(neuron, tried.seen, named=await read(neuron.code) if read is not None else None)
     findings = [*found.findings, *tried.findings()]
     return _report(neuron, began, tried.results, findings, [*problems, *found.problems])
 

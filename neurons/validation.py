@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sandbox import HostRule, Tier
 
@@ -25,6 +25,7 @@ MAX_LINES = 24
 _MAX_NAMED = 8
 _MAX_NAME = 80
 
+_NO_WORD = re.compile(r"[^A-Za-z0-9_$]+")
 _SPACE = re.compile(r"\s+")
 _TYPE_ASKED = re.compile(r"""\bsignal\??\.type\s?[!=]==?\s?(["'`])([^"'`\n]{1,64})\1""")
 _CLOCK = re.compile(r"\bDate\b|\bperformance\b|\bTemporal\b|\bsignal\??\.at\b")
@@ -59,12 +60,14 @@ class Seen:
         self.missed_tools |= dict.fromkeys(tools)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """What the text of the code names, whether or not it was ever reached."""
+class Named(Protocol):
+    """What the text of the code names, whether or not it was ever reached. A fingerprint is one."""
 
-    hosts: Sequence[str] = ()
-    tools: Sequence[str] = ()
+    @property
+    def hosts(self) -> Sequence[str]: ...
+
+    @property
+    def tools(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,12 @@ class Audit:
 
 def audit(neuron: Neuron, seen: Seen, patterns: Sequence[Finding] = (), named: Named | None = None) -> Audit:
     """`patterns` is what the guard found, which rejects as it does in `core.execute`."""
-    named = named or Named()
-    problems = [*guard_problems(patterns), *_undeclared(neuron, seen, named)]
-    findings = [*_never_used(neuron, seen), *_not_tried(seen), *_named_only(neuron, seen, named), *_hangs_on(neuron)]
+    problems = [*guard_problems(patterns), *_undeclared(neuron, seen)]
+    findings = [*_never_used(neuron, seen), *_not_tried(seen)]
+    if named is not None:
+        problems += _named_tools(neuron, seen, named)
+        findings += _named_hosts(neuron, seen, named)
+    findings += _hangs_on(neuron)
     return Audit(bounded(findings), bounded(problems))
 
 
@@ -86,7 +92,7 @@ def guard_problems(patterns: Sequence[Finding]) -> Iterator[str]:
         yield f"the guard found {found.pattern} in line {found.line}, which {found.why}"
 
 
-def _undeclared(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
+def _undeclared(neuron: Neuron, seen: Seen) -> Iterator[str]:
     if types := sorted(seen.emitted.keys() - set(neuron.output_signals)):
         yield f"emitted {quoted(types)}, which is not among its output signals ({quoted(neuron.output_signals)})"
     asked = {type_ for _, type_ in _TYPE_ASKED.findall(neuron.code)}
@@ -95,8 +101,8 @@ def _undeclared(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
     if hosts := _strange(seen.hosts, neuron.hosts):
         where = "; it is in the isolated tier" if neuron.tier is Tier.ISOLATED else ""
         yield f"asked for {quoted(hosts)}, which is not among its hosts ({quoted(neuron.hosts)}){where}"
-    if tools := sorted((seen.tools | set(named.tools)) - set(neuron.tools)):
-        yield f"uses the tool {quoted(tools)}, which it does not declare ({quoted(neuron.tools)})"
+    if tools := sorted(seen.tools - set(neuron.tools)):
+        yield f"called the tool {quoted(tools)}, which is not among its tools ({quoted(neuron.tools)})"
 
 
 def _never_used(neuron: Neuron, seen: Seen) -> Iterator[str]:
@@ -124,7 +130,15 @@ def _not_tried(seen: Seen) -> Iterator[str]:
         )
 
 
-def _named_only(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
+def _named_tools(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
+    """A call that was never reached is one all the same: nothing else can be meant by it."""
+    declared = {_as_written(tool) for tool in (*neuron.tools, *seen.tools)}
+    if tools := [tool for tool in named.tools if _as_written(tool) not in declared]:
+        yield f"its code calls the tool {quoted(tools)}, which is not among its tools ({quoted(neuron.tools)})"
+
+
+def _named_hosts(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
+    """An address may be there to be told, and not to be asked."""
     if hosts := _strange(set(named.hosts) - seen.hosts, neuron.hosts):
         yield f"its code names {quoted(hosts)}, which it does not declare and cannot reach"
 
@@ -143,6 +157,11 @@ def covers(declared: str, host: str) -> bool:
     except ValueError:
         return False
     return host == pattern or (pattern.startswith("*.") and host.endswith(pattern[1:]))
+
+
+def _as_written(tool: str) -> str:
+    """`git-hub/list.commits` is `tools.git_hub.list_commits` in code; here it is enough that both are the same."""
+    return _NO_WORD.sub("_", tool)
 
 
 def _strange(hosts: Iterable[str], declared: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -26,7 +27,7 @@ def echo(signal, state, emit):
     emit("seen", signal["data"])
 
 
-async def judged(function=echo, neuron=None, work=None, recordings=(), guard=None, named=None, **sections):
+async def judged(function=echo, neuron=None, work=None, recordings=(), guard=None, read=None, **sections):
     hosts = ScriptedResidents(function, work)
     report = await rehearse(
         neuron or candidate(),
@@ -34,7 +35,7 @@ async def judged(function=echo, neuron=None, work=None, recordings=(), guard=Non
         settings(**sections),
         recordings=recordings,
         guard=guard,
-        named=named,
+        read=read,
         now=lambda: AT,
     )
     assert len(hosts.opened) == len(hosts.closed)
@@ -219,6 +220,21 @@ async def test_what_the_guard_finds_rejects_and_does_not_run():
     report = await judged(never, guard=Strict())
     assert report.problems == ("the guard found eval in line 3, which runs text as code that nobody checked",)
     assert report.scenarios == ()
+
+
+async def test_what_the_code_names_and_never_reached_counts_where_it_can_be_read():
+    async def read(code):
+        assert code == candidate().code
+        return SimpleNamespace(hosts=["far.example"], tools=["mail.send"])
+
+    report = await judged(read=read)
+    assert report.problems == ('its code calls the tool "mail.send", which is not among its tools (none)',)
+    assert report.findings == ('its code names "far.example", which it does not declare and cannot reach',)
+
+    async def cannot(code):
+        return None
+
+    assert (await judged(read=cannot)).passed
 
 
 async def test_a_sandbox_that_cannot_start_says_nothing_about_the_candidate():

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 
-from neurons.validation import MAX_LINES, MAX_TEXT, Named, Seen, audit, bounded, covers, plain, quoted
+from neurons.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, covers, plain, quoted
 from sandbox import Finding, Tier
 from tests.neurons.candidates import candidate
+
+
+@dataclass
+class Named:
+    hosts: Sequence[str] = ()
+    tools: Sequence[str] = ()
 
 
 def seen(**changes) -> Seen:
@@ -38,7 +46,7 @@ def test_everything_declared_and_used_is_in_order():
             seen(hosts={"evil.example"}),
             'asked for "evil.example", which is not among its hosts (none); it is in the isolated tier',
         ),
-        (seen(tools={"mail.send"}), 'uses the tool "mail.send", which it does not declare (none)'),
+        (seen(tools={"mail.send"}), 'called the tool "mail.send", which is not among its tools (none)'),
     ],
 )
 def test_undeclared_access_that_was_observed_is_a_problem(observed, expected):
@@ -47,8 +55,10 @@ def test_undeclared_access_that_was_observed_is_a_problem(observed, expected):
 
 
 def test_a_tool_that_the_code_names_is_used_also_when_it_was_never_reached():
-    found = audit(candidate(tools=("clock.now",)), seen(tools={"clock.now"}), named=Named(tools=["clock.now", "a.b"]))
-    assert found.problems == ('uses the tool "a.b", which it does not declare ("clock.now")',)
+    neuron = candidate(tools=("clock-1/now.utc",))
+    named = Named(tools=["clock_1.now_utc", "a.b"])
+    found = audit(neuron, seen(tools={"clock-1/now.utc"}), named=named)
+    assert found.problems == ('its code calls the tool "a.b", which is not among its tools ("clock-1/now.utc")',)
 
 
 def test_a_host_that_the_code_only_names_is_a_finding():
