@@ -18,6 +18,8 @@ from .trial import HOUR_S, begun
 
 # Of the hash that was shown: who repeats so much has read it off that very question.
 MIN_SHOWN = 8
+# Characters of all versions together: the document has to stay one that can be read.
+MAX_KEPT = 1_000_000
 _DIGITS = frozenset("0123456789abcdef")
 
 
@@ -46,6 +48,7 @@ def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, shape: st
 def asked(neuron: Neuron, report: Report, *, now: float, expires_hours: float) -> Neuron:
     """The neuron that passed, with a question to its owner that was never asked before."""
     _check_report(neuron, report)
+    neuron = taken_in(neuron, now)
     neuron = changed(neuron.model_copy(update={"report": report}), Event.PASSED, at=now, by="cortex")
     nonce = secrets.token_hex(16)
     request = Request(
@@ -61,6 +64,7 @@ def asked(neuron: Neuron, report: Report, *, now: float, expires_hours: float) -
 
 def failed(neuron: Neuron, report: Report, *, now: float) -> Neuron:
     _check_report(neuron, report)
+    neuron = taken_in(neuron, now)
     reason = "quarantine: " + "; ".join(report.problems)
     return changed(neuron.model_copy(update={"report": report}), Event.FAILED, at=now, by="cortex", reason=reason)
 
@@ -92,6 +96,9 @@ def rejected(neuron: Neuron, reason: str, *, now: float, by: str) -> Neuron:
 def modified(neuron: Neuron, code: str, *, now: float, by: str) -> Neuron:
     if code == neuron.code:
         raise Refused(f'Cannot modify "{neuron.id}": the code is the same as before')
+    neuron = taken_in(neuron, now)
+    if sum(len(one.code) for one in neuron.versions) + len(code) > MAX_KEPT:
+        raise Refused(f'Cannot modify "{neuron.id}": it has {len(neuron.versions)} versions, and none is forgotten')
     return changed(_with_version(neuron, code, neuron.policy, now), Event.MODIFY, at=now, by=by)
 
 

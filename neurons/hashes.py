@@ -27,6 +27,8 @@ def policy_hash(policy: Policy) -> str:
 
 def about_hash(neuron: Neuron) -> str:
     """Of all that the owner reads beside code and policy: a purpose that changes after it was read is another one."""
+    # Without what is as it always is: a field that a later version adds must not undo what was agreed to before.
+    report = neuron.report.model_dump(mode="json", by_alias=True, exclude_defaults=True) if neuron.report else None
     return _digest(
         {
             "name": neuron.name,
@@ -35,7 +37,7 @@ def about_hash(neuron: Neuron) -> str:
             "author": neuron.metadata.author,
             "createdAt": neuron.metadata.created_at,
             "version": neuron.version,
-            "report": None if neuron.report is None else neuron.report.model_dump(mode="json", by_alias=True),
+            "report": report,
         }
     )
 

@@ -70,7 +70,8 @@ def changed(neuron: Neuron, event: Event, *, at: float, by: str, reason: str = "
 
     It has lost its seal: who can vouch for the new status puts one on.
     """
-    before = neuron.status if neuron.history else None
+    # Not from an empty history alone: who deletes the history by hand must not make a neuron that nobody can disable.
+    before = None if event is Event.PROPOSE and not neuron.history else neuron.status
     status = after(before, event)
     reason = reason[:MAX_REASON]
     line = StatusChange(

@@ -134,7 +134,7 @@ class Pipeline:
         One that was changed by hand, or that nobody approved as it is, goes back to quarantine.
         """
         neurons = [neuron for neuron in self.store.load_all() if neuron.is_awake and self._is_whole(neuron)]
-        neurons.sort(key=lambda neuron: (neuron.status is not Status.ACTIVE, neuron.history[0].at, neuron.id))
+        neurons.sort(key=lambda neuron: (neuron.status is not Status.ACTIVE, neuron.approvals[0].at, neuron.id))
         return neurons[: self._settings.max_awake]
 
     # What the owner decides

@@ -22,7 +22,7 @@ MAX_BLANK_LINES = 30
 
 _TOOL = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
 _CORE = re.compile(r"core([._-]|$)", re.IGNORECASE)
-_PADDING = re.compile(rf"[^\S\n]{{{MAX_BLANKS},}}|(?:\n[^\S\n]*){{{MAX_BLANK_LINES},}}")
+_PADDING = re.compile(rf"(?<![^\S\n])[^\S\n]{{{MAX_BLANKS},}}|(?:\n[^\S\n]*){{{MAX_BLANK_LINES},}}")
 
 
 def _once(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -80,12 +80,15 @@ def _seen(code: str) -> str:
 
 
 def _own_name(name: str) -> str:
+    if name != " ".join(name.split()):
+        raise ValueError("it has blanks that do not show")
     if is_reserved(name):
         raise ValueError("it is, or looks like, a name of the cortex itself; choose another one")
     return name
 
 
-Code = Annotated[str, AfterValidator(_seen)]
+# Far more than any setting allows, so that nobody searches megabytes for blanks.
+Code = Annotated[str, Field(max_length=1_000_000), AfterValidator(_seen)]
 _Input = Annotated[SignalType, AfterValidator(_signal)]
 _Output = Annotated[SignalType, AfterValidator(_signal), AfterValidator(_output)]
 
