@@ -156,9 +156,9 @@ def _proposal(arguments: Mapping[str, Any]) -> Proposal:
             "name": arguments["name"].strip(),
             "code": arguments["code"],
             "purpose": " ".join(arguments["purpose"].split()),
-            "input_signals": arguments["inputSignals"],
-            "output_signals": arguments.get("outputSignals", ()),
-            "energy_budget": arguments["energyBudget"],
+            "inputSignals": arguments["inputSignals"],
+            "outputSignals": arguments.get("outputSignals", ()),
+            "energyBudget": arguments["energyBudget"],
             # Who names hosts and no tier can only have meant this one, and the owner sees it.
             "tier": arguments.get("tier", "network" if hosts else "isolated"),
             "hosts": hosts,

@@ -1,0 +1,90 @@
+"""A turn that can learn, put together by hand: a real home, energy and audit, and a pipeline whose clock stands still."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from cortex.audit import Audit
+from cortex.consolidate_tool import ConsolidateTool
+from cortex.energy import EnergyReserve
+from cortex.execute_tool import ExecuteTool
+from cortex.home import Home
+from cortex.journal import Journal
+from cortex.memory import Memory
+from cortex.owner import AbsentOwner, Owner
+from cortex.sections import EnergySettings
+from cortex.settings import Settings
+from cortex.tools import Toolbox
+from cortex.turn import Parts, Turn
+from neurons import KillSwitch
+from sandbox import CodeRuntime
+from sandbox.testing import ScriptedRuntime
+
+MAX_CODE_BYTES = 51_200
+PROPOSAL = {
+    "name": "CryptoPrice",
+    "purpose": "Tell when the price moves",
+    "code": "emit('price_change', { price: 1 })",
+    "inputSignals": ["tick"],
+    "outputSignals": ["price_change"],
+    "energyBudget": 0.02,
+}
+
+
+class Cortex:
+    """What a `MotorCortex` puts together, with the parts of learning as the test wants them."""
+
+    def __init__(self, parts: Parts, audit: Audit) -> None:
+        self.parts = parts
+        self.audit = audit
+        self.events: list[Any] = []
+
+    def turn(self) -> Turn:
+        return Turn(self.parts, self.events.append)
+
+    def recorded(self, kind: str) -> list[dict[str, Any]]:
+        return [dict(record.facts) for record in self.audit.records() if record.kind == kind]
+
+
+@asynccontextmanager
+async def learning_cortex(
+    home: Path,
+    *,
+    runtime: CodeRuntime | None = None,
+    pipeline: Any = None,
+    owner: Owner | None = None,
+    toolbox: Toolbox | None = None,
+    observer: Any = None,
+    consolidate: dict[str, Any] | None = None,
+    **sections: Any,
+) -> AsyncIterator[Cortex]:
+    sections.setdefault("energy", EnergySettings(recharge_per_minute=0))
+    settings = Settings(home=home, **sections)
+    state, audit = Home(home).state, Audit(Home(home).audit, settings.audit)
+    energy = EnergyReserve(state, settings.energy)
+    given = consolidate or {}
+    tool = pipeline and ConsolidateTool(pipeline, **{"max_code_bytes": MAX_CODE_BYTES, **given})
+    parts = Parts(
+        settings,
+        toolbox or Toolbox(),
+        ExecuteTool(runtime or ScriptedRuntime([]), energy, settings.energy, None),
+        energy,
+        Journal(audit),
+        Memory(state),
+        owner or AbsentOwner(),
+        anyio.Lock(),
+        KillSwitch(state),
+        consolidate=tool or None,
+        observer=observer,
+    )
+    try:
+        yield Cortex(parts, audit)
+    finally:
+        energy.close()
+        audit.close()
+        parts.memory.close()
