@@ -131,8 +131,8 @@ class _Maker:
             case "hour_changed":
                 return [built_in.hour_changed(self._moment.replace(hour=(self._moment.hour + number) % 24))]
             case "energy":
-                level = (7 - number % 4) / 10
-                return [built_in.energy(level, round(level + 0.1, 1))]
+                level = 0.6963 - number % 4 / 10
+                return [built_in.energy(level, level + 0.1021)]
             case "user_message":
                 return [built_in.user_message("What is on my list for today?" if number % 2 else "Thank you!")]
             case _:
