@@ -8,6 +8,8 @@ from sandbox import late_names
 
 if TYPE_CHECKING:
     from .approval import ApprovalKey, why_not_approved, why_not_awake
+    from .autonomic import Autonomic
+    from .autonomic_view import Counts, LayerState, NerveState, NerveView, Overview
     from .cost import cost_of
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
     from .fingerprint import Fingerprint, FingerprintReader, Literal
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from .quarantine import rehearse
     from .recordings import Recordings
     from .settings import HabitSettings, NeuronSettings, OwnerSettings
+    from .signal_queue import Drop
     from .signals import BUILT_IN, Signal, as_given
     from .similarity import Parameter
     from .storage import Damage, DeferredStorage
@@ -62,14 +65,17 @@ if TYPE_CHECKING:
 _HOMES = {
     "Approval": "neuron",
     "ApprovalKey": "approval",
+    "Autonomic": "autonomic",
     "BUILT_IN": "signals",
     "ChannelError": "ports",
     "Conflict": "errors",
     "Counters": "neuron",
+    "Counts": "autonomic_view",
     "Damage": "storage",
     "DeferredStorage": "storage",
     "Delivered": "trial",
     "Document": "ports",
+    "Drop": "signal_queue",
     "Energy": "ports",
     "Event": "lifecycle",
     "Failed": "trial",
@@ -81,9 +87,12 @@ _HOMES = {
     "Habits": "habits",
     "KillSwitch": "kill_switch",
     "Killed": "kill_switch",
+    "LayerState": "autonomic_view",
     "Literal": "fingerprint",
     "MemoryStorage": "memory_storage",
     "Metadata": "neuron",
+    "NerveState": "autonomic_view",
+    "NerveView": "autonomic_view",
     "Neuron": "neuron",
     "NeuronError": "errors",
     "NeuronSettings": "settings",
@@ -92,6 +101,7 @@ _HOMES = {
     "Notice": "ports",
     "Off": "kill_switch",
     "On": "kill_switch",
+    "Overview": "autonomic_view",
     "OwnerChannel": "ports",
     "OwnerSettings": "settings",
     "Parameter": "similarity",
@@ -143,14 +153,17 @@ _HOMES = {
 __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Approval",
     "ApprovalKey",
+    "Autonomic",
     "BUILT_IN",
     "ChannelError",
     "Conflict",
     "Counters",
+    "Counts",
     "Damage",
     "DeferredStorage",
     "Delivered",
     "Document",
+    "Drop",
     "Energy",
     "Event",
     "Failed",
@@ -162,9 +175,12 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Habits",
     "KillSwitch",
     "Killed",
+    "LayerState",
     "Literal",
     "MemoryStorage",
     "Metadata",
+    "NerveState",
+    "NerveView",
     "Neuron",
     "NeuronError",
     "NeuronSettings",
@@ -173,6 +189,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Notice",
     "Off",
     "On",
+    "Overview",
     "OwnerChannel",
     "OwnerSettings",
     "Parameter",

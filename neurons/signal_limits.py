@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from .neuron import SIGNAL_PATTERN
+from .signal_queue import Drop, Waiting
+from .signals import HIGHEST, LOWEST, as_given
+
+if TYPE_CHECKING:
+    from .settings import AutonomicSettings
+    from .signals import Signal
 
 MINUTE_S = 60.0
 HOUR_S = 3600.0
@@ -61,3 +74,50 @@ class Rates:
 
     def keep_only(self, sources: frozenset[str]) -> None:
         self._rates = {key: rate for key, rate in self._rates.items() if key[0] in sources}
+
+
+class Admission:
+    """Decides which signals are let in."""
+
+    def __init__(self, settings: AutonomicSettings) -> None:
+        self._settings = settings
+        # As many as can wait, so that none can wait twice.
+        self._seen = Seen(settings.max_queued)
+        self._rates = Rates(settings.max_per_minute)
+
+    def admit(self, signal: Signal, now: float) -> Waiting | Drop:
+        """The signal as it waits, or why it is dropped. One that is let in is remembered."""
+        if signal.depth > self._settings.max_depth:
+            return Drop.DEPTH
+        if signal.source.startswith("neuron:") and not self._rates.allows(signal.source, signal.type, now):
+            return Drop.RATE
+        try:
+            text = to_json(as_given(signal), inf_nan_mode="null")
+            if len(text) > self._settings.max_signal_bytes:
+                return Drop.TOO_LARGE
+            given = from_json(text)
+        except (PydanticSerializationError, ValueError, RecursionError):
+            return Drop.NOT_JSON
+        if not self._seen.is_new(signal.id):
+            return Drop.DUPLICATE
+        until = signal.at + signal.ttl_s
+        return Waiting(signal.id, signal.correlation or signal.id, signal.depth, signal.priority, until, given)
+
+    def forget_all_but(self, neuron_ids: frozenset[str]) -> None:
+        self._rates.keep_only(frozenset(f"neuron:{neuron_id}" for neuron_id in neuron_ids))
+
+
+_TYPE = re.compile(SIGNAL_PATTERN)
+
+
+@lru_cache(maxsize=1024)
+def is_type(type_: str) -> bool:
+    return _TYPE.fullmatch(type_) is not None
+
+
+def check(signal: Signal) -> None:
+    """Raises ValueError for what is a mistake of the host's program, and not of what came from outside."""
+    if not isinstance(signal.type, str) or not is_type(signal.type):
+        raise ValueError(f"a type of signal is like price_change, not {signal.type!r}")
+    if not isinstance(signal.priority, int) or not LOWEST <= signal.priority <= HIGHEST:
+        raise ValueError(f"a priority is a whole number from {LOWEST} to {HIGHEST}, not {signal.priority!r}")

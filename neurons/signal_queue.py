@@ -7,9 +7,10 @@ oldest for the newest: a neuron that rests wakes up to what is new. Whatever is 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from .signals import HIGHEST, LOWEST
 
@@ -33,7 +34,7 @@ class Drop(StrEnum):
     """The neuron that it waited for was disabled meanwhile, or could not be started."""
     KILLED = "killed"
     ELSEWHERE = "elsewhere"
-    """Another process on the same home runs the neurons."""
+    """The layer does not run in this process, but perhaps in another one on the same home."""
     NO_WAKE = "no_wake"
     """It would have started a turn of the agent, and there were enough this hour."""
     WATCHER = "watcher"
@@ -50,8 +51,9 @@ class Waiting:
     priority: int
     until: float
     """Not delivered after this."""
-    json: bytes
-    """As the neuron's code is given it. Text and no objects: it is encoded once, and nobody can change it meanwhile."""
+    given: Mapping[str, Any]
+    """As the neuron's code is given it. A copy that nobody else has: what a host does with its own data later changes
+    nothing here."""
 
 
 class _Line:

@@ -13,7 +13,7 @@ from neurons.signal_queue import Drop, SignalQueue, Waiting
 
 
 def waiting(name: str, priority: int = 5, until: float = 100.0) -> Waiting:
-    return Waiting(id=name, correlation=name, depth=0, priority=priority, until=until, json=b"{}")
+    return Waiting(id=name, correlation=name, depth=0, priority=priority, until=until, given={"id": name})
 
 
 def queue(*neurons: str, most: int = 100, each: int = 100) -> SignalQueue:
