@@ -35,18 +35,18 @@ def check_room(neurons: Iterable[Neuron], but: str, max_awake: int) -> None:
     awake = [neuron.id for neuron in neurons if neuron.is_awake and neuron.id != but]
     if len(awake) >= max_awake:
         raise Refused(
-            f'Cannot wake "{but}": {len(awake)} neurons are awake ({", ".join(awake[:8])}), {max_awake} are allowed; '
-            "disable one first"
+            f'Cannot wake "{but}": as many neurons are awake as are allowed ({max_awake}); '
+            f"disable one first{': ' + ', '.join(awake[:8]) if awake else ''}"
         )
 
 
 def _check_counts(neurons: Sequence[Neuron], settings: ProposalSettings, now: float) -> None:
     pending = sum(neuron.status in PENDING for neuron in neurons)
     if pending >= settings.max_pending:
-        raise Refused(f"{pending} proposals are pending, {settings.max_pending} are allowed; wait for the owner")
+        raise Refused(f"as many proposals are pending as are allowed ({settings.max_pending}); wait for the owner")
     today = sum(now - neuron.history[0].at < DAY_S for neuron in neurons if neuron.history)
     if today >= settings.max_per_day:
-        raise Refused(f"{today} proposals were made within a day, {settings.max_per_day} are allowed; try tomorrow")
+        raise Refused(f"as many proposals were made within a day as are allowed ({settings.max_per_day}); wait")
 
 
 def _taken_names(neurons: Iterable[Neuron]) -> Iterable[str]:

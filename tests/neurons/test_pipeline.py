@@ -563,14 +563,14 @@ def test_five_are_awake_and_no_more():
     neurons = [governed.waiting(name=f"Sensor {letter}") for letter in "ABCDEF"]
     for neuron in neurons[:5]:
         governed.approve(neuron.id, shown(neuron))
-    with pytest.raises(Refused, match=r"5 neurons are awake.*disable one first"):
+    with pytest.raises(Refused, match=r"allowed \(5\); disable one first: sensor-a, sensor-b"):
         governed.approve(neurons[5].id, shown(neurons[5]))
     assert governed.store.get(neurons[5].id) == neurons[5]
     governed.disable(neurons[0].id, "room")
     assert governed.approve(neurons[5].id, shown(neurons[5])).status is Status.TRIAL
-    with pytest.raises(Refused, match="5 neurons are awake"):
+    with pytest.raises(Refused, match=r"awake as are allowed \(5\)"):
         governed.enable(neurons[0].id)
-    with pytest.raises(Refused, match="5 neurons are awake"):
+    with pytest.raises(Refused, match=r"awake as are allowed \(5\)"):
         governed.rollback(neurons[0].id, 1)
     assert len(governed.awake()) == 5
 
@@ -578,7 +578,7 @@ def test_five_are_awake_and_no_more():
 def test_how_many_is_a_setting():
     governed = Governed(max_awake=1)
     first, second = governed.in_trial(), governed.waiting(name="Second")
-    with pytest.raises(Refused, match="1 neurons are awake"):
+    with pytest.raises(Refused, match=r"awake as are allowed \(1\)"):
         governed.approve(second.id, shown(second))
     assert governed.store.get(first.id).is_awake
 
@@ -586,7 +586,7 @@ def test_how_many_is_a_setting():
 def test_none_can_be_approved_while_none_is_allowed():
     governed = Governed(max_awake=0)
     neuron = governed.waiting()
-    with pytest.raises(Refused, match="0 are allowed"):
+    with pytest.raises(Refused, match=r"allowed \(0\)"):
         governed.approve(neuron.id, shown(neuron))
 
 
