@@ -20,6 +20,7 @@ from .errors import SandboxUnavailable
 from .head_start import FIRST_ID, HeadStart, order_for, start_launcher
 from .jail import Layer, Wall
 from .process import ProcessExit, WorkerProcess
+from .running import NOT_NOTED, Running, kill_tree
 
 if TYPE_CHECKING:
     from .settings import SandboxSettings
@@ -41,12 +42,14 @@ class ForkServer:
         tasks: anyio.abc.TaskGroup,
         layers: Collection[Layer] = tuple(Layer),
         head_start: HeadStart | None = None,
+        running: Running = NOT_NOTED,
     ) -> None:
         self.harness = command.harness
         self._command = command
         self._tasks = tasks
         self._settings = settings
         self._head_start = head_start
+        self._running = running
         self._ahead: WorkerProcess | None = None
         self._layers = frozenset(layers)
         self._failed: dict[Layer, str] = {}
@@ -144,6 +147,11 @@ class ForkServer:
             raise SandboxUnavailable("Cannot start Deno: the system did not limit its memory")
         return bool(process.memory_limited)
 
+    def kill_all(self) -> None:
+        if self._launcher is not None:
+            kill_tree(self._launcher.pid)
+            self._lose_launcher()
+
     def kill_launcher(self) -> None:
         """For those who try what happens then."""
         if self._launcher is not None:
@@ -168,6 +176,7 @@ class ForkServer:
             with anyio.CancelScope(shield=True):
                 for launcher in lost:
                     await anyio.to_thread.run_sync(reap, launcher)
+                    self._forget(launcher)
         except BaseException:
             # A shield does not hold off asyncio's own cancellation, and the next one may come at the next wait: this
             # goes without. What is killed is gone in a moment.
@@ -179,8 +188,11 @@ class ForkServer:
     def _start_launcher(self) -> socket.socket:
         if self._is_closed:  # a start that was under way would leave a launcher that nobody ends
             raise SandboxUnavailable("Cannot start the launcher: the runtime is closed")
+        self._running.check()
         # Those that died before are only to be buried: a poll does it, and nobody waits for one that has not.
-        self._lost = [launcher for launcher in self._lost if launcher.poll() is None]
+        for launcher in [launcher for launcher in self._lost if launcher.poll() is not None]:
+            self._lost.remove(launcher)
+            self._forget(launcher)
         order = order_for(self._command, self._layers, self._settings)
         head_start, self._head_start = self._head_start, None
         ahead = head_start.take(order) if head_start is not None else None
@@ -189,17 +201,26 @@ class ForkServer:
             self._last_id = FIRST_ID
             self._ahead = self._alive[FIRST_ID] = WorkerProcess(FIRST_ID, *ahead.pipes)
         else:
-            self._launcher, ours = start_launcher()
-            try:
-                ours.send(order)
-            except OSError as error:
-                ours.close()
-                raise SandboxUnavailable(f"Cannot start the launcher: it ended at once ({error.strerror})") from error
+            self._launcher, ours = self._start_noted(order)
         ours.setblocking(False)
         self._socket = ours
         self._news = anyio.Event()
         self._tasks.start_soon(self._listen, ours)
         return ours
+
+    def _start_noted(self, order: bytes) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        launcher, ours = start_launcher()
+        try:
+            # Before it is told anything: a launcher that nobody could find has nothing to do yet.
+            self._running.note(launcher.pid)
+            ours.send(order)
+        except (OSError, SandboxUnavailable) as error:
+            ours.close()  # which ends it
+            self._lost.append(launcher)
+            if isinstance(error, SandboxUnavailable):
+                raise
+            raise SandboxUnavailable(f"Cannot start the launcher: it ended at once ({error.strerror})") from error
+        return launcher, ours
 
     async def _send(self, server: socket.socket, request: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
         message = json.dumps(request).encode()
@@ -283,6 +304,9 @@ class ForkServer:
             process.note_exit(ProcessExit(-signal.SIGKILL))
         self._alive.clear()
         self._drop_ahead()
+
+    def _forget(self, launcher: subprocess.Popen[bytes]) -> None:
+        self._running.forget(launcher.pid)
 
     def _drop_ahead(self) -> None:
         ahead, self._ahead = self._ahead, None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from .children import HERE, Three, open_pipes, reap, start_python
 from .errors import SandboxUnavailable
 from .jail import Layer
+from .running import NOT_NOTED, Running
 
 if TYPE_CHECKING:
     from .command import Command
@@ -54,7 +55,7 @@ def order_for(command: Command, layers: Collection[Layer], settings: SandboxSett
         "argv": command.argv,
         "environment": dict(command.environment),
         "layers": sorted(layers),
-        "cpu_seconds": settings.max_timeout_ms // 1000 * (os.cpu_count() or 1) + 60,
+        "cpu_seconds": settings.max_cpu_s,
     }
     return json.dumps(order).encode()
 
@@ -77,6 +78,7 @@ class HeadStart:
         self._launcher: subprocess.Popen[bytes] | None = None
         self._server: socket.socket | None = None
         self._order = b""
+        self._running = NOT_NOTED
         self._pipes: Three | None = None
 
     def __enter__(self) -> Self:
@@ -85,14 +87,16 @@ class HeadStart:
                 self._launcher, self._server = start_launcher()
         return self
 
-    def order(self, settings: SandboxSettings) -> None:
+    def order(self, settings: SandboxSettings, running: Running = NOT_NOTED) -> None:
         """Have Deno started as these settings want it. Nothing is said of what goes wrong: the runtime will."""
         from .command import deno_command, find_deno  # noqa: PLC0415 - it waits for the settings, which take long
 
-        if self._server is None or self._pipes is not None:
+        if self._server is None or self._launcher is None or self._pipes is not None:
             return
+        self._running = running
         try:
             order = order_for(deno_command(find_deno(settings), settings), tuple(Layer), settings)
+            running.note(self._launcher.pid)
             self._server.send(order)
             with open_pipes() as (ours, theirs):
                 socket.send_fds(self._server, [json.dumps({"do": "start", "id": FIRST_ID}).encode()], theirs)
@@ -115,4 +119,5 @@ class HeadStart:
             os.close(pipe)
         if self._launcher is not None:
             reap(self._launcher)
+            self._running.forget(self._launcher.pid)
         self._launcher = self._server = self._pipes = None

@@ -62,6 +62,7 @@ class Pool:
         self._retry_at = 0.0
         self._changed = anyio.Event()
         self._closed = False
+        self._paused: str | None = None
         self._first_news = anyio.Event()
         self._first_failure: SandboxUnavailable | None = None
 
@@ -71,6 +72,8 @@ class Pool:
 
     async def acquire(self) -> Worker:
         """The process that has waited longest, or else a new one. Raises SandboxUnavailable."""
+        if self._paused is not None:
+            raise SandboxUnavailable(self._paused)
         while self._ready:
             worker = self._ready.popleft()
             if worker.is_waiting() and not self._is_old(worker):
@@ -110,7 +113,7 @@ class Pool:
 
     async def maintain(self) -> None:
         """Kill what is used, replace what is missing or too old, for as long as the runtime lives."""
-        while True:
+        while not self._closed:
             with anyio.move_on_after(self._next_check_s()):
                 await self._changed.wait()
             self._changed = anyio.Event()
@@ -122,12 +125,29 @@ class Pool:
     def close(self) -> None:
         """Kill everything that waits. Whoever waits for a process is told."""
         self._closed = True
+        self._changed.set()
         self._used.extend(self._ready)
         self._ready.clear()
         self._retire()
         for waiter in self._waiters:
             waiter.arrived.set()
         self._waiters.clear()
+
+    def pause(self, reason: str) -> None:
+        """Give up what waits, and start nothing until `resume`. Whoever waits for a process is told the reason."""
+        self._paused = reason
+        self._used.extend(self._ready)
+        self._ready.clear()
+        self._retire()
+        for waiter in self._waiters:
+            waiter.error = SandboxUnavailable(reason)
+            waiter.arrived.set()
+        self._waiters.clear()
+
+    def resume(self) -> None:
+        self._paused = None
+        self._failures, self._retry_at = 0, 0.0
+        self._changed.set()
 
     def _wake(self) -> None:
         self._changed.set()
@@ -140,7 +160,7 @@ class Pool:
             worker.discard(self._spawner)
 
     def _start_missing(self) -> None:
-        if self._closed:
+        if self._closed or self._paused is not None:
             return
         state = PoolState(
             size=self._settings.pool_size,
@@ -172,7 +192,7 @@ class Pool:
 
     def _offer(self, worker: Worker) -> None:
         """Give the process to whoever has waited longest, or keep it."""
-        if self._closed:
+        if self._closed or self._paused is not None:
             worker.discard(self._spawner)
             return
         if self._waiters:
@@ -201,7 +221,7 @@ class Pool:
             self._disappoint(error)
         elif not self._first_news.is_set():
             self._first_failure = error
-        elif not self._closed:
+        elif not self._closed and self._paused is None:
             log.warning("%s", error)
         self._first_news.set()
         self._changed.set()

@@ -23,6 +23,7 @@ from .children import CLOSING_TIMEOUT_S, Three, open_pipes
 from .command import Command
 from .errors import SandboxUnavailable
 from .jail import Layer, Wall
+from .running import NOT_NOTED, Running
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,10 @@ class Spawner(Protocol):
         """Kill the process and all that it started. Returns at once; `exited` tells when it is gone."""
         ...
 
+    def kill_all(self) -> None:
+        """Kill all that it has started, and all that those have. Waits for no event loop."""
+        ...
+
     async def limit_memory(self, process: WorkerProcess, max_bytes: int) -> bool:
         """Hold the process to so much more memory than it has now; False where the system cannot."""
         ...
@@ -93,10 +98,11 @@ class PlainSpawner:
     """Starts Deno as a child of the host. No exact memory limit, and a host that is killed by force leaves a
     process that spins to go on until it is done: both are reported by `cortex doctor`."""
 
-    def __init__(self, command: Command, tasks: anyio.abc.TaskGroup) -> None:
+    def __init__(self, command: Command, tasks: anyio.abc.TaskGroup, running: Running = NOT_NOTED) -> None:
         self.harness = command.harness
         self._command = command
         self._tasks = tasks
+        self._running = running
         self._last_id = 0
         self._is_closed = False
         # A thread waits for each process; the shared limit would let forty of them starve all other thread work.
@@ -115,6 +121,12 @@ class PlainSpawner:
         own_id = self._last_id  # another start may come while this one waits
         with open_pipes() as (ours, theirs):
             child = await anyio.to_thread.run_sync(self._popen, theirs)
+            try:
+                self._running.note(child.pid)
+            except SandboxUnavailable:
+                _kill_group(child.pid)
+                await anyio.to_thread.run_sync(child.wait)
+                raise
             process = WorkerProcess(own_id, *ours, pid=child.pid)
         self._alive[process.id] = (process, child)
         self._tasks.start_soon(self._watch, process, child)
@@ -123,8 +135,11 @@ class PlainSpawner:
     def kill(self, process: WorkerProcess) -> None:
         entry = self._alive.get(process.id)
         if entry is not None and entry[1].returncode is None:
-            with contextlib.suppress(OSError):
-                os.killpg(entry[1].pid, signal.SIGKILL)
+            _kill_group(entry[1].pid)
+
+    def kill_all(self) -> None:
+        for process, _ in list(self._alive.values()):
+            self.kill(process)
 
     async def limit_memory(self, process: WorkerProcess, max_bytes: int) -> bool:  # noqa: ARG002 - it cannot
         return False
@@ -138,6 +153,7 @@ class PlainSpawner:
                 await process.exited.wait()
 
     def _popen(self, theirs: Three) -> subprocess.Popen[bytes]:
+        self._running.check()
         try:
             return subprocess.Popen(
                 self._command.argv,
@@ -155,4 +171,10 @@ class PlainSpawner:
         with anyio.CancelScope(shield=True):
             status = await anyio.to_thread.run_sync(child.wait, limiter=self._waiters)
         del self._alive[process.id]
+        self._running.forget(child.pid)
         process.note_exit(ProcessExit(status))
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)

@@ -50,14 +50,14 @@ class KillReport(NamedTuple):
 
 
 class Running:
-    """The notes of one folder. `refusal` says why nothing may run, or None: it is asked after each note.
+    """The notes of one folder, or of none. `refusal` says why nothing may run, or None: it is asked after each note.
 
     Without `required`, a folder that cannot be written to means that nothing is noted: for a program that a person
     started and watches, and that has no home.
     """
 
     def __init__(
-        self, folder: Path, refusal: Callable[[], str | None] = lambda: None, *, required: bool = True
+        self, folder: Path | None = None, refusal: Callable[[], str | None] = lambda: None, *, required: bool = True
     ) -> None:
         self._folder = folder
         self._required = required
@@ -68,9 +68,9 @@ class Running:
         """Raises SandboxUnavailable when the process cannot be noted or may not run: the caller ends it then."""
         self.check()
         identity = identity_of(pid)
-        if identity is not None:
+        if identity is not None and self._folder is not None:
             try:
-                self._write(identity)
+                self._write(self._folder, identity)
             except OSError as error:
                 if self._required:
                     message = (
@@ -88,23 +88,24 @@ class Running:
 
     def forget(self, pid: int) -> None:
         """The process is gone. Never raises."""
-        with suppress(OSError):
-            os.unlink(self._path(pid))
+        if self._folder is not None:
+            _unlink(_path(self._folder, pid))
 
-    def _write(self, identity: Identity) -> None:
-        private_folder(self._folder)
+    def _write(self, folder: Path, identity: Identity) -> None:
+        private_folder(folder)
         if not self._has_swept:
             self._has_swept = True
-            _sweep(self._folder)
+            _sweep(folder)
+        path = _path(folder, identity.pid)
         note = {**identity._asdict(), "host": os.getpid()}
         try:
-            replace_file(self._path(identity.pid), json.dumps(note).encode() + b"\n")
+            replace_file(path, json.dumps(note).encode() + b"\n")
         except OSError:
             # A full disk often still takes an empty file, and its name is the number.
-            os.close(os.open(self._path(identity.pid), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
-    def _path(self, pid: int) -> Path:
-        return self._folder / f"{pid}{_SUFFIX}"
+
+NOT_NOTED = Running()
 
 
 def identity_of(pid: int) -> Identity | None:
@@ -286,6 +287,10 @@ def _unlink(path: Path | None) -> None:
     if path is not None:
         with suppress(OSError):
             os.unlink(path)
+
+
+def _path(folder: Path, pid: int) -> Path:
+    return folder / f"{pid}{_SUFFIX}"
 
 
 def _pid_of(path: Path) -> int:

@@ -13,13 +13,14 @@ import anyio.abc
 
 from .bridge import Bridge
 from .command import deno_command, find_deno
-from .contracts import ErrorType, ExecutionOutcome, ExecutionRequest, Metrics, refused
+from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest, Metrics, refused
 from .conversation import Answer, Conversation, Run
 from .errors import RunFault, SandboxUnavailable
 from .frames import RunTerms, encode, run_frame
 from .grants import GrantRefused, Grants
 from .jail import Layer, Wall
 from .pool import Pool
+from .running import NOT_NOTED, Running
 from .settings import SandboxSettings
 from .wall import open_spawner
 
@@ -48,40 +49,87 @@ class DenoRuntime:
     Use it as an async context manager: the pool lives inside. `execute` may be called from any number of tasks.
     """
 
-    def __init__(self, settings: SandboxSettings | None = None, *, head_start: HeadStart | None = None) -> None:
+    def __init__(
+        self,
+        settings: SandboxSettings | None = None,
+        *,
+        head_start: HeadStart | None = None,
+        running: Running = NOT_NOTED,
+    ) -> None:
         self.settings = settings or SandboxSettings()
         self._head_start = head_start
         self._slots = anyio.Semaphore(self.settings.max_concurrent, fast_acquire=True)
         self._queued = 0
         self._stack = AsyncExitStack()
+        self._running = running
+        self._stopped: str | None = None
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._opening: anyio.Event | None = None
+        self._trouble: SandboxUnavailable | None = None
         self._pool: Pool | None = None
         self._spawner: Spawner | None = None
         self.wall = Wall()
         """What stands behind Deno's permissions; known once the runtime is open."""
 
     async def __aenter__(self) -> Self:
-        """Start the pool. Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
-        if self._pool is not None:
+        """Start the pool. Raises SandboxUnavailable, with what to do, when this machine cannot run Deno.
+
+        While nothing may run, nothing is started: that is made up for with the first use once it may again.
+        """
+        if self._tasks is not None:
             raise RuntimeError("the runtime is open already: open another one, or share this one between tasks")
-        command = self._command()
         tasks = await self._stack.enter_async_context(anyio.create_task_group())
         try:
-            self._spawner, self.wall = await open_spawner(
-                command, self.settings, tasks, self._layers(), self._head_start
-            )
-            pool = Pool(self._spawner, self.settings, tasks)
+            if self.refusal() is None:
+                await self._open(tasks)
+        except SandboxUnavailable:
+            if self.refusal() is None:
+                await self._leave(tasks)
+                raise
         except BaseException:
             await self._leave(tasks)
             raise
+        self._tasks = tasks
+        return self
+
+    async def _open(self, tasks: anyio.abc.TaskGroup) -> None:
+        head_start, self._head_start = self._head_start, None
+        spawner, self.wall = await open_spawner(
+            self._command(), self.settings, tasks, self._layers(), head_start, self._running
+        )
+        pool = Pool(spawner, self.settings, tasks)
         try:
             tasks.start_soon(pool.maintain)
             await pool.warm_up()
         except BaseException:
-            await self._close(pool, tasks)
+            await _end(pool, spawner)
             raise
-        self._pool = pool
-        self._tasks = tasks
-        return self
+        self._pool, self._spawner = pool, spawner
+        if self._stopped is not None:
+            self.stop(self._stopped)
+
+    async def _opened(self) -> Pool:
+        """The pool. Raises SandboxUnavailable when there is none to be had."""
+        if self._pool is None and self._tasks is not None:
+            if self._opening is None:
+                # In a task of the runtime: whoever wanted it first may be cancelled, and others wait as well.
+                self._opening = anyio.Event()
+                self._tasks.start_soon(self._open_late, self._tasks, self._opening)
+            await self._opening.wait()
+        if self._pool is None:
+            closed = SandboxUnavailable("The runtime was closed while the code waited for its turn")
+            raise self._trouble or closed
+        return self._pool
+
+    async def _open_late(self, tasks: anyio.abc.TaskGroup, done: anyio.Event) -> None:
+        self._trouble = None
+        try:
+            await self._open(tasks)
+        except SandboxUnavailable as error:
+            self._trouble = error
+        finally:
+            self._opening = None
+            done.set()
 
     async def __aexit__(
         self,
@@ -90,8 +138,27 @@ class DenoRuntime:
         traceback: TracebackType | None,
     ) -> None:
         pool, self._pool = self._pool, None
-        if pool is not None:
-            await self._close(pool, self._tasks)
+        tasks, self._tasks = self._tasks, None
+        if tasks is not None:
+            await self._close(pool, tasks)
+
+    def refusal(self) -> str | None:
+        """Why nothing may run; None while it may."""
+        return self._stopped or self._running.refusal()
+
+    def stop(self, reason: str) -> None:
+        """Kill all that runs, now, and refuse with this reason whatever comes, until `allow`."""
+        self._stopped = reason
+        if self._pool is not None:
+            self._pool.pause(reason)  # first: what dies must not be replaced
+        if self._spawner is not None:
+            self._spawner.kill_all()
+
+    def allow(self) -> None:
+        """Undo `stop`."""
+        self._stopped = None
+        if self._pool is not None:
+            self._pool.resume()
 
     async def execute(
         self,
@@ -119,9 +186,9 @@ class DenoRuntime:
         workspace: Workspace | None,
     ) -> ExecutionOutcome:
         began = anyio.current_time()
-        if self._pool is None:
+        if self._tasks is None:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
-        refusal = refusal_of(request, self.settings)
+        refusal = self._stopped_outcome() or refusal_of(request, self.settings)
         if refusal is not None:
             return refusal
         try:
@@ -179,19 +246,21 @@ class DenoRuntime:
         return f"{limit} executions were running for {self.settings.queue_timeout_ms} ms; try again later"
 
     async def _run(self, run: Run, grants: Grants, began: float) -> ExecutionOutcome:
-        pool = self._pool
-        if pool is None:
-            return refused(ErrorType.CRASH, "The runtime was closed while the code waited for its turn")
         asked = anyio.current_time()
         try:
+            pool = self._pool or await self._opened()
             worker = await pool.acquire()
         except SandboxUnavailable as error:
             return refused(ErrorType.CRASH, str(error))
         started = anyio.current_time()
+        # Last of all: from here on the process dies when the switch is turned on, and before it may not begin.
+        if (stopped := self._stopped_outcome()) is not None:
+            pool.release(worker)
+            return stopped
         try:
             answer: Answer | RunFault = await Conversation(worker, run, self.settings).hold()
         except RunFault as fault:
-            answer = fault
+            answer = self._with_reason(fault)
         finally:
             pool.release(worker)
         ended = anyio.current_time()
@@ -225,16 +294,23 @@ class DenoRuntime:
             layers=self.wall.held,
         )
 
-    async def _close(self, pool: Pool, tasks: anyio.abc.TaskGroup) -> None:
+    def _stopped_outcome(self) -> ExecutionOutcome | None:
+        reason = self.refusal()
+        return refused(ErrorType.PERMISSION, reason) if reason is not None else None
+
+    def _with_reason(self, fault: RunFault) -> RunFault:
+        """What looks like a crash is told as what it was, if the process was killed because nothing may run."""
+        stopped = self.refusal()
+        if stopped is None or fault.error.type not in {ErrorType.CRASH, ErrorType.MEMORY}:
+            return fault
+        return RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
+
+    async def _close(self, pool: Pool | None, tasks: anyio.abc.TaskGroup) -> None:
         try:
-            with anyio.CancelScope(shield=True):
-                pool.close()
-                if self._spawner is not None:
-                    await self._spawner.aclose()
+            if pool is not None and self._spawner is not None:
+                await _end(pool, self._spawner)
         finally:
-            # Whatever comes in between: asyncio's own cancellation knows no shield. The group waits for its tasks also
-            # when that comes again.
-            pool.close()
+            # Whatever comes in between: the group waits for its tasks also when a cancellation comes again.
             await self._leave(tasks)
 
     async def _leave(self, tasks: anyio.abc.TaskGroup) -> None:
@@ -248,6 +324,15 @@ class DenoRuntime:
 
     def _layers(self) -> Collection[Layer]:
         return tuple(Layer)
+
+
+async def _end(pool: Pool, spawner: Spawner) -> None:
+    try:
+        with anyio.CancelScope(shield=True):
+            pool.close()
+            await spawner.aclose()
+    finally:
+        pool.close()  # once more: asyncio's own cancellation knows no shield
 
 
 def refusal_of(request: ExecutionRequest, settings: SandboxSettings) -> ExecutionOutcome | None:

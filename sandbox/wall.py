@@ -14,6 +14,7 @@ from .fork_server import ForkServer
 from .head_start import can_fork_serve
 from .jail import Layer, Wall
 from .process import PlainSpawner
+from .running import NOT_NOTED, Running
 from .self_test import passed_before, remember, try_known_script
 
 if TYPE_CHECKING:
@@ -35,16 +36,18 @@ async def open_spawner(
     tasks: anyio.abc.TaskGroup,
     layers: Collection[Layer] = tuple(Layer),
     head_start: HeadStart | None = None,
+    running: Running = NOT_NOTED,
 ) -> tuple[Spawner, Wall]:
     """Raises SandboxUnavailable when Deno does not run here, or a layer that is required does not hold."""
-    spawner = make_spawner(command, settings, tasks, layers, head_start)
+    spawner = make_spawner(command, settings, tasks, layers, head_start, running)
     try:
         wall = await spawner.wall()
         trouble = None if passed_before(command, wall) else await try_known_script(spawner, settings)
         if trouble is not None:
+            running.check()  # what was killed says nothing about the wall
             await spawner.aclose()
-            rest = await _without_broken(command, settings, wall, trouble)
-            spawner = make_spawner(command, settings, tasks, rest.held)
+            rest = await _without_broken(command, settings, wall, trouble, running)
+            spawner = make_spawner(command, settings, tasks, rest.held, None, running)
             wall = await spawner.wall()
             wall = Wall(wall.held, {**rest.absent, **wall.absent}, rest.broken)
         _judge(wall, settings)
@@ -61,10 +64,11 @@ def make_spawner(
     tasks: anyio.abc.TaskGroup,
     layers: Collection[Layer],
     head_start: HeadStart | None = None,
+    running: Running = NOT_NOTED,
 ) -> Spawner:
     if not can_fork_serve():
-        return PlainSpawner(command, tasks)
-    return ForkServer(command, settings, tasks, layers, head_start)
+        return PlainSpawner(command, tasks, running)
+    return ForkServer(command, settings, tasks, layers, head_start, running)
 
 
 def _judge(wall: Wall, settings: SandboxSettings) -> None:
@@ -90,24 +94,26 @@ def _explain(layers: Mapping[Layer, str]) -> str:
     return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
 
 
-async def _without_broken(command: Command, settings: SandboxSettings, wall: Wall, trouble: str) -> Wall:
+async def _without_broken(
+    command: Command, settings: SandboxSettings, wall: Wall, trouble: str, running: Running
+) -> Wall:
     """Find the layers that Deno does not run behind. Raises SandboxUnavailable when it does not run at all."""
     suspects = [layer for layer in _SUSPECTS if layer in wall.held]
-    deeper = await _trouble_without(suspects, command, settings, wall) if suspects else trouble
+    deeper = await _trouble_without(suspects, command, settings, wall, running) if suspects else trouble
     if deeper is not None:
         raise SandboxUnavailable(deeper if deeper.startswith("Cannot") else f"Cannot use this Deno: {deeper}")
     for suspect in suspects:
-        if await _trouble_without([suspect], command, settings, wall) is None:
+        if await _trouble_without([suspect], command, settings, wall, running) is None:
             return _left([suspect], wall, trouble)
     return _left(suspects, wall, trouble)
 
 
 async def _trouble_without(
-    layers: Collection[Layer], command: Command, settings: SandboxSettings, wall: Wall
+    layers: Collection[Layer], command: Command, settings: SandboxSettings, wall: Wall, running: Running
 ) -> str | None:
     trouble = None
     async with anyio.create_task_group() as tasks:
-        spawner = make_spawner(command, settings, tasks, _left(layers, wall, "").held)
+        spawner = make_spawner(command, settings, tasks, _left(layers, wall, "").held, None, running)
         try:
             trouble = await try_known_script(spawner, settings)
         finally:

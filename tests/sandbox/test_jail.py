@@ -295,7 +295,7 @@ async def test_a_layer_that_is_lost_after_another_was_found_broken_is_not_report
     launcher(TOO_STRICT)
     make = wall.make_spawner
 
-    def second_time_lacking(command, settings, tasks, layers, head_start=None):
+    def second_time_lacking(command, settings, tasks, layers, *_):
         if Layer.LANDLOCK not in layers and Layer.SECCOMP in layers and len(layers) == len(Layer) - 1:
             tries.append(1)
             if len(tries) == 2:  # the first was the trial
