@@ -104,6 +104,55 @@ def test_nothing_can_be_given_that_is_not_a_parameter():
     assert arguments_for("core.execute", sent) == {"code": "x"}
 
 
+LEARN = {
+    "name": "CryptoPrice",
+    "purpose": "Tell when the price moves",
+    "code": "emit('price_change', 1)",
+    "inputSignals": ["tick"],
+    "outputSignals": ["price_change"],
+    "energyBudget": 0.02,
+}
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        (LEARN, LEARN),
+        (json.dumps(LEARN), LEARN),
+        ([LEARN], LEARN),
+        ({**LEARN, "energyBudget": "0.02"}, LEARN),
+        ({**LEARN, "inputSignals": "tick"}, LEARN),
+        ({**LEARN, "inputSignals": '["tick"]'}, LEARN),
+        ({**LEARN, "inputSignals": ["tick", "tick", " "]}, LEARN),
+        ({**LEARN, "code": "```js\nemit('price_change', 1)\n```"}, LEARN),
+        ({**LEARN, "tier": "Network", "hosts": "a.example, b.example"}, {**LEARN, "tier": "network", "hosts": ["a.example", "b.example"]}),
+        ({**LEARN, "tier": None, "hosts": None, "tools": None, "habit": None}, LEARN),
+        ({**LEARN, "tools": ["shop.stock"], "habit": "ab12"}, {**LEARN, "tools": ["shop.stock"], "habit": "ab12"}),
+        ({**LEARN, "approve": True, "status": "active", "id": "x", "approvedBy": "owner", "state": {}}, LEARN),
+        ({"name": "A", "description": "b", "script": "c", "inputs": ["tick"], "outputs": [], "budget": 1},
+         {"name": "A", "purpose": "b", "code": "c", "inputSignals": ["tick"], "outputSignals": [], "energyBudget": 1}),
+        ({"name": "A", "purpose": "b", "code": "c", "input_signals": ["tick"], "energy_budget": 1},
+         {"name": "A", "purpose": "b", "code": "c", "inputSignals": ["tick"], "energyBudget": 1}),
+    ],
+)  # fmt: skip
+def test_what_weak_models_send_to_core_consolidate_is_understood(sent, meant):
+    assert arguments_for("core.consolidate", sent) == meant
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ("emit('a', 1)", "are not JSON"),
+        ({}, 'needs "name": a short name'),
+        ({**LEARN, "inputSignals": {"tick": True}}, '"inputSignals" is a list of names'),
+        ({**LEARN, "hosts": [1]}, '"hosts" is a list of names'),
+        ({**LEARN, "energyBudget": True}, '"energyBudget" is a number'),
+    ],
+)  # fmt: skip
+def test_what_core_consolidate_cannot_understand_is_said(sent, says):
+    assert says in refused("core.consolidate", sent)
+
+
 @pytest.mark.parametrize("name", ["core.say", "core.remember"])
 def test_say_and_remember_take_one_text_in_many_ways(name):
     for sent in ({"text": "hi"}, {"message": "hi"}, {"Content": "hi"}, "hi", '"hi"', '{"text": "hi"}'):

@@ -73,6 +73,7 @@ def snapshots() -> dict[str, list[dict[str, Any]]]:
     return {
         "core-chat.json": openai_tools(core_definitions(ExecuteSettings()), api="chat"),
         "core-responses.json": openai_tools(core_definitions(ExecuteSettings()), api="responses"),
+        "learning-chat.json": openai_tools(core_definitions(ExecuteSettings(), learns=True)[-1:], api="chat"),
         "all-chat.json": openai_tools(definitions(), api="chat"),
         "all-responses.json": openai_tools(definitions(), api="responses"),
     }
@@ -82,7 +83,7 @@ def as_bytes(tools: list[dict[str, Any]]) -> bytes:
     return json.dumps(tools, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-@pytest.mark.parametrize("name", ["core-chat.json", "core-responses.json", "all-chat.json", "all-responses.json"])
+@pytest.mark.parametrize("name", sorted(snapshots()))
 def test_the_tools_are_the_bytes_of_the_snapshot(name):
     assert as_bytes(snapshots()[name]) == (SNAPSHOTS / name).read_bytes(), (
         f"what models read has changed; if that is meant: python -m {__name__}"
@@ -109,6 +110,13 @@ def test_the_bytes_are_the_same_in_every_process_whatever_its_hash_seed():
 def test_the_tools_of_the_core_are_fewer_than_a_thousand_tokens(api):
     # Three bytes are a token at the very least in English and JSON; it is nearer to four.
     assert len(json.dumps(openai_tools(core_definitions(ExecuteSettings()), api))) / 3 < 1000
+
+
+def test_learning_is_told_in_fewer_than_seven_hundred_tokens_and_only_where_it_is_possible():
+    without, with_it = (core_definitions(ExecuteSettings(), learns=learns) for learns in (False, True))
+    assert [tool.name for tool in with_it[len(without) :]] == ["core.consolidate"]
+    assert with_it[: len(without)] == without
+    assert len(json.dumps(openai_tools(with_it[-1:]))) / 3 < 700
 
 
 @pytest.mark.parametrize(
