@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from sandbox import ErrorType, ResidentProgram
 from .cost import cost_of
 from .neuron import ScenarioResult
 from .rehearsed import Missed
-from .scenarios import FAILURES, ODD_ANSWERS, Scenario
+from .scenarios import EDGES, FAILURES, ODD_ANSWERS, Scenario
 from .validation import Seen, plain, quoted
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _ADVICE = {
     ErrorType.SYNTAX: _BODY,
     ErrorType.TIMEOUT: f"{_LESS}, and do not wait: the next signal comes by itself",
     ErrorType.MEMORY: _LESS,
-    ErrorType.CRASH: _LESS,
+    ErrorType.CRASH: "The code has to return, and not to end its process",
     ErrorType.LIMIT: "Keep less in state, and emit fewer and smaller signals",
     ErrorType.PERMISSION: "Use only what is declared: signal, state, emit, fetch for its hosts, and its tools",
 }
@@ -47,6 +47,7 @@ _ADVICE_IN = {
     ODD_ANSWERS: "Servers answer with errors now and then: check response.ok and all that the answer holds",
 }
 _CHECK_DATA = "Data may be missing or of another type: check signal.data before it is used"
+_ORDINARY = "That was an ordinary signal: correct the code, or catch what may fail"
 
 
 @dataclass(slots=True)
@@ -91,10 +92,16 @@ class Attempt:
             self.energy, self.most = energy, work
         self.ms += work.ms
 
-    def problems(self) -> Iterator[str]:
+    def problems(self, told: Container[tuple[ErrorType, str]] = ()) -> Iterator[str]:
+        """Without faults that were told already: the same one comes back in most scenarios."""
         for (kind, message), signals in self.faults.items():
+            if (kind, message) in told:
+                continue
             more = f" and {len(signals) - 1} more" if len(signals) > 1 else ""
-            yield f"{self._said(kind, message)} on {_described(signals[0])}{more}. {self._advice(kind)}"
+            what = (
+                f"{kind}: {message}" if kind is not ErrorType.TIMEOUT else f"no answer in {self.program.timeout_ms} ms"
+            )
+            yield f"failed on {_described(signals[0])}{more}: {what}. {self._advice(kind)}"
         if self.is_over_budget and self.most is not None:
             work = self.most
             took = f"{work.cpu_ms:.0f} ms of CPU, {work.fetches} requests, {work.tool_calls} tool calls"
@@ -119,17 +126,12 @@ class Attempt:
             problem=plain(problem),
         )
 
-    def _said(self, kind: ErrorType, message: str) -> str:
-        if kind is ErrorType.TIMEOUT:
-            return f"took longer than {self.program.timeout_ms} ms"
-        return f"failed with {kind}: {message}"
-
     def _advice(self, kind: ErrorType) -> str:
         if advice := _ADVICE.get(kind) or _ADVICE_IN.get(self.scenario.name):
             return advice
         if missed := [*self.missed.requests, *self.missed.tools]:
             return f"Nothing was recorded for {quoted(missed)}, so that it failed, as it may at any time: catch that"
-        return _CHECK_DATA
+        return _CHECK_DATA if self.scenario.name == EDGES else _ORDINARY
 
 
 def _fault(answer: SignalAnswer) -> tuple[ErrorType, str]:

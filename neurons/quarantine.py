@@ -20,10 +20,10 @@ from .program import program_of
 from .rehearsed import ToolsOf, network_of
 from .scenarios import FAILURES, Scenario, scenarios_for
 from .signals import as_given, new_id
-from .validation import Seen, audit, bounded, guard_problems
+from .validation import Seen, audit, bounded, of_guard
 
 if TYPE_CHECKING:
-    from sandbox import Finding, ResidentHost
+    from sandbox import ErrorType, Finding, ResidentHost
 
     from .neuron import Neuron
     from .ports import Recording
@@ -59,7 +59,7 @@ async def rehearse(
     patterns = await guard.inspect(neuron.code) if guard is not None else ()
     if patterns:
         # As in `core.execute`: what the guard rejects does not run.
-        return _report(neuron, began, problems=[*guard_problems(patterns)])
+        return _report(neuron, began, problems=[*of_guard(patterns)])
     tried = _Tried(neuron, hosts, settings, now)
     scenarios = scenarios_for(neuron, recordings, settings, at=began)
     with anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
@@ -70,7 +70,8 @@ async def rehearse(
     if clock.cancelled_caught:
         what = f"{len(tried.results)} of {len(scenarios)} scenarios were tried"
         problems.append(f"took longer than {settings.quarantine.timeout_ms} ms for all scenarios: {what}")
-    found = audit(neuron, tried.seen, named=await read(neuron.code) if read is not None else None)
+    named = await read(neuron.code) if read is not None else None
+    found = audit(neuron, tried.seen, named=named, is_whole=not problems)
     findings = [*found.findings, *tried.findings()]
     return _report(neuron, began, tried.results, findings, [*problems, *found.problems])
 
@@ -101,6 +102,7 @@ class _Tried:
         self._settings = settings
         self._now = now
         self._program = program_of(neuron, settings)
+        self._told: set[tuple[ErrorType, str]] = set()
         self.seen = Seen()
         self.results: list[ScenarioResult] = []
         self.problems: list[str] = []
@@ -109,10 +111,12 @@ class _Tried:
         """Whether there is any use in going on."""
         attempt = await self._attempt(scenario)
         for _ in range(_ATTEMPTS - 1):
-            if attempt.faults or not attempt.is_over_budget:
+            # Of one that has failed already nobody needs to know whether it would pass here.
+            if attempt.faults or not attempt.is_over_budget or self.problems:
                 break
             attempt = min(attempt, await self._attempt(scenario), key=lambda each: (not each.faults, each.energy))
-        self.problems += [f"{scenario.name}: {problem}" for problem in attempt.problems()]
+        self.problems += [f"{scenario.name}: {problem}" for problem in attempt.problems(self._told)]
+        self._told.update(attempt.faults)
         self.results.append(attempt.result())
         return not attempt.is_fatal
 

@@ -69,6 +69,9 @@ class Named(Protocol):
     @property
     def tools(self) -> Sequence[str]: ...
 
+    @property
+    def globals(self) -> Sequence[str]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Audit:
@@ -76,18 +79,20 @@ class Audit:
     problems: tuple[str, ...]
 
 
-def audit(neuron: Neuron, seen: Seen, patterns: Sequence[Finding] = (), named: Named | None = None) -> Audit:
-    """`patterns` is what the guard found, which rejects as it does in `core.execute`."""
-    problems = [*guard_problems(patterns), *_undeclared(neuron, seen)]
-    findings = [*_never_used(neuron, seen), *_not_tried(seen)]
+def audit(neuron: Neuron, seen: Seen, *, named: Named | None = None, is_whole: bool = True) -> Audit:
+    """`is_whole`: it did what it does on every signal. Of one that failed nobody can say what it never does."""
+    problems = [*_undeclared(neuron, seen)]
+    findings = [*_never_used(neuron, seen)] if is_whole else []
+    findings += [*_kept(seen), *_not_tried(seen)]
     if named is not None:
-        problems += _named_tools(neuron, seen, named)
+        problems += [*_named_tools(neuron, seen, named), *_named_fetch(neuron, named)]
         findings += _named_hosts(neuron, seen, named)
     findings += _hangs_on(neuron)
     return Audit(bounded(findings), bounded(problems))
 
 
-def guard_problems(patterns: Sequence[Finding]) -> Iterator[str]:
+def of_guard(patterns: Sequence[Finding]) -> Iterator[str]:
+    """What the guard found rejects, as it does in `core.execute`."""
     for found in patterns:
         yield f"the guard found {found.pattern} in line {found.line}, which {found.why}"
 
@@ -116,6 +121,9 @@ def _never_used(neuron: Neuron, seen: Seen) -> Iterator[str]:
         yield f"declares the tool {quoted(tools)} and never called it"
     if neuron.tier is Tier.NETWORK and not neuron.hosts:
         yield "is in the network tier and declares no host: it reaches nothing"
+
+
+def _kept(seen: Seen) -> Iterator[str]:
     if seen.state_bytes > len("{}"):
         yield f"keeps a state, of at most {seen.state_bytes} bytes here"
 
@@ -135,6 +143,11 @@ def _named_tools(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
     declared = {_as_written(tool) for tool in (*neuron.tools, *seen.tools)}
     if tools := [tool for tool in named.tools if _as_written(tool) not in declared]:
         yield f"its code calls the tool {quoted(tools)}, which is not among its tools ({quoted(neuron.tools)})"
+
+
+def _named_fetch(neuron: Neuron, named: Named) -> Iterator[str]:
+    if neuron.tier is Tier.ISOLATED and "fetch" in named.globals:
+        yield "its code uses fetch, and it is in the isolated tier: declare the network tier and the hosts"
 
 
 def _named_hosts(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from neurons.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, covers, plain, quoted
+from neurons.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, covers, of_guard, plain, quoted
 from sandbox import Finding, Tier
 from tests.neurons.candidates import candidate
 
@@ -17,6 +17,7 @@ from tests.neurons.candidates import candidate
 class Named:
     hosts: Sequence[str] = ()
     tools: Sequence[str] = ()
+    globals: Sequence[str] = ()
 
 
 def seen(**changes) -> Seen:
@@ -118,9 +119,23 @@ def test_what_code_could_hang_another_behaviour_on_is_told(code, expected):
     assert audit(candidate(code), seen()).findings == (expected,)
 
 
-def test_what_the_guard_finds_is_a_problem():
-    found = audit(candidate(), seen(), [Finding("eval", "runs text as code", 2, 1)])
-    assert found.problems == ("the guard found eval in line 2, which runs text as code",)
+def test_code_that_uses_fetch_in_the_isolated_tier_is_rejected():
+    named = Named(globals=["fetch"])
+    assert (
+        audit(candidate(hosts=("a.example",), tier=Tier.NETWORK), seen(hosts={"a.example"}), named=named).problems == ()
+    )
+    (problem,) = audit(candidate(), seen(), named=named).problems
+    assert problem.startswith("its code uses fetch, and it is in the isolated tier")
+
+
+def test_of_code_that_failed_nobody_says_what_it_never_does():
+    assert audit(candidate(), Seen(), is_whole=False).findings == ()
+    assert len(audit(candidate(), Seen(), is_whole=True).findings) == 2
+
+
+def test_what_the_guard_finds_is_told_with_its_line():
+    (problem,) = of_guard([Finding("eval", "runs text as code", 2, 1)])
+    assert problem == "the guard found eval in line 2, which runs text as code"
 
 
 @pytest.mark.parametrize(
