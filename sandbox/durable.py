@@ -262,6 +262,8 @@ class Flusher:
             ended.wait(self._interval_s)
             self._news.clear()
             self.flush()
+        # Once more: it may have ended while something was being done, and more was wanted meanwhile.
+        self.flush()
 
     def _take(self) -> list[Callable[[], None]]:
         with self._table:

@@ -334,6 +334,24 @@ async def test_what_is_wanted_when_it_ends_is_done_before_it_has_ended():
     assert done == ["a"]
 
 
+async def test_what_is_wanted_while_the_last_work_is_done_is_done_too():
+    flusher, begun, go_on, done = Flusher(1), threading.Event(), threading.Event(), []
+
+    def work():
+        begun.set()
+        go_on.wait(30)
+
+    async with anyio.create_task_group() as tasks:
+        await running(flusher, tasks)
+        flusher.want("a", work)
+        assert await anyio.to_thread.run_sync(begun.wait, 30)
+        flusher.want("b", lambda: done.append("b"))
+        tasks.cancel_scope.cancel()
+        # Not before it has ended: then the thread would look again, as always.
+        threading.Timer(0.05, go_on.set).start()
+    assert done == ["b"]
+
+
 def test_without_a_task_nothing_is_done_before_flush():
     flusher, done = Flusher(1), []
     flusher.want("a", lambda: done.append("a"))
