@@ -59,8 +59,9 @@ class Medium(Protocol):
 class OneAtATime:
     """A lock between processes that a thread which holds it may take again."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, timeout_s: float) -> None:
         self._path = path
+        self._timeout_s = timeout_s
         self._between = FileLock(path)
         self.start_anew()
 
@@ -73,10 +74,10 @@ class OneAtATime:
         self._depth = 0
 
     @contextmanager
-    def held(self, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
-        give_up = time.monotonic() + timeout_s
-        if not self._own.acquire(timeout=timeout_s):
-            raise StorageError(f'Cannot lock "{self._path}": another thread has held it for {timeout_s:g} s')
+    def held(self) -> Iterator[None]:
+        give_up = time.monotonic() + self._timeout_s
+        if not self._own.acquire(timeout=self._timeout_s):
+            raise StorageError(f'Cannot lock "{self._path}": another thread has held it for {self._timeout_s:g} s')
         try:
             if not self._depth:
                 # Not around the whole: what goes wrong while it is held is not the lock's fault.
@@ -112,8 +113,9 @@ def _faults(path: Path | str, action: str) -> Iterator[None]:
 class Folders:
     """One folder for all documents whose keys begin with its name, 0700, and in it one file for each."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
         self._folder = folder
+        self._lock_timeout_s = lock_timeout_s
         self._locks: dict[Path, OneAtATime] = {}
         self._swept: set[str] = set()
 
@@ -205,4 +207,4 @@ class Folders:
         # Each time: somebody may have deleted the folder.
         with _faults(path.parent, "make"):
             private_folder(path.parent)
-        return self._locks.get(path) or self._locks.setdefault(path, OneAtATime(path))
+        return self._locks.get(path) or self._locks.setdefault(path, OneAtATime(path, self._lock_timeout_s))

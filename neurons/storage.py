@@ -19,7 +19,7 @@ from sandbox import Flusher
 from .behind import Behind, Step, Waiting, applied, replayed, revision_of
 from .document_text import Damaged, as_written, check_beginning, check_key, decode, encode
 from .errors import Conflict, StorageError
-from .medium import Folders, Medium
+from .medium import LOCK_TIMEOUT_S, Folders, Medium
 from .ports import Change, Document, Json
 
 log = logging.getLogger("motor_cortex")
@@ -233,8 +233,9 @@ class DeferredStorage(Documents):
         *,
         flusher: Flusher | None = None,
         on_damage: Callable[[Damage], None] = log_damage,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
-        self._folders = Folders(folder)
+        self._folders = Folders(folder, lock_timeout_s)
         super().__init__(self._folders, flusher, on_damage)
         _storages.add(self)
 

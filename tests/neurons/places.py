@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from neurons import Damage, DeferredStorage, MemoryStorage
 from sandbox import Flusher
 
+BOUND_S = 30
 AnyStorage = DeferredStorage | MemoryStorage
 
 
@@ -65,3 +67,10 @@ class InMemory(Place):
 
     def aside(self) -> list[str]:
         return sorted(name for name in self.first.files if ".damaged-" in name)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + BOUND_S
+    while not is_so():
+        assert time.monotonic() < give_up
+        time.sleep(0.000_5)

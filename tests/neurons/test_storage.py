@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from neurons import Conflict, Damage, StorageError
 from sandbox import Flusher
 
-from .places import InFolder, InMemory, Place
+from .places import AnyStorage, InFolder, InMemory, Place, wait_until
 
 KEY = "neurons/crypto-price"
 
@@ -374,9 +375,11 @@ def test_the_stamp_is_another_one_after_each_write(place: Place):
         before = other.stamp("neurons")
         storage.write_through(KEY, {"a": number})
         # In a folder, what was written within one tick of its clock is seen as soon as the folder has settled.
-        seen = before
-        while seen == before:
-            seen = other.stamp("neurons")
+        wait_until(partial(differs, other, before))
+
+
+def differs(storage: AnyStorage, stamp: object) -> bool:
+    return storage.stamp("neurons") != stamp
 
 
 def test_threads_lose_nothing_to_each_other(place: Place):
