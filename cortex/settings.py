@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from neurons import NeuronSettings
 from sandbox import SandboxSettings, data_file
 
+from .home_path import CONFIG_VARIABLE, HOME_VARIABLE, absolute, default_home, home_in_file
 from .sections import (
     AuditSettings,
     EnergySettings,
@@ -25,45 +25,10 @@ from .sections import (
 from .setting_errors import SettingsError
 from .setting_keys import PREFIX, Explained, Key, Said, known, leaves, nearest, shown, sources_of, variable_of
 
-CONFIG_VARIABLE = "CORTEX_CONFIG"
-HOME_VARIABLE = "CORTEX_HOME"
-FOLDER = "motor-cortex"
 DEFAULT, OPTION = "default", "option"
 
 # What other programs that talk to such models read. Ours beat them, and so does a file.
 MODEL_VARIABLES = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL", "name": "OPENAI_MODEL"}
-
-# Where a person without a home lives. Nothing can be made there, and nothing is asked of it before state is kept.
-NOWHERE = Path("/dev/null") / FOLDER
-
-
-def default_home(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-    """Where state lives when nobody says: CORTEX_HOME, or else the user's data folder of this platform."""
-    environment = os.environ if environment is None else environment
-    if named := environment.get(HOME_VARIABLE):
-        return Path(named)
-    shared = Path(environment.get("XDG_DATA_HOME", ""))
-    if shared.is_absolute() and platform != "darwin":
-        return shared / FOLDER
-    try:
-        user = Path(environment.get("HOME") or Path.home())
-    except RuntimeError:
-        return NOWHERE
-    below = "Library/Application Support" if platform == "darwin" else ".local/share"
-    return user / below / FOLDER
-
-
-def _absolute(value: Any) -> Any:
-    """A `~` is the user's folder, and a relative path begins where the program was started."""
-    if not isinstance(value, str | os.PathLike):
-        return value
-    text = os.fspath(value)
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise ValueError("it is not the path of a folder")
-    try:
-        return Path(os.path.abspath(Path(text).expanduser()))
-    except RuntimeError as error:
-        raise ValueError(f'"{text}" begins with the folder of a user that does not exist') from error
 
 
 class Settings(BaseModel):
@@ -73,7 +38,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
-    home: Annotated[Path, BeforeValidator(_absolute)] = Field(default_factory=default_home, validate_default=True)
+    home: Annotated[Path, BeforeValidator(absolute)] = Field(default_factory=default_home, validate_default=True)
     """The folder of everything that is kept: energy, conversations, memories, audit."""
     energy: EnergySettings = Field(default_factory=EnergySettings)
     execute: ExecuteSettings = Field(default_factory=ExecuteSettings)
@@ -133,9 +98,8 @@ def _all_said(
 
 def _from_file(path: Path) -> Iterator[Said]:
     values = _read(path)
-    if isinstance(home := values.get("home"), str) and home and not home.startswith("~"):
-        # A file means the same wherever the program is started.
-        values["home"] = path.absolute().parent / home
+    if "home" in values:
+        values["home"] = home_in_file(values["home"], path)
     return _flat(values, str(path.absolute()))
 
 

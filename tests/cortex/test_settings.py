@@ -11,8 +11,9 @@ import pytest
 
 from cortex import Settings, SettingsError, load_settings
 from cortex.home import Home, HomeError
+from cortex.home_path import default_home
 from cortex.sections import AuditSettings
-from cortex.settings import default_home, explain_settings
+from cortex.settings import explain_settings
 from sandbox import HostRule, data_file
 
 FILE = data_file("config", "defaults.toml").read_text(encoding="utf-8")
