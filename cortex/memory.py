@@ -14,11 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sandbox import FILE_MODE, FileLock, Flusher, flush_file, private_folder, replace_file
 
 from .json_lines import append_line, last_lines
 from .text import beginning, whole
+
+if TYPE_CHECKING:
+    from neurons import Neuron
 
 log = logging.getLogger("motor_cortex")
 
@@ -112,3 +116,15 @@ def _entry(line: bytes) -> Recollection | None:
     except (ValueError, RecursionError, KeyError, TypeError, OverflowError):
         return None
     return Recollection(at, whole(text)[:MAX_CHARACTERS]) if isinstance(text, str) else None
+
+
+class LearnedSkills:
+    """Neurons that have passed their trial, as the agent remembers them."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def learned(self, neuron: Neuron) -> None:
+        signals = f"It answers {', '.join(neuron.input_signals)}"
+        emits = f" and emits {', '.join(neuron.output_signals)}" if neuron.output_signals else ""
+        self._memory.remember(f"Learned skill: {neuron.name}: {neuron.metadata.purpose}. {signals}{emits} without me.")

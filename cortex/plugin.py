@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from neurons import KillSwitch
-from sandbox import DenoRuntime, Flusher, Guard, HostRule
+from neurons import KillSwitch, user_message, watch_switch
+from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running
 
+from .acting import require_acting
 from .audit import Audit
 from .energy import EnergyReserve
 from .execute_tool import ExecuteTool
 from .home import Home
 from .journal import Journal
-from .memory import Memory
+from .memory import LearnedSkills, Memory
 from .owner import AbsentOwner
+from .plasticity import Plasticity, Surroundings, channels_of
 from .settings import Settings
 from .tools import CORE_TOOLS, CoreTool, Toolbox, core_definitions, openai_tools, policies_for_nobody, policy_of
 from .turn import Parts, Turn
@@ -28,20 +30,27 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from neurons import Autonomic, OwnerChannel, Wake
     from sandbox import CodeRuntime
 
     from .events import Watch
     from .owner import Owner
+    from .plasticity import Living
+    from .tools.calls import OnCall
     from .tools.openai import Api
 
 log = logging.getLogger("motor_cortex")
+
+_NOT_OPEN = "the cortex is not open: use it as `async with MotorCortex() as cortex`"
 
 
 class MotorCortex:
     """The hands of an agent. Use it as an async context manager; any number of turns may run at the same time.
 
-    Without an owner, whatever needs consent is refused. A runtime that is given is used as it is and stays open; `now`
-    is the clock by which energy comes back.
+    Without an owner, whatever needs consent is refused. A runtime that is given is used as it is and stays open; one
+    that keeps no programs (`sandbox.ResidentHost`) has no neurons. `now` is the clock by which energy comes back and
+    trials are judged, `wake` starts a turn for a signal of `neurons.wake_on`, and `channels` take the place of those
+    that the settings name.
     """
 
     def __init__(
@@ -52,6 +61,8 @@ class MotorCortex:
         owner: Owner | None = None,
         runtime: CodeRuntime | None = None,
         now: Callable[[], float] = time.time,
+        wake: Wake | None = None,
+        channels: Sequence[OwnerChannel] | None = None,
     ) -> None:
         self.settings = settings if settings is not None else Settings()
         self.toolbox = toolbox if toolbox is not None else Toolbox()
@@ -64,8 +75,14 @@ class MotorCortex:
             home.state, self.settings.energy, now=now, flusher=self._flusher, on_change=self._journal.energy
         )
         self.memory = Memory(home.state, now=now, flusher=self._flusher)
+        self.plasticity = Plasticity(
+            home.state, self.settings, record=self.audit.record, flusher=self._flusher, now=now
+        )
         self._owner = owner if owner is not None else AbsentOwner()
+        self._wake = wake
+        self._channels = channels
         self._runtime = runtime
+        self._living: Living | None = None
         self._stack = AsyncExitStack()
         self._parts: Parts | None = None
 
@@ -92,8 +109,17 @@ class MotorCortex:
         tasks.start_soon(self._flusher.run)
         runtime = self._runtime
         if runtime is None:
-            runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox))
+            running = Running(self.switch.running, self.switch.refusal)
+            runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox, running=running))
+        if isinstance(runtime, DenoRuntime):
+            stop, allow = runtime.stop, runtime.allow
+            poll_ms = self.settings.neurons.kill_poll_ms
+            tasks.start_soon(watch_switch, self.switch, poll_ms, lambda on: stop(str(on)), allow)
         guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
+        living = None
+        if isinstance(runtime, ResidentHost):
+            living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
+        self._living = living
         return Parts(
             self.settings,
             self.toolbox,
@@ -104,7 +130,31 @@ class MotorCortex:
             self._owner,
             anyio.Lock(),
             self.switch,
+            living.consolidate if living is not None else None,
+            living.observer if living is not None else None,
         )
+
+    def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:
+        channels = channels_of(self.settings) if self._channels is None else self._channels
+        return Surroundings(
+            hosts=hosts,
+            energy=self.energy,
+            toolbox=self.toolbox,
+            guard=guard,
+            switch=self.switch,
+            skills=LearnedSkills(self.memory),
+            channels=channels,
+            wake=self._wake,
+            require=lambda: require_acting(self.switch, self._journal),
+            on_call=self._on_call_of,
+        )
+
+    def _on_call_of(self, neuron_id: str) -> OnCall:
+        def told(origin: str, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
+            del ok
+            self._journal.tool_call(f"neuron:{neuron_id}", tool, origin, arguments, error_code, duration_ms)
+
+        return told
 
     async def __aexit__(
         self,
@@ -112,25 +162,38 @@ class MotorCortex:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._parts = None
+        self._parts = self._living = None
         await self._stack.aclose()  # without the exception, as above
 
-    def turn(self, watch: Watch | None = None) -> Turn:
-        """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it."""
+    def turn(self, watch: Watch | None = None, *, message: str | None = None) -> Turn:
+        """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
+        the user, if it is given, is a signal for neurons."""
         if self._parts is None:
-            raise RuntimeError("the cortex is not open: use it as `async with MotorCortex() as cortex`")
+            raise RuntimeError(_NOT_OPEN)
+        if message is not None and self._living is not None:
+            self._living.autonomic.emit("user_message", user_message(message), source="cortex")
         return Turn(self._parts, watch)
+
+    @property
+    def autonomic(self) -> Autonomic:
+        """The layer in which neurons live: `emit` a signal, `watch` those that there are. Raises RuntimeError while the
+        cortex is not open, or has a runtime that keeps no programs."""
+        if self._living is None:
+            raise RuntimeError(_NOT_OPEN if self._parts is None else "this runtime keeps no neurons")
+        return self._living.autonomic
 
     def openai_tools(self, api: Api = "chat") -> list[dict[str, Any]]:
         """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API."""
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
         tools = self.settings.tools
-        core = core_definitions(self.settings.execute, hosts, self.toolbox.declarations(tools))
+        learns = self._living is not None and self._living.consolidate is not None
+        core = core_definitions(self.settings.execute, hosts, self.toolbox.declarations(tools), learns=learns)
         offered = (tool for tool in core if policy_of(CoreTool(tool.name), tools) != "deny")
         return openai_tools((*offered, *self.toolbox.definitions(tools)), api)
 
     def _close_files(self) -> None:
         self._journal.close()
+        self.plasticity.close()
         self._flusher.flush()
         self.energy.close()
         self.audit.close()

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError
 
+from .acting import require_acting
 from .audit import AuditError
 from .consolidate_tool import NotProposed
 from .energy import EnergyError, Insufficient, energy_note, prices
@@ -90,7 +91,9 @@ class Turn:
         self._consent = Consent(
             parts.owner, parts.settings.tools, turn=self.id, asking=parts.asking, on_decision=parts.journal.decision
         )
-        self._tool_calls = Calls(self._consent, require=self._require, on_call=self._on_call)
+        self._tool_calls = Calls(
+            self._consent, require=lambda: require_acting(parts.switch, parts.journal), on_call=self._on_call
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -258,16 +261,6 @@ class Turn:
 
     def _lent(self, intent: RunCodeIntent) -> LentTools:
         return LentTools(self._parts.toolbox, self._tool_calls, purpose=intent.payload.purpose)
-
-    def _require(self) -> None:
-        """Code that is running acts no more, either, while nothing can be written down or the kill switch is on."""
-        killed = self._parts.switch.refusal()
-        if killed is not None:
-            raise ToolError(killed, code="denied")
-        try:
-            self._parts.journal.require()
-        except AuditError as error:
-            raise ToolError(str(error), code="denied") from error
 
     def _on_call(
         self, origin: Origin, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .approval import ApprovalKey, why_not_approved, why_not_awake
     from .autonomic import Autonomic
     from .autonomic_view import Counts, LayerState, NerveState, NerveView, Overview
+    from .built_in import user_message
     from .cost import cost_of
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
     from .fingerprint import Fingerprint, FingerprintReader, Literal
@@ -143,6 +144,7 @@ _HOMES = {
     "progress": "trial",
     "rehearse": "quarantine",
     "shown_hash": "hashes",
+    "user_message": "built_in",
     "verdict": "trial",
     "watch_switch": "kill_watch",
     "webhook_problem": "webhook_address",
@@ -231,6 +233,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "progress",
     "rehearse",
     "shown_hash",
+    "user_message",
     "verdict",
     "watch_switch",
     "webhook_problem",

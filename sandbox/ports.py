@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from .contracts import ExecutionOutcome, ExecutionRequest
@@ -71,6 +71,7 @@ class Resident(Protocol):
         ...
 
 
+@runtime_checkable
 class ResidentHost(Protocol):
     """Keeps programs in processes of their own."""
 

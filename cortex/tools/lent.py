@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sandbox import ToolDeclaration, ToolError
@@ -12,17 +12,16 @@ if TYPE_CHECKING:
 
     from .calls import Calls
     from .tool import Tool
-    from .toolbox import Toolbox
 
 
 class LentTools:
     """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called; those
     of the core are in no toolbox."""
 
-    def __init__(self, toolbox: Toolbox, calls: Calls, *, purpose: str = "") -> None:
+    def __init__(self, tools: Iterable[Tool], calls: Calls, *, purpose: str = "") -> None:
         self._calls = calls
         self._purpose = purpose
-        self._tools: dict[str, Tool] = {tool.name: tool for tool in toolbox if tool.for_code}
+        self._tools: dict[str, Tool] = {tool.name: tool for tool in tools if tool.for_code}
 
     def declarations(self) -> Sequence[ToolDeclaration]:
         return [tool.declaration for tool in self._tools.values()]

@@ -1,0 +1,195 @@
+"""Puts together all that learns: documents, habits, the pipeline of neurons, and the layer in which they live.
+
+Made of a home it reads and decides, which is all that a command needs. Opened with a sandbox it also notices, tries and
+runs, for as long as a cortex is open.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from neurons import (
+    ApprovalKey,
+    Autonomic,
+    DeferredStorage,
+    FingerprintReader,
+    Habits,
+    NeuronStore,
+    On,
+    Pipeline,
+    Recordings,
+    Refused,
+)
+from sandbox import FileLock
+
+from .candidates import Candidates
+from .channels import ConsoleChannel, WebhookChannel
+from .consolidate_tool import ConsolidateTool
+from .habit_watch import HabitWatch
+from .neuron_grants import network_for, tools_for, unreachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from neurons import Energy, KillSwitch, Neuron, OwnerChannel, Proposal, Record, Skills, Wake
+    from sandbox import Flusher, Guard, HostTools, ResidentHost
+
+    from .habit_watch import Observer
+    from .settings import Settings
+    from .tools import Toolbox
+    from .tools.calls import OnCall
+
+log = logging.getLogger("motor_cortex")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What those who live need of the cortex."""
+
+    hosts: ResidentHost
+    energy: Energy
+    toolbox: Toolbox
+    guard: Guard | None
+    switch: KillSwitch
+    skills: Skills
+    channels: Sequence[OwnerChannel]
+    wake: Wake | None
+    require: Callable[[], None]
+    """Raises ToolError while nothing may be done."""
+    on_call: Callable[[str], OnCall]
+    """Who is told of the calls of a neuron, by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """What is there while a cortex is open."""
+
+    autonomic: Autonomic
+    consolidate: ConsolidateTool | None
+    observer: Observer | None
+
+
+class Plasticity:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        *,
+        record: Record,
+        flusher: Flusher | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`folder` is the state of the home. Raises StorageError."""
+        self._folder = folder
+        self._settings = settings
+        self._now = now
+        self.storage = DeferredStorage(folder, flusher=flusher)
+        self.store = NeuronStore(self.storage)
+        self.pipeline = Pipeline(self.store, settings.neurons, ApprovalKey.load_or_make(folder), record=record, now=now)
+        self.reader = FingerprintReader()
+        self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
+        self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
+
+    @asynccontextmanager
+    async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
+        """Notice, try and run, until it is left."""
+        settings = self._settings.neurons
+        watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now)
+        candidates = self.candidates(around.hosts, around.guard, around.switch, around.channels)
+        async with self.reader, self._autonomic(around) as autonomic, anyio.create_task_group() as tasks:
+            tasks.start_soon(candidates.run)
+            if settings.habits.enabled:
+                tasks.start_soon(watch.run)
+            try:
+                yield Living(
+                    autonomic,
+                    self._consolidate(around.toolbox, candidates) if settings.max_awake else None,
+                    watch if settings.habits.enabled else None,
+                )
+            finally:
+                tasks.cancel_scope.cancel()
+
+    def candidates(
+        self, hosts: ResidentHost, guard: Guard | None, switch: KillSwitch, channels: Sequence[OwnerChannel] = ()
+    ) -> Candidates:
+        return Candidates(
+            self.pipeline,
+            hosts,
+            self._settings.neurons,
+            habits=self.habits,
+            recordings=self.recordings,
+            lock=FileLock(self._folder / "quarantine.lock"),
+            guard=guard,
+            read=self.reader.read,
+            channels=channels,
+            is_killed=lambda: isinstance(switch.state(), On),
+            now=self._now,
+        )
+
+    def close(self) -> None:
+        """What was written behind is on disk when this returns. Never raises."""
+        try:
+            self.storage.flush()
+        except Exception as error:  # noqa: BLE001 - whatever the disk says, the rest is closed too
+            log.warning("Cannot write what neurons have done: %s", error)
+
+    def _autonomic(self, around: Surroundings) -> Autonomic:
+        network, tools = self._settings.sandbox.network, self._settings.tools
+
+        def lent(neuron: Neuron) -> HostTools | None:
+            return tools_for(neuron, around.toolbox, tools, require=around.require, on_call=around.on_call(neuron.id))
+
+        return Autonomic(
+            self.pipeline,
+            around.hosts,
+            around.energy,
+            self._settings.neurons,
+            tools=lent,
+            network=lambda neuron: network_for(neuron.hosts, network),
+            now=self._now,
+            wake=around.wake,
+            skills=around.skills,
+            is_killed=lambda neuron_id: isinstance(around.switch.state(neuron_id), On),
+            lock=FileLock(self._folder / "autonomic.lock"),
+        )
+
+    def _consolidate(self, toolbox: Toolbox, candidates: Candidates) -> ConsolidateTool:
+        return ConsolidateTool(
+            _Proposals(self, toolbox, self._settings),
+            max_code_bytes=self._settings.sandbox.max_code_bytes,
+            read=self.reader.read,
+            habits=self.habits.all,
+            on_proposed=candidates.news,
+        )
+
+
+class _Proposals:
+    """The pipeline as an agent has it: what no neuron could have here is refused before anything is tried."""
+
+    def __init__(self, plasticity: Plasticity, toolbox: Toolbox, settings: Settings) -> None:
+        self._plasticity = plasticity
+        self._toolbox = toolbox
+        self._settings = settings
+
+    def propose(self, proposal: Proposal, *, habit: str | None = None, shape: str = "", max_code_bytes: int) -> Neuron:
+        problem = unreachable(proposal, self._toolbox, self._settings.sandbox.network)
+        if problem is not None:
+            raise Refused(problem)
+        neuron = self._plasticity.pipeline.propose(proposal, habit=habit, shape=shape, max_code_bytes=max_code_bytes)
+        if habit is not None:
+            self._plasticity.habits.learned(habit, neuron.id)
+        return neuron
+
+
+def channels_of(settings: Settings) -> list[OwnerChannel]:
+    """Those that the settings name."""
+    owner = settings.neurons.owner
+    channels: list[OwnerChannel] = [ConsoleChannel()] if owner.console else []
+    return [*channels, WebhookChannel(owner)] if owner.webhook_url is not None else channels
