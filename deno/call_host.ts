@@ -1,5 +1,6 @@
+import { pipe } from "./pipe.ts";
 import { internals } from "./internals.ts";
-import type { HostFrame, ToolErrorFrame, ToolResultFrame } from "./protocol.ts";
+import type { HostFrame, SignalsFrame, ToolErrorFrame, ToolResultFrame } from "./protocol.ts";
 import { readFrames, readFramesSync } from "./read_frames.ts";
 import { writeLine } from "./write_frame.ts";
 
@@ -43,6 +44,8 @@ let lastHeld: Held | undefined;
 let waitingCount = 0;
 let lastId = 0;
 let pumping = false;
+let pumped = Promise.resolve();
+const signals: SignalsFrame[] = [];
 let scheduled = false;
 
 /** Set how long a line the host takes. What is held back goes by it. */
@@ -56,6 +59,7 @@ export function limitCalls(max_frame_bytes: number): void {
  */
 export function callHost(type: CallType, fields: string, signal?: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
+    if (!pipe.isOpen) return;
     const call: Call = { settle: resolve, id: "", bytes: 0 };
     waitingCount++;
     if (hasRoom()) send(call, type, fields);
@@ -76,6 +80,25 @@ export function callHostSync(type: CallType, fields: string): Answer | undefined
   send({ settle: (given) => answer = given, id: "", bytes: 0 }, type, fields);
   while (answer === undefined) readFramesSync().forEach(settle);
   return answer;
+}
+
+/** Forget every call: nobody waits for them any more, and answers that still come are dropped. */
+export function forgetCalls(): void {
+  if (wire.calls === 0) return;
+  firstHeld = lastHeld = undefined;
+  for (const id in sent) {
+    leave(sent[id]);
+    delete sent[id];
+  }
+  wire.calls = wire.bytes = waitingCount = 0;
+}
+
+/** Wait for signals while nothing else goes on. */
+export async function nextSignals(): Promise<SignalsFrame> {
+  // A read is under way that cannot be taken back: the host wakes it, if it knows of calls that were forgotten.
+  if (pumping) await pumped;
+  while (signals.length === 0) readFramesSync().forEach(settle);
+  return signals.shift()!;
 }
 
 // A frame is as long as the host takes at most: with the next one there are never more bytes than two of those, and
@@ -124,7 +147,7 @@ function takeAnswers(): void {
   scheduled = false;
   if (pumping || waitingCount === 0) return;
   core.setHasTickScheduled(false); // this very tick would count as work
-  if (core.eventLoopHasMoreWork()) void pump();
+  if (core.eventLoopHasMoreWork()) pumped = pump();
   else readFramesSync().forEach(settle);
   if (waitingCount > 0 && !pumping) schedule();
 }
@@ -152,7 +175,8 @@ async function pump(): Promise<void> {
 }
 
 function settle(frame: HostFrame): void {
-  if (frame.type !== "__run__" && frame.type !== "__rehearse__") take(frame.call_id)?.(frame);
+  if (frame.type === "__signals__") signals.push(frame);
+  else if (frame.type === "__tool_result__" || frame.type === "__tool_error__") take(frame.call_id)?.(frame);
   if (firstHeld !== undefined) sendHeld();
 }
 

@@ -1,4 +1,5 @@
 import { internals } from "./internals.ts";
+import { pipe } from "./pipe.ts";
 import type { LogLevel } from "./protocol.ts";
 import { writeFrame } from "./write_frame.ts";
 
@@ -36,7 +37,7 @@ export function captureConsole(): void {
 /** Send one log frame. A text longer than all output may be is cut here, before it is copied. */
 export function writeLog(level: LogLevel, message: string): void {
   const text = message.endsWith("\n") ? message.slice(0, -1) : message;
-  if (text === "" && message !== "\n") return;
+  if (!pipe.isOpen || (text === "" && message !== "\n")) return;
   // One character over the limit is enough for the host to see that the limit was passed.
   writeFrame({ type: "__output__", level, data: text.slice(0, maxCharacters + 1).toWellFormed() });
 }

@@ -1,7 +1,14 @@
 /** The agent's code, compiled and not yet run. */
 export type Program = () => Promise<unknown>;
 
-type FunctionMaker = new (body: string) => Program;
+/** The code of a neuron, compiled. */
+export type Neuron = (
+  signal: unknown,
+  state: unknown,
+  emit: (type: string, data?: unknown) => void,
+) => Promise<unknown>;
+
+type FunctionMaker = new (...parametersAndBody: string[]) => (...values: any[]) => Promise<unknown>;
 
 const AsyncFunction = (async () => {}).constructor as unknown as FunctionMaker;
 const encoder = new TextEncoder();
@@ -13,6 +20,7 @@ const script = '"use strict";'.padEnd(COLUMNS);
 const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
+const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
 
 // `f<T>(x)` is a call in TypeScript and two comparisons in JavaScript: only the TypeScript loader may read it. All
 // other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
@@ -47,6 +55,14 @@ export async function compile(code: string): Promise<Program> {
   return await compileModule(code, expression);
 }
 
+/** Compile the code as the body of an async function of `signal`, `state` and `emit`. */
+export async function compileNeuron(code: string): Promise<Neuron> {
+  const script_ = GENERIC_CALL.test(code)
+    ? undefined
+    : attempt(`${script}${code}`, "signal", "state", "emit");
+  return script_ ?? await load(`${neuronModule}${code}${closing}`);
+}
+
 function compileScript(code: string, expression: string | undefined): Program | undefined {
   const statements = attempt(`${script}${code}`);
   if (expression === undefined) return statements;
@@ -60,9 +76,9 @@ function compileScript(code: string, expression: string | undefined): Program | 
     (expression === code ? undefined : attempt(`${scriptReturn}${code}\n)`)) ?? statements;
 }
 
-function attempt(body: string): Program | undefined {
+function attempt(body: string, ...parameters: string[]): Program | undefined {
   try {
-    return new AsyncFunction(`${body}\n//# sourceURL=code.js`);
+    return new AsyncFunction(...parameters, `${body}\n//# sourceURL=code.js`);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -43,7 +43,7 @@ interface Asked {
 }
 
 /** The `fetch` of a run: the standard one, but that the host makes the request, or says why not. */
-export function lendFetch({ tier, max_frame_bytes }: RunFrame): Fetch {
+export function lendFetch({ tier, max_frame_bytes }: Pick<RunFrame, "tier" | "max_frame_bytes">): Fetch {
   return async function fetch(input, init = undefined) {
     const simple = init === undefined ? simply(input) : undefined;
     const request = simple ?? new (requestClass())(input, init);

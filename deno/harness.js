@@ -1,5 +1,13 @@
 // Made of the .ts files beside it by bundle.ts. Do not edit.
 "use strict";
+// pipe.ts
+const { pipe } = (() => {
+const pipe = {
+  isOpen: true
+};
+return { pipe };
+})();
+
 // internals.ts
 const { internals } = (() => {
 const deno = Deno;
@@ -85,7 +93,7 @@ return { writeFrame, writeLine };
 })();
 
 // call_host.ts
-const { callHost, callHostSync, limitCalls } = (() => {
+const { callHost, callHostSync, forgetCalls, limitCalls, nextSignals } = (() => {
 const core = internals.core;
 const defer = queueMicrotask;
 const { addEventListener, removeEventListener } = AbortSignal.prototype;
@@ -101,12 +109,15 @@ let lastHeld;
 let waitingCount = 0;
 let lastId = 0;
 let pumping = false;
+let pumped = Promise.resolve();
+const signals = [];
 let scheduled = false;
 function limitCalls(max_frame_bytes) {
   wire.maxFrameBytes = max_frame_bytes;
 }
 function callHost(type, fields, signal) {
   return new Promise((resolve, reject)=>{
+    if (!pipe.isOpen) return;
     const call = {
       settle: resolve,
       id: "",
@@ -134,6 +145,20 @@ function callHostSync(type, fields) {
   }, type, fields);
   while(answer === undefined)readFramesSync().forEach(settle);
   return answer;
+}
+function forgetCalls() {
+  if (wire.calls === 0) return;
+  firstHeld = lastHeld = undefined;
+  for(const id in sent){
+    leave(sent[id]);
+    delete sent[id];
+  }
+  wire.calls = wire.bytes = waitingCount = 0;
+}
+async function nextSignals() {
+  if (pumping) await pumped;
+  while(signals.length === 0)readFramesSync().forEach(settle);
+  return signals.shift();
 }
 function hasRoom() {
   return wire.calls < MAX_SENT && wire.bytes <= wire.maxFrameBytes;
@@ -176,7 +201,7 @@ function takeAnswers() {
   scheduled = false;
   if (pumping || waitingCount === 0) return;
   core.setHasTickScheduled(false); // this very tick would count as work
-  if (core.eventLoopHasMoreWork()) void pump();
+  if (core.eventLoopHasMoreWork()) pumped = pump();
   else readFramesSync().forEach(settle);
   if (waitingCount > 0 && !pumping) schedule();
 }
@@ -201,7 +226,8 @@ async function pump() {
   pumping = false;
 }
 function settle(frame) {
-  if (frame.type !== "__run__" && frame.type !== "__rehearse__") take(frame.call_id)?.(frame);
+  if (frame.type === "__signals__") signals.push(frame);
+  else if (frame.type === "__tool_result__" || frame.type === "__tool_error__") take(frame.call_id)?.(frame);
   if (firstHeld !== undefined) sendHeld();
 }
 function take(id) {
@@ -220,7 +246,7 @@ function leave(call) {
   call.release?.();
   return settle;
 }
-return { callHost, callHostSync, limitCalls };
+return { callHost, callHostSync, forgetCalls, limitCalls, nextSignals };
 })();
 
 // capture_console.ts
@@ -252,7 +278,7 @@ function captureConsole() {
 }
 function writeLog(level, message) {
   const text = message.endsWith("\n") ? message.slice(0, -1) : message;
-  if (text === "" && message !== "\n") return;
+  if (!pipe.isOpen || text === "" && message !== "\n") return;
   writeFrame({
     type: "__output__",
     level,
@@ -304,7 +330,7 @@ return { describeError };
 })();
 
 // evaluate.ts
-const { compile } = (() => {
+const { compile, compileNeuron } = (() => {
 const AsyncFunction = (async ()=>{}).constructor;
 const encoder = new TextEncoder();
 const COLUMNS = 44;
@@ -312,6 +338,7 @@ const script = '"use strict";'.padEnd(COLUMNS);
 const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
+const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 const END = 'void "end of code";';
 const closing = `\n;${END}}`;
@@ -329,6 +356,10 @@ async function compile(code) {
   }
   return await compileModule(code, expression);
 }
+async function compileNeuron(code) {
+  const script_ = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal", "state", "emit");
+  return script_ ?? await load(`${neuronModule}${code}${closing}`);
+}
 function compileScript(code, expression) {
   const statements = attempt(`${script}${code}`);
   if (expression === undefined) return statements;
@@ -338,9 +369,9 @@ function compileScript(code, expression) {
   return attempt(`${scriptReturn}${expression}\n)`) ?? // What was taken for a final comment may have stood in a string: `"a;//b"`.
   (expression === code ? undefined : attempt(`${scriptReturn}${code}\n)`)) ?? statements;
 }
-function attempt(body) {
+function attempt(body, ...parameters) {
   try {
-    return new AsyncFunction(`${body}\n//# sourceURL=code.js`);
+    return new AsyncFunction(...parameters, `${body}\n//# sourceURL=code.js`);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -388,7 +419,7 @@ function withoutTrailingComment(text) {
   const comment = /(?:^|[;\n])[^\S\n]*(?:\/\/[^\n]*|\/\*(?:(?!\*\/)[^])*\*\/)$/.exec(text.slice(-2000));
   return comment === null ? text : text.slice(0, text.length - comment[0].length + (comment[0][0] === ";" ? 1 : 0));
 }
-return { compile };
+return { compile, compileNeuron };
 })();
 
 // limit_error.ts
@@ -1054,6 +1085,175 @@ const PROTOCOL = 1;
 return { PROTOCOL };
 })();
 
+// beyond.ts
+const { beyond } = (() => {
+const encoder = new TextEncoder();
+function beyond(text, maxBytes) {
+  if (text.length * 3 <= maxBytes) return 0;
+  const { length } = encoder.encode(text);
+  return length > maxBytes ? length : 0;
+}
+return { beyond };
+})();
+
+// outbox.ts
+const { Outbox } = (() => {
+const TYPE = /^[a-z][a-z0-9_.]{0,63}$/;
+const matches = TYPE.test.bind(TYPE);
+class Outbox {
+  #limits;
+  #emitted = [];
+  #isClosed = false;
+  constructor(limits){
+    this.#limits = limits;
+  }
+  emit = (type, data)=>{
+    if (this.#isClosed) return;
+    if (typeof type !== "string" || !matches(type)) {
+      throw new TypeError('Cannot emit: a type is a text of small letters, digits, "_" and ".", 64 at most');
+    }
+    const { max_emitted, max_signal_bytes } = this.#limits;
+    if (this.#emitted.length >= max_emitted) {
+      throw new LimitError(`Cannot emit "${type}": one signal may emit at most ${max_emitted}`);
+    }
+    const json = toJson(data, `emit "${type}" with`, "data", MAX_VALUES_IN_CALL);
+    const bytes = beyond(json, max_signal_bytes);
+    if (bytes > 0) {
+      throw new LimitError(`Cannot emit "${type}": its data has ${bytes} bytes, more than ${max_signal_bytes}`);
+    }
+    this.#emitted.push(`["${type}",${json}]`);
+  };
+  close() {
+    this.#isClosed = true;
+    return `[${this.#emitted.join()}]`;
+  }
+}
+return { Outbox };
+})();
+
+// track_timers.ts
+const { trackTimers } = (() => {
+const KINDS = [
+  "Timeout",
+  "Interval",
+  "Immediate"
+];
+function trackTimers() {
+  const timers = globalThis;
+  let ends = [];
+  for (const kind of KINDS){
+    const { [`set${kind}`]: set, [`clear${kind}`]: clear } = timers;
+    timers[`set${kind}`] = (...values)=>{
+      const timer = set(...values);
+      ends.push(()=>clear(timer));
+      return timer;
+    };
+  }
+  return ()=>{
+    if (ends.length === 0) return;
+    for (const end of ends)end();
+    ends = [];
+  };
+}
+return { trackTimers };
+})();
+
+// reside.ts
+const { failSignal, reside } = (() => {
+const { core } = internals;
+const { parse, stringify } = JSON;
+let fail;
+let endTimers = ()=>{};
+let turn = ()=>Promise.resolve();
+function failSignal(error) {
+  fail?.(error);
+  return fail !== undefined;
+}
+async function reside(frame) {
+  grant(frame);
+  let neuron;
+  try {
+    neuron = await compileNeuron(frame.code);
+  } catch (error) {
+    return writeFrame(describeError(error, "compile"));
+  }
+  await turn(); // until here this is still a module that is being loaded, which would count as work
+  endTimers();
+  pipe.isOpen = false;
+  writeFrame({
+    type: "__result__",
+    value: null
+  });
+  for(;;)await answerBatch(neuron, frame, await nextSignals());
+}
+function grant(frame) {
+  const { setImmediate } = globalThis;
+  turn = ()=>new Promise((resolve)=>setImmediate(resolve));
+  endTimers = trackTimers();
+  Object.assign(globalThis, {
+    tools: lendTools(frame.tools),
+    fetch: lendFetch(frame)
+  });
+  for (const name of [
+    "context",
+    "Worker"
+  ])Reflect.deleteProperty(globalThis, name);
+}
+async function answerBatch(neuron, limits, frame) {
+  let state = stringify(frame.state);
+  let at = 0;
+  for (const signal of frame.signals){
+    const place = `"batch":${frame.batch},"at":${at++}`;
+    pipe.isOpen = true;
+    const outbox = new Outbox(limits);
+    const kept = parse(state); // its own: what an earlier signal has left running changes nothing here
+    const failures = await run(neuron, signal, kept, outbox);
+    pipe.isOpen = false;
+    forgetCalls();
+    state = answer(place, outbox.close(), failures, kept, state, limits);
+  }
+}
+async function run(neuron, signal, state, { emit }) {
+  const failures = [];
+  await new Promise((resolve)=>{
+    fail = (error)=>{
+      failures.push(error);
+      resolve();
+    };
+    neuron(signal, state, emit).then(()=>resolve(), fail);
+  });
+  endTimers();
+  if (core.eventLoopHasMoreWork()) await turn();
+  fail = undefined;
+  return failures;
+}
+function answer(place, emitted, failures, state, before, limits) {
+  try {
+    if (failures.length > 0) throw failures[0];
+    const after = stateText(state, limits.max_state_bytes);
+    const line = `{"type":"__answer__",${place},"emitted":${emitted},"state":${after === before ? null : after}}`;
+    const bytes = beyond(line, limits.max_frame_bytes);
+    if (bytes > 0) {
+      throw new LimitError(`Cannot answer with ${bytes} bytes, more than ${limits.max_frame_bytes}`);
+    }
+    writeLine(line);
+    return after;
+  } catch (error) {
+    const { type: _, ...failure } = describeError(error, "run");
+    writeLine(`{"type":"__failed__",${place},${stringify(failure).slice(1)}`);
+    return before;
+  }
+}
+function stateText(state, maxBytes) {
+  const text = toJson(state, "keep", "state", MAX_VALUES_IN_CALL);
+  if (text[0] !== "{") throw new TypeError("Cannot keep state: it is no longer an object");
+  const bytes = beyond(text, maxBytes);
+  if (bytes > 0) throw new LimitError(`Cannot keep state: it has ${bytes} bytes, more than ${maxBytes}`);
+  return text;
+}
+return { failSignal, reside };
+})();
+
 // result_line.ts
 const { resultLine } = (() => {
 const encoder = new TextEncoder();
@@ -1111,10 +1311,11 @@ function finish(line) {
 }
 function fail(event, error) {
   event.preventDefault();
-  finish(stringify(describeError(error, "run")));
+  if (!failSignal(error)) finish(stringify(describeError(error, "run")));
 }
 function idle(event) {
   event.preventDefault();
+  if (failSignal(new Error("It waits for a promise that nothing will settle"))) return;
   if (!finished) writeFrame({
     type: "__debug__",
     message: "idle"
@@ -1136,7 +1337,8 @@ async function main() {
   const frame = readFramesSync()[0];
   limitConsole(frame.max_output_bytes);
   limitCalls(frame.max_frame_bytes);
-  finish(await answer(frame));
+  if (frame.type === "__reside__") await reside(frame);
+  else finish(await answer(frame));
 }
 void main();
 })();

@@ -6,8 +6,9 @@ import { lendFetch } from "./fetch.ts";
 import { lendFiles } from "./files.ts";
 import { harden } from "./harden.ts";
 import { lendTools } from "./lend_tools.ts";
-import { type Phase, PROTOCOL, type RehearseFrame, type RunFrame } from "./protocol.ts";
+import { type Phase, PROTOCOL, type RehearseFrame, type ResideFrame, type RunFrame } from "./protocol.ts";
 import { readFramesSync } from "./read_frames.ts";
+import { failSignal, reside } from "./reside.ts";
 import { resultLine } from "./result_line.ts";
 import { toJson } from "./to_json.ts";
 import { writeFrame, writeLine } from "./write_frame.ts";
@@ -53,12 +54,13 @@ function finish(line: string): void {
 
 function fail(event: Event, error: unknown): void {
   event.preventDefault();
-  finish(stringify(describeError(error, "run")));
+  if (!failSignal(error)) finish(stringify(describeError(error, "run")));
 }
 
 /** Nothing is left to happen: wait for the end, which only the host brings. */
 function idle(event: Event): void {
   event.preventDefault();
+  if (failSignal(new Error("It waits for a promise that nothing will settle"))) return;
   if (!finished) writeFrame({ type: "__debug__", message: "idle" });
   for (;;) readFramesSync();
 }
@@ -71,10 +73,11 @@ async function main(): Promise<void> {
   addEventListener("unhandledrejection", (event) => fail(event, event.reason));
   await rehearse(readFramesSync()[0] as RehearseFrame);
   writeFrame({ type: "__ready__", protocol: PROTOCOL, deno: Deno.version.deno });
-  const frame = readFramesSync()[0] as RunFrame;
+  const frame = readFramesSync()[0] as RunFrame | ResideFrame;
   limitConsole(frame.max_output_bytes);
   limitCalls(frame.max_frame_bytes);
-  finish(await answer(frame));
+  if (frame.type === "__reside__") await reside(frame);
+  else finish(await answer(frame));
 }
 
 void main();

@@ -32,6 +32,30 @@ export interface RehearseFrame {
   runs: RunFrame[];
 }
 
+/** Stay, with this code, and answer signals with it. The answer is a result when it is loaded, and an error if not. */
+export interface ResideFrame {
+  type: "__reside__";
+  /** The body of an async function of `signal`, `state` and `emit`. */
+  code: string;
+  tools: LentTool[];
+  tier: Tier;
+  /** By one signal. */
+  max_output_bytes: number;
+  max_frame_bytes: number;
+  max_state_bytes: number;
+  max_emitted: number;
+  /** The data of one emitted signal. */
+  max_signal_bytes: number;
+}
+
+/** Signals for a process that stays, to be answered one after the other. */
+export interface SignalsFrame {
+  type: "__signals__";
+  batch: number;
+  state: Record<string, unknown>;
+  signals: unknown[];
+}
+
 /** The answer to a call, whether it was for a tool, the network or a file. */
 export interface ToolResultFrame {
   type: "__tool_result__";
@@ -47,7 +71,13 @@ export interface ToolErrorFrame {
   retryable: boolean;
 }
 
-export type HostFrame = RehearseFrame | RunFrame | ToolResultFrame | ToolErrorFrame;
+export type HostFrame =
+  | RehearseFrame
+  | RunFrame
+  | ResideFrame
+  | SignalsFrame
+  | ToolResultFrame
+  | ToolErrorFrame;
 
 export interface ReadyFrame {
   type: "__ready__";
@@ -127,6 +157,24 @@ export interface ErrorFrame {
   stack: string;
 }
 
+/** What one signal led to. */
+export interface AnswerFrame {
+  type: "__answer__";
+  batch: number;
+  /** Which signal of the batch, counted from 0. */
+  at: number;
+  emitted: [string, unknown][];
+  /** Null when it is as it was. */
+  state: Record<string, unknown> | null;
+}
+
+/** Why one signal led to nothing. */
+export interface FailedFrame extends Omit<ErrorFrame, "type"> {
+  type: "__failed__";
+  batch: number;
+  at: number;
+}
+
 export type GuestFrame =
   | ReadyFrame
   | ToolCallFrame
@@ -136,4 +184,6 @@ export type GuestFrame =
   | OutputFrame
   | DebugFrame
   | ResultFrame
-  | ErrorFrame;
+  | ErrorFrame
+  | AnswerFrame
+  | FailedFrame;

@@ -47,8 +47,17 @@ class Network(Protocol):
     def received_bytes(self) -> int: ...
 
     @property
+    def hosts(self) -> dict[str, None]:
+        """Those that were asked for, allowed or not."""
+        ...
+
+    @property
     def max_calls(self) -> int:
         """So many calls, allowed or not, and the run is ended."""
+        ...
+
+    def renew(self) -> None:
+        """Count requests and bytes anew from here on."""
         ...
 
     async def fetch(self, call: Fetch) -> bytes:
@@ -101,6 +110,12 @@ class Bridge:
 
     def places(self) -> list[str]:
         return [tool.expression for tool in self._lent.values()]
+
+    def renew(self) -> None:
+        """Count anew: for code that stays, the limits of a run are those of one signal."""
+        self.calls = self.failed_calls = self._fetches = self._file_calls = 0
+        if self.network is not None:
+            self.network.renew()
 
     def count(self, call: Call) -> None:
         """Count one call; raises LimitError when there was one too many.

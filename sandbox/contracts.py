@@ -104,6 +104,19 @@ class ExecutionOutcome:
         return self.result_bytes is not None
 
 
+def mistake_in(code: str, max_code_bytes: int) -> ExecutionError | None:
+    """Why the code cannot even be tried, if it cannot."""
+    if not code.strip():
+        return ExecutionError(ErrorType.SYNTAX, "The code is empty")
+    try:
+        size = len(code.encode())
+    except UnicodeEncodeError:
+        return ExecutionError(ErrorType.SYNTAX, "The code is not valid Unicode: it has half of a surrogate pair")
+    if size > max_code_bytes:
+        return ExecutionError(ErrorType.LIMIT, f"The code is {size} bytes long, more than {max_code_bytes}")
+    return None
+
+
 def refused(type_: ErrorType, message: str) -> ExecutionOutcome:
     """The outcome of a request that was turned down before anything ran."""
     return ExecutionOutcome(ok=False, error=ExecutionError(type_, message), refused=True)

@@ -14,9 +14,11 @@ from .diagnostics import diagnose
 from .errors import MalformedFrame, RunFault
 from .frames import (
     Abort,
+    Answered,
     Call,
     CutResult,
     Debug,
+    Failed,
     Failure,
     Fetch,
     FileCall,
@@ -128,6 +130,9 @@ class Conversation:
                     tasks.start_soon(self._answer, call)
                 await self._answer(calls[0])
             calls = await self._listen_in_turn()
+        self._end_calls(tasks)
+
+    def _end_calls(self, tasks: anyio.abc.TaskGroup) -> None:
         if self._unanswered:
             tasks.cancel_scope.cancel()
 
@@ -167,42 +172,47 @@ class Conversation:
             self._ended = self._timeout()
         except Exception:  # the last line of defence: what the process says must never be an exception of the host
             log.exception("A frame could not be handled")
-            self._ended = _fault(ErrorType.CRASH, "The process sent a frame that could not be handled")
+            self._ended = run_fault(ErrorType.CRASH, "The process sent a frame that could not be handled")
         return calls if self._ended is None else []
 
     def _hear(self, line: bytes, calls: list[Heard]) -> None:
         if self._ended is not None:
             return  # the first end counts, whatever comes after it
-        match _decoded(line):
+        self._take(_decoded(line), len(line), calls)
+
+    def _take(self, frame: GuestFrame, size: int, calls: list[Heard]) -> None:
+        match frame:
             case ToolCall() | Fetch() | FileCall() as call:
                 self._run.bridge.count(call)
-                calls.append(self._note(call, len(line)))
+                calls.append(self._note(call, size))
             case Abort(call_id):
-                self._count_output(len(line))
+                self._count_output(size)
                 self._give_up(call_id)
             case Result(value):
-                self._ended = self._whole(value, len(line))
+                self._ended = self._whole(value, size)
             case CutResult(text, original_bytes):
                 self._ended = self._cut(text, original_bytes)
             case Failure() as failure:
                 raise RunFault(self._diagnosis(failure))
             case Output(level, data):
-                self._count_output(len(line))
+                self._count_output(size)
                 self._run.logs.append(LogEntry(level, data))
             case Debug(message):
-                self._count_output(len(line))
+                self._count_output(size)
                 self._run.waits_for_nothing |= message == "idle"
             case Ready():
-                raise _fault(ErrorType.CRASH, "The process sent a second ready frame")
+                raise run_fault(ErrorType.CRASH, "The process sent a second ready frame")
+            case Answered() | Failed():
+                raise run_fault(ErrorType.CRASH, "The process answered a signal that it was not given")
 
     def _note(self, call: Call, size: int) -> Heard:
         heard = Heard(call, size, anyio.CancelScope() if isinstance(call, Fetch) else None)
         self._unanswered.add(heard)
         self._unanswered_bytes += size
         if len(self._unanswered) > MAX_UNANSWERED_CALLS:
-            raise _fault(ErrorType.LIMIT, f"More than {MAX_UNANSWERED_CALLS} calls wait for an answer")
+            raise run_fault(ErrorType.LIMIT, f"More than {MAX_UNANSWERED_CALLS} calls wait for an answer")
         if self._unanswered_bytes > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
-            raise _fault(ErrorType.LIMIT, "The calls that wait for an answer are too large together")
+            raise run_fault(ErrorType.LIMIT, "The calls that wait for an answer are too large together")
         if heard.scope is not None:
             self._fetches[call.call_id] = heard.scope
         return heard
@@ -218,7 +228,7 @@ class Conversation:
     def _count_output(self, more: int) -> None:
         self._run.output_bytes += more
         if self._run.output_bytes > self._settings.max_output_bytes:
-            raise _fault(ErrorType.LIMIT, f"Output exceeds {self._settings.max_output_bytes} bytes")
+            raise run_fault(ErrorType.LIMIT, f"Output exceeds {self._settings.max_output_bytes} bytes")
 
     def _whole(self, value: Any, line_bytes: int) -> Answer:
         # The guest cuts what is too long; a guest that does not is held to it here.
@@ -235,15 +245,15 @@ class Conversation:
 
     def _timeout(self) -> RunFault:
         why = " It was waiting for a promise that nothing will settle." if self._run.waits_for_nothing else ""
-        return _fault(ErrorType.TIMEOUT, f"Code exceeded {self._run.timeout_ms}ms limit.{why}")
+        return run_fault(ErrorType.TIMEOUT, f"Code exceeded {self._run.timeout_ms}ms limit.{why}")
 
 
 def _decoded(line: bytes) -> GuestFrame:
     try:
         return decode(line)
     except MalformedFrame as error:
-        raise _fault(ErrorType.CRASH, f"The process sent {error}") from error
+        raise run_fault(ErrorType.CRASH, f"The process sent {error}") from error
 
 
-def _fault(type_: ErrorType, message: str) -> RunFault:
+def run_fault(type_: ErrorType, message: str) -> RunFault:
     return RunFault(ExecutionError(type_, message))

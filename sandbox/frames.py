@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -106,10 +106,33 @@ class Failure:
     stack: str
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What one signal of a batch led to, from a process that stays."""
+
+    batch: int
+    at: int
+    emitted: list[Any]
+    state: dict[str, Any] | None
+    """None when it is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why one signal of a batch led to nothing."""
+
+    batch: int
+    at: int
+    phase: Phase
+    name: str
+    message: str
+    stack: str
+
+
 Call = ToolCall | Fetch | FileCall
 """What the code asks of the host and waits for."""
 
-GuestFrame = Ready | Call | Abort | Output | Debug | Result | CutResult | Failure
+GuestFrame = Ready | Call | Abort | Output | Debug | Result | CutResult | Failure | Answered | Failed
 
 # The type of a field, or the texts that it may be, or a type with None for one that may be null.
 _Kind = type | tuple[str, ...] | tuple[type, None]
@@ -134,6 +157,11 @@ _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
     "__debug__": (Debug, {"message": str}),
     "__result__": (Result, {"value": object}),
     "__error__": (Failure, {"phase": get_args(Phase), "name": str, "message": str, "stack": str}),
+    "__answer__": (Answered, {"batch": int, "at": int, "emitted": list, "state": (dict, None)}),
+    "__failed__": (
+        Failed,
+        {"batch": int, "at": int, "phase": get_args(Phase), "name": str, "message": str, "stack": str},
+    ),
 }
 _CUT_RESULT: dict[str, _Kind] = {"text": str, "original_bytes": int}
 
@@ -173,6 +201,28 @@ def rehearse_frame(*codes: str) -> bytes:
     terms = RunTerms(tools=[{"path": ["a", "b"], "name": "a.b"}], max_result_bytes=64, max_output_bytes=64)
     runs = (run_frame(code, b'{"a":[1]}', terms) for code in codes)
     return b'{"type":"__rehearse__","runs":[%b]}\n' % b",".join(run.rstrip() for run in runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResidentTerms:
+    """What a program that stays is given beside its code."""
+
+    tools: Sequence[Mapping[str, Any]] = ()
+    tier: Tier = Tier.ISOLATED
+    max_output_bytes: int
+    max_frame_bytes: int
+    max_state_bytes: int
+    max_emitted: int
+    max_signal_bytes: int
+
+
+def reside_frame(code: str, terms: ResidentTerms) -> bytes:
+    return encode({"type": "__reside__", "code": code, **asdict(terms)}) + b"\n"
+
+
+def signals_frame(batch: int, state_json: bytes, signals_json: Sequence[bytes]) -> bytes:
+    head = b'{"type":"__signals__","batch":%d,"state":%b,"signals":[' % (batch, state_json)
+    return b"%b%b]}\n" % (head, b",".join(signals_json))
 
 
 def tool_result_frame(call_id: str, result_json: bytes) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -13,7 +13,7 @@ import anyio.abc
 
 from .bridge import Bridge
 from .command import deno_command, find_deno
-from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest, Metrics, refused
+from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest, Metrics, mistake_in, refused
 from .conversation import Answer, Conversation, Run
 from .errors import RunFault, SandboxUnavailable
 from .frames import RunTerms, encode, run_frame
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from .command import Command
     from .head_start import HeadStart
     from .network import NetworkPolicy
-    from .ports import HostTools
+    from .ports import HostTools, Resident
     from .process import Spawner
+    from .resident_contracts import ResidentProgram
     from .worker import Worker
     from .workspace import Workspace
 
@@ -177,6 +178,34 @@ class DenoRuntime:
         if outcome.refused:
             return replace(outcome, metrics=Metrics(level=self.wall.level, layers=self.wall.held))
         return outcome
+
+    @asynccontextmanager
+    async def resident(
+        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+    ) -> AsyncIterator[Resident]:
+        """A program in a process of its own, which stays and answers signals for as long as the block lasts.
+
+        Raises SandboxUnavailable when there is no process to be had, or a secret of the policy is missing. What is
+        wrong with the code is told by its answers.
+        """
+        from .resident import open_resident  # noqa: PLC0415 - a run that is over with its answer need not pay for it
+
+        if self._tasks is None:
+            raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
+        policy = network or self.settings.network
+        async with open_resident(program, self.settings, self._take, self._tasks, tools, policy) as resident:
+            yield resident
+
+    async def _take(self) -> tuple[Worker, Spawner]:
+        """A process for good, and who can end it. Raises SandboxUnavailable."""
+        pool = self._pool or await self._opened()
+        worker = await pool.acquire()
+        worker.on_long_run()  # which has its place filled at once
+        stopped = self.refusal()
+        if stopped is not None or self._spawner is None:
+            pool.release(worker)
+            raise SandboxUnavailable(stopped or "Cannot start Deno: the runtime is closed")
+        return worker, self._spawner
 
     async def _execute(
         self,
@@ -337,12 +366,5 @@ async def _end(pool: Pool, spawner: Spawner) -> None:
 
 def refusal_of(request: ExecutionRequest, settings: SandboxSettings) -> ExecutionOutcome | None:
     """Why the request is turned down before a process is used, if it is."""
-    if not request.code.strip():
-        return refused(ErrorType.SYNTAX, "The code is empty")
-    try:
-        size = len(request.code.encode())
-    except UnicodeEncodeError:
-        return refused(ErrorType.SYNTAX, "The code is not valid Unicode: it has half of a surrogate pair")
-    if size > settings.max_code_bytes:
-        return refused(ErrorType.LIMIT, f"The code is {size} bytes long, more than {settings.max_code_bytes}")
-    return None
+    mistake = mistake_in(request.code, settings.max_code_bytes)
+    return None if mistake is None else refused(mistake.type, mistake.message)

@@ -73,3 +73,9 @@ class SandboxSettings(BaseModel):
     max_starting: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1))
     """Processes being started at the same time. A start is all CPU: many more than the cores only get in each other's
     way."""
+
+    @property
+    def max_cpu_s(self) -> int:
+        """What a process may compute in its life. The host's clock ends a run long before; this ends one whose host no
+        longer can."""
+        return self.max_timeout_ms // 1000 * (os.cpu_count() or 1) + 60

@@ -126,10 +126,26 @@ class Worker:
         """Look after the process from now on, every now and then."""
         self._watch_at = anyio.current_time() + WATCH_INTERVAL_S
 
+    def look(self) -> None:
+        """Look after it now. Raises RunFault when it has more than it may."""
+        self._watch()
+
     def peak_memory_mb(self) -> float:
         if self.process.exit is not None and self.process.exit.peak_memory_mb:
             return self.process.exit.peak_memory_mb
         return self._status.peak_mb()
+
+    def begin_account(self) -> None:
+        """Count what it computes anew, from now on."""
+        self._cpu_s_at_start = self._last_cpu_s = cpu_s(self.process.pid)
+
+    async def narrow(self, spawner: Spawner, max_memory_mb: int) -> None:
+        """Hold it to less memory than it was started with, from now on. Raises SandboxUnavailable."""
+        if max_memory_mb >= self._settings.max_memory_mb:
+            return
+        self._settings = self._settings.model_copy(update={"max_memory_mb": max_memory_mb})
+        self.process.limited = anyio.Event()
+        await spawner.limit_memory(self.process, max_memory_mb * MIB)
 
     def computed_s(self) -> float | None:
         """What the process has computed in its life; None where nobody tells."""

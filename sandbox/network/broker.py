@@ -49,6 +49,7 @@ _MAX_PIECES = 32 * 1024
 # So much of a body becomes base64 in one go. A multiple of three: only the last piece has padding.
 _ENCODED_AT_ONCE = 96 * 1024
 _MAX_REASON = 200
+_MAX_NOTED_HOSTS = 100
 # Of an answer: each is searched for secrets by itself.
 _MAX_HEADERS = 512
 
@@ -92,7 +93,14 @@ class FetchBroker:
         """A run that asks this often is not listening, and is ended."""
         self.requests = 0
         """Requests that were sent, or answered by a replay."""
+        self.hosts: dict[str, None] = {}
+        """Those that were asked for, allowed or not, in their order."""
         self._allowance = Allowance(policy.max_total_bytes)
+
+    def renew(self) -> None:
+        """Count anew, and keep the connections: for code that stays, the limits of a run are those of one signal."""
+        self.requests = 0
+        self._allowance = Allowance(self._policy.max_total_bytes)
 
     @property
     def received_bytes(self) -> int:
@@ -137,6 +145,7 @@ class FetchBroker:
         request = checked(call, self._policy)
         hops = 0
         while True:
+            self._note_host(request.target.host)
             rule = self._policy.rule_for(request.method, request.target)
             answer = await self._exchange(rule, request, work, follows=call.redirect != "manual")
             location = answer.location
@@ -148,6 +157,10 @@ class FetchBroker:
             if hops > self._policy.max_redirects:
                 raise failed(f"The server redirects more than {self._policy.max_redirects} times")
             request = self._next(request, rule, answer.status, location)
+
+    def _note_host(self, host: str) -> None:
+        if len(self.hosts) < _MAX_NOTED_HOSTS:
+            self.hosts[host] = None
 
     def _next(self, request: Request, rule: HostRule, status: int, location: str) -> Request:
         after = redirected(request, status, location, self._policy.max_url_bytes)

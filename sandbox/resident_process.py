@@ -1,0 +1,137 @@
+"""The process of a program that stays: loaded, looked after between batches, and replaced when it is of no use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+
+from .bridge import Bridge
+from .contracts import ErrorType, ExecutionError
+from .conversation import Conversation, Run
+from .errors import RunFault, SandboxUnavailable
+from .frames import ResidentTerms, reside_frame
+
+if TYPE_CHECKING:
+    from .process import Spawner
+    from .resident_contracts import ResidentProgram
+    from .settings import SandboxSettings
+    from .worker import Worker
+
+# For TypeScript, on a machine that is busy.
+LOAD_TIMEOUT_MS = 10_000
+# A frame of so many is no faster for each of them than one of half as many.
+MAX_IN_FRAME = 256
+# Between batches it is looked at so often, and may compute so much: the engine tidies up behind the code.
+IDLE_LOOK_S = 1.0
+MAX_IDLE_CPU_S = 0.5
+# So much of the processor time that the system gives to a process in its life. The rest is for the batch that it is in.
+WORN_SHARE = 0.5
+
+Take = Callable[[], Awaitable[tuple["Worker", "Spawner"]]]
+"""Gives a process that is ready, and who can end it. Raises SandboxUnavailable."""
+
+
+class ResidentProcess:
+    def __init__(self, program: ResidentProgram, settings: SandboxSettings, take: Take, bridge: Bridge) -> None:
+        self._program = program
+        self._settings = settings
+        self._take = take
+        terms = ResidentTerms(
+            tools=bridge.manifest(),
+            tier=program.tier,
+            max_output_bytes=settings.max_output_bytes,
+            max_frame_bytes=settings.max_frame_bytes,
+            max_state_bytes=program.max_state_bytes,
+            max_emitted=program.max_emitted,
+            max_signal_bytes=program.max_signal_bytes,
+        )
+        self._frame = reside_frame(program.code, terms)
+        self._held: tuple[Worker, Spawner] | None = None
+        self._is_resting = False
+        self._rested_cpu_s: float | None = None
+        self._watching = anyio.CancelScope()
+        self._worn_cpu_s = settings.max_cpu_s * WORN_SHARE
+        signal_cpu_s = program.timeout_ms / 1000 * (os.cpu_count() or 1)
+        self.most_at_once = max(1, min(MAX_IN_FRAME, int(self._worn_cpu_s / signal_cpu_s)))
+        """So many signals fit into what is left of its life, whatever they do."""
+        self.mistake: ExecutionError | None = None
+        """Why the code can never be loaded."""
+        self.losses: list[str] = []
+        """Why processes were replaced between batches. Whoever tells it empties it."""
+
+    async def ready(self) -> Worker:
+        """The process, loaded and waiting: another one, if the last one is of no use any more.
+
+        Raises SandboxUnavailable when there is none to be had, RunFault when the code could not be loaded.
+        """
+        self._is_resting = False
+        if self._held is not None and not self._held[0].is_waiting():
+            self._lose("it ended, or spoke without being asked")
+        if self._held is not None and (self._held[0].computed_s() or 0.0) > self._worn_cpu_s:
+            self.drop()  # no fault of its own: the system would end it soon
+        if self._held is None:
+            self._held = await self._load()
+        return self._held[0]
+
+    def rest(self) -> None:
+        """A batch is done: from now on it has nothing to compute."""
+        if self._held is not None:
+            self._rested_cpu_s = self._held[0].computed_s()
+            self._is_resting = True
+
+    def drop(self) -> None:
+        """End the process, if there is one. Returns at once."""
+        held, self._held = self._held, None
+        if held is not None:
+            held[0].discard(held[1])
+
+    def close(self) -> None:
+        self._watching.cancel()
+        self.drop()
+
+    async def watch(self) -> None:
+        """Look after the process between batches, until it is closed."""
+        with self._watching:
+            while True:
+                await anyio.sleep(IDLE_LOOK_S)
+                if self._held is not None and self._is_resting:
+                    self._look(self._held[0])
+
+    def _look(self, worker: Worker) -> None:
+        now_s = worker.computed_s()
+        if now_s is not None and self._rested_cpu_s is not None and now_s - self._rested_cpu_s > MAX_IDLE_CPU_S:
+            self._lose("it went on computing after its answer")
+            return
+        try:
+            worker.look()
+        except RunFault as fault:
+            self._lose(fault.error.message)
+
+    def _lose(self, why: str) -> None:
+        self.losses.append(f"The process was replaced: {why}")
+        self.drop()
+
+    async def _load(self) -> tuple[Worker, Spawner]:
+        worker, spawner = await self._take()
+        run = Run(self._program.code, self._frame, LOAD_TIMEOUT_MS, Bridge(None, self._settings), self._program.tier)
+        try:
+            with anyio.fail_after(self._settings.start_timeout_ms / 1000):
+                await worker.narrow(spawner, self._program.max_memory_mb)
+            await Conversation(worker, run, self._settings).hold()
+        except RunFault as fault:
+            worker.discard(spawner)
+            if fault.error.type is ErrorType.SYNTAX:
+                self.mistake = fault.error
+            raise
+        except TimeoutError as error:
+            worker.discard(spawner)
+            raise SandboxUnavailable("Cannot start Deno: its memory was not limited in time") from error
+        except BaseException:
+            worker.discard(spawner)
+            raise
+        worker.begin_account()
+        return worker, spawner
