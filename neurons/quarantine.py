@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -20,10 +20,10 @@ from .program import program_of
 from .rehearsed import ToolsOf, network_of
 from .scenarios import FAILURES, Scenario, scenarios_for
 from .signals import as_given, new_id
-from .validation import Seen, audit, bounded, of_guard
+from .validation import Seen, audit, bounded, hangs_on, of_guard
 
 if TYPE_CHECKING:
-    from sandbox import ErrorType, Finding, ResidentHost
+    from sandbox import ErrorType, Finding, HostTools, NetworkPolicy, ResidentHost
 
     from .neuron import Neuron
     from .ports import Recording
@@ -33,11 +33,25 @@ if TYPE_CHECKING:
 # CPU time is noisy on a busy machine: a budget is passed only when each of so many attempts has passed it.
 _ATTEMPTS = 3
 
+_KEPT_ELSEWHERE = (
+    "answered the same signals with the same state differently the second time: "
+    "keep what is to be remembered in state, and nowhere else"
+)
+
 
 class CodeGuard(Protocol):
     """`sandbox.Guard` is one."""
 
     async def inspect(self, code: str) -> Sequence[Finding]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """What a neuron will have around it."""
+
+    tools: HostTools | None
+    network: NetworkPolicy | None
+    now: Callable[[], float]
 
 
 async def rehearse(
@@ -48,24 +62,29 @@ async def rehearse(
     recordings: Sequence[Recording] = (),
     guard: CodeGuard | None = None,
     read: Callable[[str], Awaitable[Named | None]] | None = None,
+    tools: HostTools | None = None,
+    network: NetworkPolicy | None = None,
     now: Callable[[], float] = time.time,
 ) -> Report:
     """Try the candidate and audit it. Never raises for anything that its code does.
 
-    `read` takes the fingerprint of the code, which also names what was never reached. Raises SandboxUnavailable when
-    there is no process to be had: that says nothing about the candidate.
+    `read` takes the fingerprint of the code, which also names what was never reached. `tools` and `network` are what
+    the neuron will have: they say what may be asked for, and are never asked. Raises SandboxUnavailable when there is
+    no process to be had: that says nothing about the candidate.
     """
     began = now()
     patterns = await guard.inspect(neuron.code) if guard is not None else ()
     if patterns:
         # As in `core.execute`: what the guard rejects does not run.
         return _report(neuron, began, problems=[*of_guard(patterns)])
-    tried = _Tried(neuron, hosts, settings, now)
+    tried = _Tried(neuron, hosts, settings, _World(tools, network, now))
     scenarios = scenarios_for(neuron, recordings, settings, at=began)
     with anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
         for scenario in scenarios:
             if not await tried.run(scenario):
                 break
+        if not tried.problems:
+            await tried.run_twice(scenarios[0])
     problems = tried.problems
     if clock.cancelled_caught:
         what = f"{len(tried.results)} of {len(scenarios)} scenarios were tried"
@@ -96,11 +115,11 @@ def _report(
 class _Tried:
     """What came of the scenarios so far."""
 
-    def __init__(self, neuron: Neuron, hosts: ResidentHost, settings: NeuronSettings, now: Callable[[], float]) -> None:
+    def __init__(self, neuron: Neuron, hosts: ResidentHost, settings: NeuronSettings, world: _World) -> None:
         self._neuron = neuron
         self._hosts = hosts
         self._settings = settings
-        self._now = now
+        self._world = world
         self._program = program_of(neuron, settings)
         self._told: set[tuple[ErrorType, str]] = set()
         self.seen = Seen()
@@ -120,6 +139,20 @@ class _Tried:
         self.results.append(attempt.result())
         return not attempt.is_fatal
 
+    async def run_twice(self, scenario: Scenario) -> None:
+        """The same signals with the same state have the same answers, unless something is kept outside of the state,
+        where nobody sees it and a restart loses it."""
+        neuron = self._neuron
+        if neuron.hosts or neuron.tools or any(hangs_on(neuron)):
+            return  # these may well differ
+        at = self._world.now()
+        given = [as_given(replace(each, id=new_id(), at=at)) for each in scenario.signals]
+        tools, network = self._around(Attempt(neuron, self._program, scenario, self._settings.cost))
+        async with self._hosts.resident(self._program, tools, network=network) as resident:
+            first, second = await resident.handle(given, {}), await resident.handle(given, {})
+        if (first.answers, first.state) != (second.answers, second.state):
+            self.problems.append(_KEPT_ELSEWHERE)
+
     def findings(self) -> Iterator[str]:
         limit = self._settings.trial.max_emitted_per_minute
         most = max((sum(each.emitted.values()) for each in self.results), default=0)
@@ -128,14 +161,13 @@ class _Tried:
 
     async def _attempt(self, scenario: Scenario) -> Attempt:
         attempt = Attempt(self._neuron, self._program, scenario, self._settings.cost)
-        tools = ToolsOf(self._neuron, scenario, attempt.missed)
-        network = network_of(self._neuron, scenario, attempt.missed)
+        tools, network = self._around(attempt)
         size = self._settings.autonomic.max_batch if scenario.at_once else 1
         state = dict(scenario.state)
         try:
             async with self._hosts.resident(self._program, tools, network=network) as resident:
                 for start in range(0, len(scenario.signals), size):
-                    at = self._now()
+                    at = self._world.now()
                     batch = [replace(each, id=new_id(), at=at) for each in scenario.signals[start : start + size]]
                     answer = await resident.handle([as_given(signal) for signal in batch], state)
                     attempt.note(batch, answer, state)
@@ -148,3 +180,7 @@ class _Tried:
             if scenario.name != FAILURES:  # there nothing is recorded, on purpose
                 self.seen.miss(attempt.missed.requests, attempt.missed.tools)
         return attempt
+
+    def _around(self, attempt: Attempt) -> tuple[HostTools, NetworkPolicy]:
+        neuron, scenario, missed, world = self._neuron, attempt.scenario, attempt.missed, self._world
+        return ToolsOf(neuron, scenario, missed, world.tools), network_of(neuron, scenario, missed, world.network)

@@ -15,6 +15,8 @@ from sandbox import HostRule, NetworkPolicy, Replay, ToolDeclaration, ToolError
 from .hashes import canonical
 
 if TYPE_CHECKING:
+    from sandbox import HostTools
+
     from .neuron import Neuron
     from .ports import ToolExchange
     from .scenarios import Scenario
@@ -43,32 +45,32 @@ class Missed:
         return ToolError(f'Tool "{name}" failed with ConnectionError', code="internal")
 
 
-def network_of(neuron: Neuron, scenario: Scenario, missed: Missed) -> NetworkPolicy:
-    """The declared hosts, answered from the recorded exchanges. Always a policy: none would mean the settings' own,
-    and those have a real network. Raises ValueError when a declared host is none."""
-    # Each signal may ask as often as a run may; they all come in one process.
-    most = NetworkPolicy.model_fields["max_requests"].default * max(1, len(scenario.signals))
-    return NetworkPolicy(
-        allow=tuple(HostRule.model_validate(host) for host in neuron.hosts),
-        max_requests=most,
-        max_total_bytes=2**40,
-        replay=Replay(scenario.exchanges, unanswered=missed.request),
-    )
+def network_of(neuron: Neuron, scenario: Scenario, missed: Missed, real: NetworkPolicy | None = None) -> NetworkPolicy:
+    """The policy that the neuron will have, or one of its declared hosts, answered from the recorded exchanges.
+
+    Always a policy: none would mean that of the settings, and there the network is real. Raises ValueError when a
+    declared host is none.
+    """
+    policy = real or NetworkPolicy(allow=tuple(HostRule.model_validate(host) for host in neuron.hosts))
+    replay = Replay(scenario.exchanges, unanswered=missed.request)
+    return policy.model_copy(update={"replay": replay, "recorder": None})
 
 
 class ToolsOf:
     """The declared tools, answered from the recorded calls: the same call made again gets the next answer, and the
     last one for ever after."""
 
-    def __init__(self, neuron: Neuron, scenario: Scenario, missed: Missed) -> None:
-        self._names = neuron.tools
+    def __init__(self, neuron: Neuron, scenario: Scenario, missed: Missed, real: HostTools | None = None) -> None:
+        """`real` is asked what arguments its tools take, and nothing else."""
+        known = {} if real is None else {each.name: each for each in real.declarations()}
+        self._declared = [known.get(name) or ToolDeclaration(name) for name in neuron.tools]
         self._missed = missed
         self._left: dict[tuple[str, bytes], list[ToolExchange]] = {}
         for call in scenario.tool_calls:
             self._left.setdefault((call.name, canonical(call.arguments)), []).append(call)
 
     def declarations(self) -> Sequence[ToolDeclaration]:
-        return [ToolDeclaration(name) for name in self._names]
+        return self._declared
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         left = self._left.get((name, _canonical(arguments)))

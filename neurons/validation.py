@@ -87,7 +87,7 @@ def audit(neuron: Neuron, seen: Seen, *, named: Named | None = None, is_whole: b
     if named is not None:
         problems += [*_named_tools(neuron, seen, named), *_named_fetch(neuron, named)]
         findings += _named_hosts(neuron, seen, named)
-    findings += _hangs_on(neuron)
+    findings += hangs_on(neuron)
     return Audit(bounded(findings), bounded(problems))
 
 
@@ -156,7 +156,8 @@ def _named_hosts(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
         yield f"its code names {quoted(hosts)}, which it does not declare and cannot reach"
 
 
-def _hangs_on(neuron: Neuron) -> Iterator[str]:
+def hangs_on(neuron: Neuron) -> Iterator[str]:
+    """What else than signal and state its behaviour may depend on."""
     if _CLOCK.search(neuron.code):
         yield "reads the clock: at another time it may do something else than here"
     if _CHANCE.search(neuron.code):

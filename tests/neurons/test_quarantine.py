@@ -16,8 +16,8 @@ from neurons.ports import ToolExchange
 from neurons.quarantine import rehearse
 from neurons.scenarios import BURST, EDGES, FAILURES, KEPT_STATE, TYPICAL
 from neurons.signals import Signal, as_given
-from sandbox import BatchAnswer, Finding, SandboxUnavailable, Tier, ToolError, Work
-from sandbox.testing import ScriptedResidents
+from sandbox import BatchAnswer, Finding, NetworkPolicy, Recorder, SandboxUnavailable, Tier, ToolError, Work
+from sandbox.testing import FunctionTools, ScriptedResidents
 from tests.neurons.candidates import AT, candidate, exchange, recording, settings
 
 PRICE = "https://prices.example/btc"
@@ -80,7 +80,7 @@ async def test_signals_look_like_real_ones_with_ids_of_their_own_and_the_time_of
     def look(signal, state, emit):
         seen.append(signal)
 
-    await judged(look, candidate(output_signals=()))
+    await judged(look, candidate(output_signals=(), tools=("clock.now",)))
     assert len({signal["id"] for signal in seen}) == len(seen)
     assert {len(signal["id"]) for signal in seen} == {16}
     assert all(signal["correlation"] == signal["id"] and signal["parent"] is None for signal in seen)
@@ -93,8 +93,10 @@ async def test_the_burst_comes_in_batches_as_the_layer_gives_them_and_the_rest_o
     hosts = ScriptedResidents(echo)
     await rehearse(candidate(), hosts, settings(quarantine={"burst": 10}, autonomic={"max_batch": 4}), now=lambda: AT)
     sizes = [len(batch) for _, batch in hosts.batches]
-    assert sizes[-3:] == [4, 4, 2]
-    assert set(sizes[:-3]) == {1}
+    *others, first, second, third, once, again = sizes
+    assert (first, second, third) == (4, 4, 2)
+    assert set(others) == {1}
+    assert once == again  # the same twice, see below
 
 
 @pytest.mark.parametrize(
@@ -256,6 +258,20 @@ async def test_all_scenarios_together_have_a_clock():
     assert report.problems == ("took longer than 50 ms for all scenarios: 1 of 3 scenarios were tried",)
 
 
+async def test_what_is_kept_outside_of_the_state_is_a_problem():
+    kept = []
+
+    def sly(signal, state, emit):
+        kept.append(signal)
+        emit("seen", len(kept))
+
+    (problem,) = (await judged(sly)).problems
+    assert problem.startswith("answered the same signals with the same state differently the second time")
+    # Code that says that it depends on time, or on the network, may differ: that is a finding of its own.
+    assert (await judged(sly, candidate("emit('seen', Date.now())"))).passed
+    assert (await judged(sly, candidate(tools=("clock.now",)))).passed
+
+
 async def test_a_flood_of_signals_is_told_to_the_owner():
     def chatty(signal, state, emit):
         emit("seen", 1)
@@ -322,6 +338,28 @@ async def test_tools_answer_what_was_recorded_and_fail_like_real_ones_otherwise(
     for name, arguments in (("clock.now", {}), ("clock.set", {"a": 1}), ("clock.now", {"zone": float("nan")})):
         with pytest.raises(ToolError, match="failed with ConnectionError"):
             await tools.call(name, arguments)
+
+
+async def test_the_tools_and_the_network_that_it_will_have_say_what_may_be_asked_and_are_not_asked():
+    schema = {"type": "object", "required": ["zone"]}
+    real = FunctionTools({"clock.now": None, "mail.send": None}, {"clock.now": schema})
+    policy = NetworkPolicy.model_validate(
+        {"allow": [{"host": "prices.example", "methods": ["GET"]}], "max_requests": 3, "recorder": Recorder()}
+    )
+    hosts = Worlds(echo)
+    neuron = candidate(tools=("clock.now", "gone"), hosts=("prices.example",), tier=Tier.NETWORK)
+    await rehearse(neuron, hosts, settings(), tools=real, network=policy, now=lambda: AT)
+    assert [(each.name, each.input_schema) for each in hosts.tools[0].declarations()] == [
+        ("clock.now", schema),
+        ("gone", {}),
+    ]
+    with pytest.raises(ToolError):
+        await hosts.tools[0].call("clock.now", {"zone": "utc"})
+    assert real.calls == []
+    for network in hosts.networks:
+        assert (network.allow, network.max_requests) == (policy.allow, 3)
+        assert network.replay is not None
+        assert network.recorder is None
 
 
 async def test_what_nobody_recorded_is_a_finding_and_not_a_problem():

@@ -127,6 +127,10 @@ FAULTS = {
     "too much state": Fault("state.all = 'x'.repeat(20_000)", "Keep less in state"),
     "too many signals": Fault("for (let i = 0; i < 99; i++) emit('seen', i)", "emit fewer"),
     "a signal that is too large": Fault("emit('seen', 'x'.repeat(20_000))", "emit fewer and smaller"),
+    "a memory outside of the state": Fault(
+        "emit.times = (emit.times ?? 0) + 1; console.times = (console.times ?? 0) + 1; emit('seen', [emit.times, console.times])",
+        "keep what is to be remembered in state, and nowhere else",
+    ),
     "undeclared host": Fault(
         "try { await fetch('https://evil.example/x') } catch {} emit('seen')",
         'asked for "evil.example", which is not among its hosts ("good.example")',
