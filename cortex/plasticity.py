@@ -87,9 +87,10 @@ class Plasticity:
         now: Callable[[], float] = time.time,
     ) -> None:
         """`folder` is the state of the home. Raises StorageError."""
-        self._folder = folder
         self._settings = settings
         self._now = now
+        self._quarantine_lock = FileLock(folder / "quarantine.lock")
+        self._autonomic_lock = FileLock(folder / "autonomic.lock")
         self.storage = DeferredStorage(folder, flusher=flusher)
         self.store = NeuronStore(self.storage)
         self.pipeline = Pipeline(self.store, settings.neurons, ApprovalKey.load_or_make(folder), record=record, now=now)
@@ -125,7 +126,7 @@ class Plasticity:
             self._settings.neurons,
             habits=self.habits,
             recordings=self.recordings,
-            lock=FileLock(self._folder / "quarantine.lock"),
+            lock=self._quarantine_lock,
             guard=guard,
             read=self.reader.read,
             channels=channels,
@@ -139,6 +140,9 @@ class Plasticity:
             self.storage.flush()
         except Exception as error:  # noqa: BLE001 - whatever the disk says, the rest is closed too
             log.warning("Cannot write what neurons have done: %s", error)
+        self.storage.close()
+        self._quarantine_lock.close()
+        self._autonomic_lock.close()
 
     def _autonomic(self, around: Surroundings) -> Autonomic:
         network, tools = self._settings.sandbox.network, self._settings.tools
@@ -157,7 +161,7 @@ class Plasticity:
             wake=around.wake,
             skills=around.skills,
             is_killed=lambda neuron_id: isinstance(around.switch.state(neuron_id), On),
-            lock=FileLock(self._folder / "autonomic.lock"),
+            lock=self._autonomic_lock,
         )
 
     def _consolidate(self, toolbox: Toolbox, candidates: Candidates) -> ConsolidateTool:

@@ -93,6 +93,12 @@ class OneAtATime:
         finally:
             self._own.release()
 
+    def close(self) -> None:
+        """Whoever holds it goes on to hold it; it is opened again when it is taken the next time."""
+        with self._own:
+            if not self._depth:
+                self._between.close()
+
     def _take(self, give_up: float) -> None:
         while not self._between.try_take():
             if time.monotonic() > give_up:
@@ -122,6 +128,10 @@ class Folders:
     def start_anew(self) -> None:
         for lock in self._locks.values():
             lock.start_anew()
+
+    def close(self) -> None:
+        for lock in self._locks.values():
+            lock.close()
 
     @contextmanager
     def exclusive(self, folder: str) -> Iterator[None]:

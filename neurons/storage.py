@@ -239,6 +239,10 @@ class DeferredStorage(Documents):
         super().__init__(self._folders, flusher, on_damage)
         _storages.add(self)
 
+    def close(self) -> None:
+        """Let go of the files. What was written behind and not flushed stays in memory; any use opens them again."""
+        self._folders.close()
+
     def _start_anew(self) -> None:
         super()._start_anew()
         self._folders.start_anew()

@@ -50,7 +50,7 @@ async def test_the_public_contract(tmp_path: Path, nothing_left):
             lent = await turn.call("core.execute", {"purpose": "sum", "code": "return await tools.add({a: 1, b: 2})"})
         names = [tool["function"]["name"] for tool in cortex.openai_tools()]
     assert (text, lent) == ("2", "3")
-    assert names == ["core_execute", "core_energy", "core_say", "core_remember", "add"]
+    assert names == ["core_execute", "core_energy", "core_say", "core_remember", "core_consolidate", "add"]
 
 
 async def test_a_machine_without_deno_is_one_clear_error(tmp_path: Path, nothing_left):
