@@ -114,10 +114,11 @@ class KillSwitch:
             self._flush(path, problems)
         if self._record is not None:
             try:
-                self._record("owner_decision", what="kill", by=on.by, reason=on.reason, **_about(neuron))
+                self._record("owner_decision", by=on.by, reason=on.reason, **_what("kill", neuron))
             except Exception as error:  # noqa: BLE001 - whatever it is, what was killed is killed
                 problems.append(f"it is not in the audit: {error}")
-        return Killed(on, isinstance(before, On), is_on, report.killed, tuple(problems))
+        was_on = isinstance(before, On)
+        return Killed(self._in_force(path, on), was_on, is_on, report.killed, tuple(problems))
 
     def turn_off(self, reason: str, by: str, *, neuron: str | None = None) -> State:
         """What it was. Recorded before it is done, or not done. Raises Refused without a reason, SwitchError when it
@@ -130,7 +131,7 @@ class KillSwitch:
         if isinstance(before, Off):
             return before
         if self._record is not None:
-            self._record("owner_decision", what="revive", by=_one_line(by), reason=said, **_about(neuron))
+            self._record("owner_decision", by=_one_line(by) or "owner", reason=said, **_what("revive", neuron))
         try:
             path.unlink(missing_ok=True)
             flush_folder(path.parent)
@@ -142,6 +143,10 @@ class KillSwitch:
         if not _ID.match(neuron):
             raise Refused(f'There is no neuron "{neuron[:80]}": an id has small letters, digits and -')
         return self._folder / FOLDER / neuron
+
+    def _in_force(self, path: Path, on: On) -> On:
+        found = self._look(str(path), on.neuron)
+        return found if isinstance(found, On) and found.by else on
 
     def _write(self, path: Path, on: On, before: State, problems: list[str]) -> bool:
         if isinstance(before, On) and before.by:
@@ -200,5 +205,5 @@ def _one_line(text: str) -> str:
     return " ".join(printable.split())[:MAX_REASON]
 
 
-def _about(neuron: str | None) -> dict[str, str]:
-    return {} if neuron is None else {"neuron": neuron}
+def _what(action: str, neuron: str | None) -> dict[str, str]:
+    return {"what": action} if neuron is None else {"what": f"{action} {neuron}", "neuron": neuron}

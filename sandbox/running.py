@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .durable import FILE_MODE, private_folder, replace_file
 from .errors import SandboxUnavailable
 
 # Of the launcher's command line, for a note that cannot be read.
@@ -92,6 +91,8 @@ class Running:
             _unlink(_path(self._folder, pid))
 
     def _write(self, folder: Path, identity: Identity) -> None:
+        from .durable import FILE_MODE, private_folder, replace_file  # noqa: PLC0415 - a head start does not wait for it
+
         private_folder(folder)
         if not self._has_swept:
             self._has_swept = True

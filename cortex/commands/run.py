@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from argparse import ArgumentParser, Namespace
 
-from sandbox import HeadStart, Tier
+from sandbox import HeadStart, Running, Tier
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -38,12 +38,16 @@ def run(options: Namespace) -> int:
     gc.disable()
     with HeadStart() as head_start:
         from cortex.settings import load_settings
+        from neurons import KillSwitch
 
-        settings = load_settings(options.config)
-        head_start.order(settings.sandbox)
+        settings = load_settings(options.config, home=options.home)
+        switch = KillSwitch(settings.home / "state")
+        # Without a home that can be written to it runs all the same: there is no switch that anybody could turn on.
+        running = Running(switch.running, switch.refusal, required=False)
+        head_start.order(settings.sandbox, running)
 
         from .run_script import run_script
 
         gc.freeze()
         gc.enable()
-        return run_script(options, settings.sandbox, head_start)
+        return run_script(options, settings.sandbox, head_start, running)

@@ -32,16 +32,16 @@ from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from sandbox import Changes, Finding, HeadStart, NetworkPolicy, SandboxSettings, Workspace
+    from sandbox import Changes, Finding, HeadStart, NetworkPolicy, Running, SandboxSettings, Workspace
 
 
-def run_script(options: Namespace, settings: SandboxSettings, head_start: HeadStart) -> int:
+def run_script(options: Namespace, settings: SandboxSettings, head_start: HeadStart, running: Running) -> int:
     request = _request(options)
     network = _network(options, settings.network)
     workspace = _workspace(options.workspace)
     # One process for one script: nothing is kept warm for a second one.
     settings = settings.model_copy(update={"pool_size": 0, "network": network})
-    return anyio.run(_run, options, request, settings, workspace, head_start)
+    return anyio.run(_run, options, request, settings, workspace, head_start, running)
 
 
 async def _run(
@@ -50,12 +50,13 @@ async def _run(
     settings: SandboxSettings,
     workspace: Workspace | None,
     head_start: HeadStart,
+    running: Running,
 ) -> int:
     try:
         finding = None if options.no_guard else await _first_finding(request.code)
         if finding is not None:
             return await _answer(options, settings.network, _blocked(finding), blocked(finding))
-        async with DenoRuntime(settings, head_start=head_start) as runtime:
+        async with DenoRuntime(settings, head_start=head_start, running=running) as runtime:
             outcome = await runtime.execute(request, workspace=workspace)
             # Before the runtime is closed, which takes longer than most scripts: the person need not wait for that.
             return await _answer(options, settings.network, outcome, reply(outcome))

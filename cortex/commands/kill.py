@@ -1,0 +1,116 @@
+"""`cortex kill`: stop everything now. Loads almost nothing before that is done."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from cortex.home_path import find_home
+from cortex.terminal import styled, visible
+from neurons import Killed, KillSwitch, Refused
+
+from .exits import CODE_FAILED, SUCCESS, CommandError
+
+DEFAULT_REASON = "the owner stopped everything"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--reason", metavar="TEXT", default=DEFAULT_REASON, help="why; agents and people are told")
+    parser.add_argument("--neuron", metavar="ID", help="only this neuron: its id, the beginning of it, or its name")
+    parser.add_argument("--json", action="store_true", help="print {on, was_on, home, reason, processes, problems, …}")
+
+
+def run(options: Namespace) -> int:
+    home = find_home(options.home, options.config)
+    state = home.path / "state"
+    problems = [home.doubt] if home.doubt else []
+    neuron = None
+    if options.neuron is not None:
+        neuron, doubt = _neuron_of(state, options.neuron)
+        problems += [doubt] if doubt else []
+
+    def record(kind: str, /, **facts: Any) -> None:
+        _record(home.path, options, kind, facts)
+
+    try:
+        killed = KillSwitch(state, record=record).turn_on(options.reason, "owner", neuron=neuron)
+    except Refused as error:
+        raise CommandError(str(error)) from error
+    problems += killed.problems
+    if options.json:
+        print(json.dumps(_as_json(killed, home.path, problems)))
+    else:
+        _show(killed, home.path)
+        for problem in problems:
+            print(f"cortex kill: {visible(problem)}", file=sys.stderr)
+    return CODE_FAILED if problems else SUCCESS
+
+
+def _record(home: Path, options: Namespace, kind: str, facts: dict[str, Any]) -> None:
+    """Into the audit. Not before everything is dead: this loads ten times as much as all the rest."""
+    from cortex.audit import Audit
+    from cortex.sections import AuditSettings
+    from cortex.setting_errors import SettingsError
+    from cortex.settings import load_settings
+
+    try:
+        settings = load_settings(options.config, home=home).audit
+    except SettingsError:
+        settings = AuditSettings()
+    audit = Audit(home / "audit", settings)
+    try:
+        audit.record(kind, **facts)
+    finally:
+        audit.close()
+
+
+def _neuron_of(state: Path, named: str) -> tuple[str, str | None]:
+    """The id that is meant, and what speaks against it. By the names of files and without reading them, if possible:
+    a document that is damaged keeps nobody from stopping its neuron."""
+    try:
+        ids = sorted(name.removesuffix(".json") for name in os.listdir(state / "neurons") if name.endswith(".json"))
+    except OSError:
+        ids = []
+    if named in ids:
+        return named, None
+    found = [one for one in ids if _name_in(state / "neurons" / f"{one}.json") == named]
+    found = found or [one for one in ids if named and one.startswith(named)]
+    if len(found) == 1:
+        return found[0], None
+    if found:
+        raise CommandError(f'nothing was stopped: "{named}" may be {", ".join(found[:5])}')
+    return named, f'there is no document of a neuron "{named}"; nothing of that id will run all the same'
+
+
+def _name_in(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())["name"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def _as_json(killed: Killed, home: Path, problems: list[str]) -> dict[str, Any]:
+    return {
+        "on": killed.is_on,
+        "was_on": killed.was_on,
+        "home": str(home),
+        **killed.on._asdict(),
+        "processes": list(killed.processes),
+        "problems": problems,
+    }
+
+
+def _show(killed: Killed, home: Path) -> None:
+    on = killed.on
+    what = f"The kill switch of {on.neuron}" if on.neuron else "The kill switch"
+    if killed.is_on:
+        when = "was on already" if killed.was_on else "is on"
+        print(f'{styled(what, "bold", sys.stdout)} {when} in "{visible(str(home))}"')
+    count = len(killed.processes)
+    print("No process was running" if not count else f"{count} process{'es' if count > 1 else ''} killed")
+    option = f"--neuron {on.neuron} " if on.neuron else ""
+    print(styled(f'cortex revive {option}--reason "…" turns it off', "dim", sys.stdout))
