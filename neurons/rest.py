@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping
 
 from .neuron import Neuron, Status
 
+# What is left of a level after many subtractions is a little less than people count.
+_SLACK = 1e-9
+
 
 def most_important_first(neurons: Iterable[Neuron]) -> list[Neuron]:
     return sorted(
@@ -38,4 +41,4 @@ def affordable(level: float | None, floor: float, budget: float, most: int) -> i
     """
     if level is None or level < floor or level < budget:
         return 0
-    return max(1, min(most, int((level - floor) / budget)))
+    return max(1, min(most, int((level - floor) / budget + _SLACK)))
