@@ -149,6 +149,7 @@ async def test_a_timeout_is_a_problem_and_the_rest_is_not_tried():
 
     report = await judged(slow, autonomic={"timeout_isolated_ms": 123})
     assert len(report.scenarios) == 1
+    assert report.findings == ()
     (problem,) = report.problems
     assert problem.startswith(
         'typical signals: failed on signal "tick" with the data {"number":1,"intervalS":60}: no answer in 123 ms'
@@ -250,12 +251,19 @@ async def test_a_sandbox_that_cannot_start_says_nothing_about_the_candidate():
 
 async def test_all_scenarios_together_have_a_clock():
     async def forever(signal, state, emit):
-        emit("seen", 1)
-        if signal["data"] is None:
-            await anyio.sleep_forever()
+        await anyio.sleep_forever()
 
-    report = await judged(forever, quarantine={"timeout_ms": 50})
-    assert report.problems == ("took longer than 50 ms for all scenarios: 1 of 3 scenarios were tried",)
+    with anyio.fail_after(30):
+        report = await judged(forever, quarantine={"timeout_ms": 50})
+    assert report.problems == ("took longer than 50 ms for all scenarios: 0 of 3 scenarios were tried",)
+
+
+async def test_what_it_asked_for_and_did_not_declare_is_a_problem():
+    report = await judged(work=Work(hosts=("evil.example",), tools=("mail.send",)))
+    assert report.problems == (
+        'asked for "evil.example", which is not among its hosts (none); it is in the isolated tier',
+        'called the tool "mail.send", which is not among its tools (none)',
+    )
 
 
 async def test_what_is_kept_outside_of_the_state_is_a_problem():
@@ -397,6 +405,7 @@ async def test_what_fails_because_nothing_was_recorded_is_told_as_that():
     report = await rehearse(neuron, hosts, settings(), recordings=[recording({}, (exchange(PRICE),))], now=lambda: AT)
     (problem,) = report.problems
     assert problem.startswith(FAILURES)
+    assert not any("nothing was recorded" in finding for finding in report.findings)
     assert "put them into try and catch" in problem
 
 
