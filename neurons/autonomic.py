@@ -103,13 +103,15 @@ class Autonomic:
         self._totals: Counter[str] = Counter()
         self._looks_again = False
         self._written_at = 0.0
+        self._was_opened = False
         self._stack = AsyncExitStack()
         self._tasks: anyio.abc.TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
         """The neurons that are awake are being started when it returns."""
-        if self._tasks is not None:
-            raise RuntimeError("the autonomic layer is open already")
+        if self._was_opened:
+            raise RuntimeError("an autonomic layer can be opened once: make another one")
+        self._was_opened = True
         self._one_look = anyio.Lock()
         self._thread = anyio.CapacityLimiter(1)
         self._news = anyio.Event()
@@ -139,6 +141,7 @@ class Autonomic:
             await self._stack.aclose()
         finally:
             self._tasks = None
+            self._awake.end()
             unwritten = self._awake.take_unwritten(all_of_it=True)
             await self._in_thread(lambda: self._keeper.close(unwritten))
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MINUTE_S = 60.0
 HOUR_S = 3600.0
+# A signal is sent with its data and little else.
+MAX_NAME = 100
 
 
 class Seen:
@@ -92,10 +94,10 @@ class Admission:
         if signal.source.startswith("neuron:") and not self._rates.allows(signal.source, signal.type, now):
             return Drop.RATE
         try:
-            text = to_json(as_given(signal), inf_nan_mode="null")
-            if len(text) > self._settings.max_signal_bytes:
+            data = to_json(signal.data, inf_nan_mode="null")
+            if len(data) > self._settings.max_signal_bytes:
                 return Drop.TOO_LARGE
-            given = from_json(text)
+            given = {**as_given(signal), "data": from_json(data)}
         except (PydanticSerializationError, ValueError, RecursionError):
             return Drop.NOT_JSON
         if not self._seen.is_new(signal.id):
@@ -119,5 +121,7 @@ def check(signal: Signal) -> None:
     """Raises ValueError for what is a mistake of the host's program, and not of what came from outside."""
     if not isinstance(signal.type, str) or not is_type(signal.type):
         raise ValueError(f"a type of signal is like price_change, not {signal.type!r}")
+    if any(len(text) > MAX_NAME for text in (signal.source, signal.id, signal.correlation, signal.parent or "")):
+        raise ValueError(f"source, id, correlation and parent have at most {MAX_NAME} characters")
     if not isinstance(signal.priority, int) or not LOWEST <= signal.priority <= HIGHEST:
         raise ValueError(f"a priority is a whole number from {LOWEST} to {HIGHEST}, not {signal.priority!r}")

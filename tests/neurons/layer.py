@@ -61,8 +61,8 @@ class Layer:
         level: float = 1.0,
         **settings: Any,
     ) -> None:
-        # No tick of its own comes in between, unless a test is about ticks.
-        settings["autonomic"] = {"tick_s": 1_000_000, **settings.get("autonomic", {})}
+        # No tick comes in between, unless a test is about ticks; and nobody waits a second for the layer to look.
+        settings["autonomic"] = {"tick_s": 1_000_000, "save_s": 0.02, **settings.get("autonomic", {})}
         self.governed = governed or Governed(**settings)
         self.residents = ScriptedResidents(functions)
         self.reserve = Reserve(level)

@@ -152,6 +152,21 @@ async def test_a_type_that_is_none_is_a_mistake_of_the_host(type_):
             autonomic.emit(Signal(type_, "host"))
 
 
+@pytest.mark.parametrize("part", ["source", "id", "correlation", "parent"])
+async def test_a_name_that_is_longer_than_names_are_is_a_mistake_of_the_host(part):
+    async with Layer().open() as autonomic:
+        with pytest.raises(ValueError, match="at most 100 characters"):
+            autonomic.emit(Signal("tick", **{"source": "host", part: "x" * 101}))
+
+
+async def test_data_may_be_as_large_as_the_settings_say():
+    layer = Layer(autonomic={"max_signal_bytes": 1000})
+    layer.trial()
+    async with layer.open() as autonomic:
+        assert autonomic.emit("tick", "x" * 998)
+        assert not autonomic.emit("tick", "x" * 999)
+
+
 @pytest.mark.parametrize("priority", [-1, 10, 2.5, None])
 async def test_a_priority_that_is_none_is_a_mistake_of_the_host(priority):
     async with Layer().open() as autonomic:
