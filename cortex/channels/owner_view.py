@@ -48,6 +48,11 @@ def owner_view(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
     ]
 
 
+def owner_summary(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
+    """What it is about, without its code and without a hash: nobody could approve by this."""
+    return [title_of(neuron), *_about(neuron, habit), *list(_report(neuron.report))[:1]]
+
+
 def title_of(neuron: Neuron) -> str:
     """`Agent wants to learn: CryptoPrice neuron`."""
     name = one_line(neuron.name)

@@ -10,13 +10,16 @@ from .console_owner import Asked, ConsoleOwner
 from .dialogue import Dialogue
 from .endpoints import endpoint_problem
 from .inputs import InputError, lines_of
-from .interrupts import Interrupts
+from .interrupts import Interrupts, Nudged
 from .line_history import LineHistory
+from .nudge_channel import NudgeChannel
 from .outputs import ForPeople, ForPrograms, Output
 from .own_tools import ToolsError, load_toolbox
 from .prompt import Prompt
+from .proposal_desk import ProposalDesk
 from .slash import Slash, conversation_lines
 from .talk import Inbox, Talk
+from .wakes import Wakes, wake_words
 
 __all__ = [
     "Agent",
@@ -29,14 +32,19 @@ __all__ = [
     "InputError",
     "Interrupts",
     "LineHistory",
+    "NudgeChannel",
+    "Nudged",
     "Output",
     "OutputLost",
     "Prompt",
+    "ProposalDesk",
     "Slash",
     "Talk",
     "ToolsError",
+    "Wakes",
     "conversation_lines",
     "endpoint_problem",
     "lines_of",
     "load_toolbox",
+    "wake_words",
 ]

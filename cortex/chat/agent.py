@@ -11,6 +11,7 @@ import anyio
 from cortex.loop import run_turn
 
 from .patience import SILENCE_S, PatientModel
+from .wakes import Wakes, wake_words
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from cortex.events import TurnEvent
     from cortex.loop import Conversation, Event, LanguageModel, TurnEnd
     from cortex.plugin import MotorCortex
+    from neurons import Signal
 
     from .outputs import Output
 
@@ -36,12 +38,14 @@ class Agent:
         conversation: Conversation,
         output: Output,
         silence_s: float = SILENCE_S,
+        wakes: Wakes | None = None,
     ) -> None:
         self.cortex = cortex
         self.conversation = conversation
         self._source = model
         self._output = output
         self._silence_s = silence_s
+        self._wakes = Wakes() if wakes is None else wakes
         self._model: LanguageModel | None = None
         self._scope: anyio.CancelScope | None = None
         self._lost: OSError | None = None
@@ -61,15 +65,27 @@ class Agent:
     async def __aexit__(self, *exc: object) -> None:
         await self._stack.aclose()
 
-    async def turn(self, text: str) -> TurnEnd | None:
+    async def turn(self, text: str, *, is_from_user: bool = True) -> TurnEnd | None:
         """None when it was stopped. Raises ConversationError and OutputLost."""
         end = None
         with anyio.CancelScope() as self._scope:
-            end = await self._turn(text)
+            end = await self._turn(text, is_from_user)
         self._tell(lambda: self._output.ended(end))
         if self._lost is not None:
             raise OutputLost from self._lost
         return end
+
+    async def wake(self, signal: Signal) -> None:
+        """Have a turn for the signal soon: not now, since somebody may be speaking, and there is one turn at a time."""
+        await self._wakes(signal)
+
+    def next_wake(self) -> Signal | None:
+        """A signal that waits for its turn, and does so no more."""
+        return self._wakes.take()
+
+    async def woken_turn(self, signal: Signal) -> TurnEnd | None:
+        """Like `turn`, with the signal as its event."""
+        return await self.turn(wake_words(signal), is_from_user=False)
 
     def stop(self) -> None:
         """The turn that is under way, if there is one, with everything that it has started."""
@@ -80,9 +96,9 @@ class Agent:
         """Something happens in the turn that is under way."""
         self._tell(lambda: self._output.event(event))
 
-    async def _turn(self, text: str) -> TurnEnd:
+    async def _turn(self, text: str, is_from_user: bool) -> TurnEnd:
         cortex = self.cortex
-        async with cortex.turn(self.watch) as turn:
+        async with cortex.turn(self.watch, message=text if is_from_user else None) as turn:
             self._tell(lambda: self._output.started(self.conversation.id, turn.id, text))
             await self._opened.wait()
             assert self._model is not None

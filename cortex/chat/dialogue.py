@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from cortex.loop import AssistantMessage, ConversationError, UserMessage
 from cortex.show import Show
-from cortex.terminal import styled, terminal_columns, wrapped
+from cortex.terminal import fit, styled, terminal_columns, wrapped
+
+from .interrupts import Nudged
 
 if TYPE_CHECKING:
     from .outputs import Output
     from .prompt import Prompt
+    from .proposal_desk import ProposalDesk
     from .slash import Slash
     from .talk import Talk
 
@@ -18,12 +23,22 @@ HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
 class Dialogue:
-    def __init__(self, talk: Talk, prompt: Prompt, slash: Slash, output: Output, screen: TextIO) -> None:
+    def __init__(
+        self,
+        talk: Talk,
+        prompt: Prompt,
+        slash: Slash,
+        output: Output,
+        screen: TextIO,
+        desk: ProposalDesk | None = None,
+    ) -> None:
+        """At the `desk` proposals are offered between two turns."""
         self._talk = talk
         self._prompt = prompt
         self._slash = slash
         self._output = output
         self._screen = screen
+        self._desk = desk
 
     def run(self, model: str) -> None:
         """Returns when the person leaves."""
@@ -43,10 +58,13 @@ class Dialogue:
     def _read(self) -> str | None:
         """The next line; None when there is none any more."""
         while True:
+            self._between_turns()
             self._screen.write("\n")
             self._screen.flush()
             try:
-                return self._talk.read(self._prompt.read)
+                return self._talk.read(self._prompt.read, self._prompt.is_idle)
+            except Nudged:
+                self._screen.write("\n")
             except KeyboardInterrupt:
                 self._screen.write("\n")
                 if self._talk.is_ending:
@@ -58,10 +76,22 @@ class Dialogue:
                 self._screen.write("\n")
                 return None
 
+    def _between_turns(self) -> None:
+        """What came while nobody was asked: signals that wake the agent, and what it wants to learn."""
+        self._talk.forget_nudges()
+        while not self._talk.is_ending and (signal := self._talk.next_wake()) is not None:
+            self._say(f"{fit(signal.type, 80)} woke the agent.")
+            self._run(partial(self._talk.woken_turn, signal))
+        if self._desk is not None and not self._talk.is_ending:
+            self._desk.offer()
+
     def _turn(self, text: str) -> None:
+        self._run(partial(self._talk.turn, text))
+
+    def _run(self, turn: Callable[[], object]) -> None:
         self._screen.write("\n")
         try:
-            self._talk.turn(text)
+            turn()
         except ConversationError as error:
             self._output.failed(str(error))
 

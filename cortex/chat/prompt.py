@@ -32,3 +32,7 @@ class Prompt:
         if line.strip():
             self._history.add(line)
         return line
+
+    def is_idle(self) -> bool:
+        """Whether the person has typed nothing yet, as far as one can tell."""
+        return readline is None or not readline.get_line_buffer()

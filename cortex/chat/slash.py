@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
 from cortex.energy import EnergyError, forecast, in_about, outlook
 from cortex.show import gauge, marks_for
 from cortex.terminal import styled, terminal_columns, visible, wrapped
+from neurons import NeuronError, Status
 
 if TYPE_CHECKING:
     from cortex.loop import Conversations, ConversationSummary
     from cortex.sections import EnergySettings
+    from neurons import Killed, Neuron
 
 # Not a path: "/etc/hosts" and the like are meant for the agent.
 _COMMAND = re.compile(r"/([a-z?]*)\s*", re.IGNORECASE)
 _MOST_LISTED = 20
+_ORDER = (Status.ACTIVE, Status.TRIAL, Status.AWAITING_OWNER, Status.QUARANTINE, Status.DISABLED)
 
 HELP = {
     "/energy": "the level, and what it is enough for",
     "/conversations": "earlier ones; cortex chat --resume ID goes on with one",
+    "/neurons": "what the agent has learned; what it wants to learn is asked about",
+    "/kill": "stops everything at once, also in other programs, until cortex revive",
     "/help": "this",
     "/quit": "leave; Ctrl-D does too",
 }
@@ -32,9 +37,21 @@ class Slash:
     """`level` reads the energy. Everything is written to the screen."""
 
     def __init__(
-        self, screen: TextIO, level: Callable[[], float], settings: EnergySettings, conversations: Conversations
+        self,
+        screen: TextIO,
+        level: Callable[[], float],
+        settings: EnergySettings,
+        conversations: Conversations,
+        *,
+        neurons: Callable[[], Sequence[Neuron]] = lambda: (),
+        offer: Callable[[], None] = lambda: None,
+        kill: Callable[[], Killed] | None = None,
     ) -> None:
+        """`neurons` are all that there are, `offer` asks about those that wait, and `kill` turns the kill switch on."""
         self._screen = screen
+        self._neurons = neurons
+        self._offer = offer
+        self._kill = kill
         self._level = level
         self._settings = settings
         self._conversations = conversations
@@ -53,6 +70,11 @@ class Slash:
                 self._write(self._energy())
             case "conversations":
                 self._write(conversation_lines(self._conversations.list(), terminal_columns(self._screen)))
+            case "neurons":
+                self._write(self._learned())
+                self._offer()
+            case "kill" if self._kill is not None:
+                self._write(kill_lines(self._kill()))
             case "help" | "?" | "":
                 self._write(f"{name:16} {what}" for name, what in {**HELP, **KEYS}.items())
             case _:
@@ -67,6 +89,12 @@ class Slash:
         full = "" if not seen.full_in_s else f", full {in_about(seen.full_in_s)}"
         tiers = (f"  {tier.tier:10} costs {tier.cost:.2f}   {outlook(tier)}" for tier in seen.tiers)
         return [f"{gauge(seen.level, marks_for(self._screen))}{full}", *tiers]
+
+    def _learned(self) -> list[str]:
+        try:
+            return neuron_lines(self._neurons(), terminal_columns(self._screen))
+        except (NeuronError, OSError) as error:
+            return wrapped(str(error), terminal_columns(self._screen))
 
     def _write(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -84,6 +112,28 @@ def conversation_lines(summaries: list[ConversationSummary], width: int) -> list
     if (more := len(summaries) - _MOST_LISTED) > 0:
         lines.append(f"and {more} more; cortex chat --list --json has all")
     return lines or ["There are no conversations yet"]
+
+
+def neuron_lines(neurons: Sequence[Neuron], width: int) -> list[str]:
+    """One in each line, those that run first."""
+    in_order = sorted(neurons, key=lambda neuron: (_ORDER.index(neuron.status), neuron.id))
+    lines = []
+    for neuron in in_order[:_MOST_LISTED]:
+        head = f"{neuron.status.replace('_', ' '):15} {neuron.id}  "
+        lines.append(head + _fitting(visible(neuron.metadata.purpose), width - len(head)))
+    if (more := len(neurons) - _MOST_LISTED) > 0:
+        lines.append(f"and {more} more; cortex neurons list has all")
+    return lines or ["There are no neurons yet"]
+
+
+def kill_lines(killed: Killed) -> list[str]:
+    count = len(killed.processes)
+    processes = f"{count} process{'' if count == 1 else 'es'} {'was' if count == 1 else 'were'} killed"
+    if killed.is_on:
+        told = f"Everything is stopped: {processes}, and nothing runs until cortex revive --reason WHY"
+    else:
+        told = f"The kill switch could not be turned on: {processes}, and more may come"
+    return [told, *map(visible, killed.problems)]
 
 
 def _fitting(text: str, width: int) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from cortex.loop import TurnEnd
+    from neurons import Signal
 
     from .agent import Agent
     from .interrupts import Interrupts
@@ -83,16 +84,29 @@ class Talk:
         """Nothing more is to be read."""
         return self._interrupts.is_ending
 
-    def read(self, source: Callable[[], T]) -> T:
-        """What the source gives. Raises KeyboardInterrupt when that is interrupted, or was just before."""
-        with self._interrupts.raised():
+    def read(self, source: Callable[[], T], may_nudge: Callable[[], bool] | None = None) -> T:
+        """What the source gives. Raises KeyboardInterrupt when that is interrupted, or was just before, and Nudged when
+        something waits and the person may be disturbed."""
+        with self._interrupts.raised(may_nudge):
             if self._inbox.empty() or self.is_ending:
                 raise KeyboardInterrupt
             return source()
 
     def turn(self, text: str) -> TurnEnd | None:
         """One turn, to its end; None when it was interrupted. Raises what the agent's side raises."""
-        ended = self._portal.start_task_soon(self._agent.turn, text)
+        return self._to_its_end(self._portal.start_task_soon(self._agent.turn, text))
+
+    def forget_nudges(self) -> None:
+        self._interrupts.forget_nudges()
+
+    def next_wake(self) -> Signal | None:
+        return self._agent.next_wake()
+
+    def woken_turn(self, signal: Signal) -> TurnEnd | None:
+        """The same for a signal."""
+        return self._to_its_end(self._portal.start_task_soon(self._agent.woken_turn, signal))
+
+    def _to_its_end(self, ended: Future[TurnEnd | None]) -> TurnEnd | None:
         ended.add_done_callback(self._inbox.end)
         while True:
             match self._inbox.take():

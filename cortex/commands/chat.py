@@ -15,9 +15,10 @@ from cortex.terminal import terminal_columns
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
 
 if TYPE_CHECKING:
-    from cortex.chat import Output, Talk
+    from cortex.chat import Interrupts, Output, Talk
     from cortex.loop import Conversation, Conversations
     from cortex.tools import Toolbox
+    from neurons import OwnerChannel
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -81,7 +82,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
 def _talk(settings: Settings, options: Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
-    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk
+    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Wakes
     from cortex.openai_model import OpenAIModel
     from cortex.plugin import MotorCortex
     from sandbox import SandboxError
@@ -92,31 +93,58 @@ def _talk(settings: Settings, options: Namespace) -> int:
     screen = sys.stdout if sys.stdout.isatty() and not options.json else sys.stderr
     inbox = Inbox()
     owner = ConsoleOwner(inbox.ask, output.held, is_there=sys.stdin.isatty() and screen.isatty())
+    is_dialogue = sys.stdin.isatty() and screen is sys.stdout and options.message is None
     with ExitStack() as stack:
         conversation = stack.enter_context(_conversation(_conversations(settings), options.resume))
-        cortex = MotorCortex(settings, toolbox=toolbox, owner=owner)
         interrupts = stack.enter_context(Interrupts(inbox.interrupt))
+        wakes = Wakes(interrupts.nudge)
+        # Only at a prompt is there a moment between two messages, and somebody who can be asked in it.
+        wake, channels = (wakes, _channels(settings, interrupts)) if is_dialogue else (None, None)
+        cortex = MotorCortex(settings, toolbox=toolbox, owner=owner, wake=wake, channels=channels)
         portal = stack.enter_context(start_blocking_portal())
         model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - it comes next
-        agent = Agent(cortex, model, conversation, output)
+        agent = Agent(cortex, model, conversation, output, wakes=wakes)
         try:
             stack.enter_context(portal.wrap_async_context_manager(agent))
         except SandboxError as error:
             raise CommandError(str(error), REFUSED) from error
         talk = Talk(portal, agent, inbox, interrupts, keyboard=sys.stdin, screen=screen)
-        if sys.stdin.isatty() and screen is sys.stdout and options.message is None:
+        if is_dialogue:
             _converse(talk, settings, output)
             return INTERRUPTED if talk.is_ending else SUCCESS
         return _say(talk, options.message, output)
 
 
 def _converse(talk: Talk, settings: Settings, output: Output) -> None:
-    from cortex.chat import Dialogue, LineHistory, Prompt, Slash
+    from cortex.chat import Dialogue, LineHistory, Prompt, ProposalDesk, Slash
     from cortex.home import Home
 
+    plasticity, switch = talk.agent.cortex.plasticity, talk.agent.cortex.switch
+    desk = ProposalDesk(
+        plasticity.pipeline, talk.read, keyboard=sys.stdin, screen=sys.stdout, habit_of=plasticity.habits.get
+    )
     prompt = Prompt(LineHistory(Home(settings.home).state / "chat-history.jsonl"), sys.stdout)
-    slash = Slash(sys.stdout, talk.level, settings.energy, _conversations(settings))
-    Dialogue(talk, prompt, slash, output, sys.stdout).run(settings.model.name or "")
+    slash = Slash(
+        sys.stdout,
+        talk.level,
+        settings.energy,
+        _conversations(settings),
+        neurons=plasticity.store.load_all,
+        offer=lambda: desk.offer(again=True),
+        kill=lambda: switch.turn_on("/kill at the prompt of a chat", by="owner"),
+    )
+    offered = desk if settings.neurons.owner.console else None
+    Dialogue(talk, prompt, slash, output, sys.stdout, offered).run(settings.model.name or "")
+
+
+def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:
+    """Those of the settings, but for the console: what is written there would stand in the middle of an answer."""
+    from cortex.channels import ConsoleChannel
+    from cortex.chat import NudgeChannel
+    from cortex.plasticity import channels_of
+
+    others = [channel for channel in channels_of(settings) if not isinstance(channel, ConsoleChannel)]
+    return [NudgeChannel(interrupts.nudge), *others] if settings.neurons.owner.console else others
 
 
 def _say(talk: Talk, message: str | None, output: Output) -> int:

@@ -11,7 +11,7 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 
 from cortex import MotorCortex, ScriptedModel, Toolbox, load_settings
-from cortex.chat import Agent, ConsoleOwner, Inbox, Interrupts, Output, Talk
+from cortex.chat import Agent, ConsoleOwner, Inbox, Interrupts, Output, Talk, Wakes
 from cortex.loop import Conversations, LanguageModel
 from cortex.settings import Settings
 from sandbox import ExecutionOutcome, ExecutionRequest, HostTools
@@ -70,8 +70,10 @@ def chat(
         Conversations(home / "conversations").new() as conversation,
         Interrupts(inbox.interrupt) as interrupts,
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(Agent(cortex, nullcontext(model), conversation, output, silence_s)) as agent,
     ):
-        talk = Talk(portal, agent, inbox, interrupts, keyboard=keyboard, screen=screen, reading_s=reading_s)
-        talk.runtime, talk.model = runtime, model
-        yield talk
+        wakes = Wakes(interrupts.nudge)
+        agent = Agent(cortex, nullcontext(model), conversation, output, silence_s, wakes)
+        with portal.wrap_async_context_manager(agent):
+            talk = Talk(portal, agent, inbox, interrupts, keyboard=keyboard, screen=screen, reading_s=reading_s)
+            talk.runtime, talk.model, talk.portal = runtime, model, portal
+            yield talk

@@ -1,0 +1,150 @@
+"""Where the person at the terminal decides on what the agent wants to learn.
+
+An approval is typed: the beginning of the hash that stands below all that is approved. It comes from the keyboard of a
+terminal, after that was shown, and from nowhere else; no message, no reply of the model and no pipe gets here.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from cortex.channels.console import set_in
+from cortex.channels.owner_view import HASH_CHARACTERS, owner_summary, owner_view
+from cortex.terminal import styled, terminal_columns
+from neurons import NeuronError
+
+from .console_owner import READING_S
+
+if TYPE_CHECKING:
+    from cortex.channels.owner_view import HabitSeen
+    from neurons import Neuron
+
+_MAX_LINE_BYTES = 1_024
+_CHOICES = "[a]pprove, [v]iew, [r]eject, [l]ater? "
+
+
+class Decisions(Protocol):
+    """What is needed of the pipeline. Each raises NeuronError, OSError, and what the audit raises."""
+
+    def pending(self) -> Sequence[Neuron]: ...
+
+    def approve(self, neuron_id: str, shown: str) -> Neuron: ...
+
+    def reject(self, neuron_id: str, reason: str) -> Neuron: ...
+
+
+Read = Callable[[Callable[[], str | None]], str | None]
+
+
+class ProposalDesk:
+    """`read` gives what a source gives, and raises KeyboardInterrupt when that is given up."""
+
+    def __init__(
+        self,
+        decisions: Decisions,
+        read: Read,
+        *,
+        keyboard: TextIO,
+        screen: TextIO,
+        habit_of: Callable[[str], HabitSeen | None] = lambda _: None,
+        reading_s: float = READING_S,
+    ) -> None:
+        self._decisions = decisions
+        self._read = read
+        self._keyboard = keyboard
+        self._screen = screen
+        self._habit_of = habit_of
+        self._reading_s = reading_s
+        self._later: set[str] = set()
+        """The questions that the person has put off, by their hash: the same neuron may come again as another."""
+
+    def offer(self, *, again: bool = False) -> None:
+        """Each proposal that waits, once in a chat; `again` also those that were put off. Ctrl-C puts off."""
+        if not (self._keyboard.isatty() and self._screen.isatty()):
+            return
+        if again:
+            self._later.clear()
+        try:
+            for neuron in self._decisions.pending():
+                if neuron.request is not None and neuron.request.shown_hash not in self._later:
+                    # Before it is decided: who leaves in the middle is not asked at once again.
+                    self._later.add(neuron.request.shown_hash)
+                    self._ask(neuron)
+        except (NeuronError, OSError) as error:
+            self._write([f"Cannot look at what the agent wants to learn: {error}"])
+        except KeyboardInterrupt:
+            self._write(["", "Later, then; /neurons asks again"])
+
+    def _ask(self, neuron: Neuron) -> None:
+        self._show(owner_summary(neuron, self._habit(neuron)))
+        while True:
+            match (self._typed(_CHOICES) or "").lower():
+                case "a" | "approve":
+                    is_done = self._approve(neuron)
+                case "v" | "view":
+                    self._show(owner_view(neuron, self._habit(neuron)))
+                    is_done = False
+                case "r" | "reject":
+                    is_done = self._reject(neuron)
+                case _:
+                    self._write([f"Later, then; /neurons asks again, and so does cortex neurons approve {neuron.id}"])
+                    is_done = True
+            if is_done:
+                return
+
+    def _approve(self, neuron: Neuron) -> bool:
+        # All of it, whatever was shown before: the hash is the last line of what it stands for.
+        self._show(owner_view(neuron, self._habit(neuron)))
+        words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
+        typed = self._typed(words)
+        if not typed:
+            return False
+        return self._done(lambda: self._decisions.approve(neuron.id, typed.lower()), "is on trial now")
+
+    def _reject(self, neuron: Neuron) -> bool:
+        reason = self._typed("Why? ")
+        if reason is None:
+            return False
+        return self._done(lambda: self._decisions.reject(neuron.id, reason or "no reason was given"), "is rejected")
+
+    def _done(self, decide: Callable[[], Neuron], what: str) -> bool:
+        try:
+            neuron = decide()
+        except Exception as error:  # noqa: BLE001 - also of the audit: what was not done is said, and the chat goes on
+            self._write([str(error)])
+            return False
+        self._write([f"{neuron.name} {what}"])
+        return True
+
+    def _habit(self, neuron: Neuron) -> HabitSeen | None:
+        return self._habit_of(neuron.metadata.habit) if neuron.metadata.habit else None
+
+    def _typed(self, words: str) -> str | None:
+        return self._read(lambda: self._line(words))
+
+    def _line(self, words: str) -> str | None:
+        """What is typed after the words were there; None at Ctrl-D."""
+        # What was typed before anybody could have read the question cannot be its answer.
+        select.select([], [], [], self._reading_s)
+        termios.tcflush(self._keyboard, termios.TCIFLUSH)
+        self._screen.write(styled(words, "bold", self._screen))
+        self._screen.flush()
+        data = os.read(self._keyboard.fileno(), _MAX_LINE_BYTES)
+        if not data.endswith(b"\n"):
+            self._screen.write("\n")
+            self._screen.flush()
+        return data.decode(errors="replace").strip() if data else None
+
+    def _show(self, lines: list[str]) -> None:
+        first, *rest = set_in(lines, terminal_columns(self._screen))
+        self._screen.write("\n" + "\n".join([styled(first, "bold", self._screen), *rest]) + "\n")
+        self._screen.flush()
+
+    def _write(self, lines: list[str]) -> None:
+        for line in set_in(lines, terminal_columns(self._screen)):
+            self._screen.write(f"{styled(line, 'dim', self._screen)}\n")
+        self._screen.flush()
