@@ -1,4 +1,4 @@
-import { compile } from "./evaluate.ts";
+import { compile, compileNeuron } from "./evaluate.ts";
 import { assertEquals, thrownBy } from "./testing.ts";
 
 const run = async (code: string) => await (await compile(code))();
@@ -110,3 +110,40 @@ Deno.test("what follows an object literal that closes the wrapper is never reach
   assertEquals(await run("{ a: 1 }); globalThis.ran = true; ({ b: 2 }"), { a: 1 });
   assertEquals("ran" in globalThis, false);
 });
+
+const neurons: [string, string, unknown][] = [
+  ["finds its signal and its state", "state.a = signal.b; emit('x', 1)", [{ a: 2 }, ["x", 1]]],
+  ["may be TypeScript", "const b: number = signal.b; state.a = b as number; emit<string>('x')", [{ a: 2 }, [
+    "x",
+  ]]],
+  ["may end early", "if (signal.b === 2) return; emit('x')", [{}]],
+  ["may wait", "await null; emit('x')", [{}, ["x"]]],
+  ["may be an expression", "emit('x')", [{}, ["x"]]],
+  ["may be nothing", "", [{}]],
+];
+
+for (const [what, code, expected] of neurons) {
+  Deno.test(`the code of a neuron ${what}`, async () => {
+    const state = {};
+    const emitted: unknown[] = [];
+    await (await compileNeuron(code))({ b: 2 }, state, (...values) => emitted.push(values));
+    assertEquals([state, ...emitted], expected);
+  });
+}
+
+Deno.test("the code of a neuron has its positions where those of a run are", async () => {
+  for (
+    const code of ["missing()", "\n  missing()", "missing() as number", "const a: number = 1;\n  missing()"]
+  ) {
+    const [run, neuron] = [await compile(code), await compileNeuron(code)];
+    const places = [await thrownBy(run), await thrownBy(() => neuron({}, {}, () => {}))]
+      .map(({ stack }) => /:(\d+:\d+)\)?$/m.exec(stack!)![1]);
+    assertEquals(places[0], places[1]);
+  }
+});
+
+for (const code of ["}; globalThis.leaked = 1; {", "const a: number = 1; } globalThis.leaked = 1; {"]) {
+  Deno.test(`the code of a neuron cannot close its function: ${code}`, async () => {
+    assertEquals(await thrownBy(() => compileNeuron(code)) instanceof Error, true);
+  });
+}

@@ -1204,24 +1204,25 @@ async function answerBatch(neuron, limits, frame) {
   let at = 0;
   for (const signal of frame.signals){
     const place = `"batch":${frame.batch},"at":${at++}`;
-    pipe.isOpen = true;
     const outbox = new Outbox(limits);
     const kept = parse(state); // its own: what an earlier signal has left running changes nothing here
     const failures = await run(neuron, signal, kept, outbox);
-    pipe.isOpen = false;
-    forgetCalls();
     state = answer(place, outbox.close(), failures, kept, state, limits);
   }
 }
-async function run(neuron, signal, state, { emit }) {
+async function run(neuron, signal, state, outbox) {
   const failures = [];
+  pipe.isOpen = true;
   await new Promise((resolve)=>{
     fail = (error)=>{
       failures.push(error);
       resolve();
     };
-    neuron(signal, state, emit).then(()=>resolve(), fail);
+    neuron(signal, state, outbox.emit).then(()=>resolve(), fail);
   });
+  outbox.close();
+  pipe.isOpen = false;
+  forgetCalls();
   endTimers();
   if (core.eventLoopHasMoreWork()) await turn();
   fail = undefined;

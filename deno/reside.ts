@@ -58,26 +58,27 @@ async function answerBatch(neuron: Neuron, limits: ResideFrame, frame: SignalsFr
   let at = 0;
   for (const signal of frame.signals) {
     const place = `"batch":${frame.batch},"at":${at++}`;
-    pipe.isOpen = true;
     const outbox = new Outbox(limits);
     const kept = parse(state); // its own: what an earlier signal has left running changes nothing here
     const failures = await run(neuron, signal, kept, outbox);
-    pipe.isOpen = false;
-    forgetCalls();
     state = answer(place, outbox.close(), failures, kept, state, limits);
   }
 }
 
 /** Give the signal to the code; return what has failed by the time it ends. */
-async function run(neuron: Neuron, signal: unknown, state: unknown, { emit }: Outbox): Promise<unknown[]> {
+async function run(neuron: Neuron, signal: unknown, state: unknown, outbox: Outbox): Promise<unknown[]> {
   const failures: unknown[] = [];
+  pipe.isOpen = true;
   await new Promise<void>((resolve) => {
     fail = (error) => {
       failures.push(error);
       resolve();
     };
-    neuron(signal, state, emit).then(() => resolve(), fail);
+    neuron(signal, state, outbox.emit).then(() => resolve(), fail);
   });
+  outbox.close();
+  pipe.isOpen = false;
+  forgetCalls();
   endTimers();
   // A rejection that nobody has caught is told only now, and would be taken for a fault of the next signal.
   if (core.eventLoopHasMoreWork()) await turn();

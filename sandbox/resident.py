@@ -22,7 +22,7 @@ from .frames import encode
 from .grants import GrantRefused, Grants
 from .resident_batch import Batch
 from .resident_contracts import BatchAnswer, SignalAnswer, Work
-from .resident_process import ResidentProcess, Take
+from .resident_process import ResidentProcess, Source
 
 if TYPE_CHECKING:
     from .network import NetworkPolicy
@@ -40,7 +40,7 @@ MAX_RESTARTS = 5
 async def open_resident(
     program: ResidentProgram,
     settings: SandboxSettings,
-    take: Take,
+    source: Source,
     tasks: anyio.abc.TaskGroup,
     tools: HostTools | None,
     network: NetworkPolicy,
@@ -49,7 +49,7 @@ async def open_resident(
     try:
         async with Grants(program.tier, network, None, settings.workspace) as grants:
             bridge = Bridge(tools, settings, grants.network)
-            process = ResidentProcess(program, settings, take, bridge)
+            process = ResidentProcess(program, settings, source, bridge)
             process.mistake = mistake_in(program.code, settings.max_code_bytes)
             tasks.start_soon(process.watch)
             try:
@@ -183,28 +183,31 @@ class DenoResident:
     async def _deliver(self, delivery: Delivery, state_json: bytes, signals_json: list[bytes]) -> None:
         try:
             worker = await self._process.ready()
-        except RunFault as fault:
+        except RunFault as error:
             delivery.restarts += self._process.mistake is None
-            delivery.fail(fault.error)
+            delivery.fail(error.error)
             return
         self._tell_losses(delivery)
         self._batches += 1
         batch = Batch(worker, self._program, self._bridge, self._settings, len(signals_json))
         began = anyio.current_time()
-        is_of_use = False
+        fault: RunFault | None = None
         try:
             await batch.deliver(self._batches, state_json, signals_json)
-            is_of_use = True
-        except RunFault as fault:
-            delivery.restarts += 1
-            if len(batch.answers) < len(signals_json):
-                batch.answers.append(SignalAnswer(ok=False, error=fault.error))
-        finally:
-            if not is_of_use:  # also when this is cancelled: nobody knows what it is at
-                self._process.drop()
+        except RunFault as error:
+            fault = error
+            self._process.drop()
+        except BaseException:
+            self._process.drop()  # nobody knows what it is at
+            raise
         delivery.cpu_ms += await worker.cpu_ms((anyio.current_time() - began) * 1000)
         worker.begin_account()
         delivery.take(batch)
+        if fault is not None:
+            self._process.check()  # what was killed because nothing may run is not at fault
+            delivery.restarts += 1
+            if len(batch.answers) < len(signals_json):
+                delivery.fail(fault.error)
 
 
 def _encoded(what: str, value: Mapping[str, Any], max_bytes: int) -> bytes:

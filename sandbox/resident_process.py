@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.abc
@@ -31,15 +31,21 @@ MAX_IDLE_CPU_S = 0.5
 # So much of the processor time that the system gives to a process in its life. The rest is for the batch that it is in.
 WORN_SHARE = 0.5
 
-Take = Callable[[], Awaitable[tuple["Worker", "Spawner"]]]
-"""Gives a process that is ready, and who can end it. Raises SandboxUnavailable."""
+
+class Source(NamedTuple):
+    """Where processes come from."""
+
+    take: Callable[[], Awaitable[tuple[Worker, Spawner]]]
+    """Gives one that is ready, and who can end it. Raises SandboxUnavailable."""
+    refusal: Callable[[], str | None]
+    """Why nothing may run just now."""
 
 
 class ResidentProcess:
-    def __init__(self, program: ResidentProgram, settings: SandboxSettings, take: Take, bridge: Bridge) -> None:
+    def __init__(self, program: ResidentProgram, settings: SandboxSettings, source: Source, bridge: Bridge) -> None:
         self._program = program
         self._settings = settings
-        self._take = take
+        self._source = source
         terms = ResidentTerms(
             tools=bridge.manifest(),
             tier=program.tier,
@@ -68,6 +74,7 @@ class ResidentProcess:
 
         Raises SandboxUnavailable when there is none to be had, RunFault when the code could not be loaded.
         """
+        self.check()
         self._is_resting = False
         if self._held is not None and not self._held[0].is_waiting():
             self._lose("it ended, or spoke without being asked")
@@ -76,6 +83,12 @@ class ResidentProcess:
         if self._held is None:
             self._held = await self._load()
         return self._held[0]
+
+    def check(self) -> None:
+        """Raises SandboxUnavailable while nothing may run."""
+        stopped = self._source.refusal()
+        if stopped is not None:
+            raise SandboxUnavailable(stopped)
 
     def rest(self) -> None:
         """A batch is done: from now on it has nothing to compute."""
@@ -116,7 +129,7 @@ class ResidentProcess:
         self.drop()
 
     async def _load(self) -> tuple[Worker, Spawner]:
-        worker, spawner = await self._take()
+        worker, spawner = await self._source.take()
         run = Run(self._program.code, self._frame, LOAD_TIMEOUT_MS, Bridge(None, self._settings), self._program.tier)
         try:
             with anyio.fail_after(self._settings.start_timeout_ms / 1000):

@@ -188,12 +188,15 @@ class DenoRuntime:
         Raises SandboxUnavailable when there is no process to be had, or a secret of the policy is missing. What is
         wrong with the code is told by its answers.
         """
-        from .resident import open_resident  # noqa: PLC0415 - a run that is over with its answer need not pay for it
+        # Here: a run that ends with its answer has no need of them.
+        from .resident import open_resident  # noqa: PLC0415
+        from .resident_process import Source  # noqa: PLC0415
 
         if self._tasks is None:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
         policy = network or self.settings.network
-        async with open_resident(program, self.settings, self._take, self._tasks, tools, policy) as resident:
+        source = Source(self._take, self.refusal)
+        async with open_resident(program, self.settings, source, self._tasks, tools, policy) as resident:
             yield resident
 
     async def _take(self) -> tuple[Worker, Spawner]:
@@ -201,10 +204,10 @@ class DenoRuntime:
         pool = self._pool or await self._opened()
         worker = await pool.acquire()
         worker.on_long_run()  # which has its place filled at once
-        stopped = self.refusal()
-        if stopped is not None or self._spawner is None:
+        worker.on_long_run = lambda: None
+        if self._spawner is None:
             pool.release(worker)
-            raise SandboxUnavailable(stopped or "Cannot start Deno: the runtime is closed")
+            raise SandboxUnavailable("Cannot start Deno: the runtime is closed")
         return worker, self._spawner
 
     async def _execute(

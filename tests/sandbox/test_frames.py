@@ -19,21 +19,26 @@ from hypothesis import strategies as st
 from sandbox.errors import MalformedFrame
 from sandbox.frames import (
     Abort,
+    Answered,
     CutResult,
     Debug,
+    Failed,
     Failure,
     Fetch,
     FileCall,
     FrameReader,
     Output,
     Ready,
+    ResidentTerms,
     Result,
     RunTerms,
     ToolCall,
     decode,
     encode,
     rehearse_frame,
+    reside_frame,
     run_frame,
+    signals_frame,
     tool_error_frame,
     tool_result_frame,
 )
@@ -51,6 +56,8 @@ CLASSES = {
     "__debug__": Debug,
     "__result__": Result,
     "__error__": Failure,
+    "__answer__": Answered,
+    "__failed__": Failed,
 }
 
 
@@ -60,6 +67,10 @@ def written(frame: dict[str, Any]) -> bytes:
             return run_frame(code, encode(context), RunTerms(**terms))
         case {"type": "__rehearse__", "runs": runs}:
             return rehearse_frame(*(run["code"] for run in runs))
+        case {"type": "__reside__", "code": code, **terms}:
+            return reside_frame(code, ResidentTerms(**terms))
+        case {"type": "__signals__", "batch": batch, "state": state, "signals": signals}:
+            return signals_frame(batch, encode(state), [encode(signal) for signal in signals])
         case {"type": "__tool_result__", "call_id": call_id, "result": result}:
             return tool_result_frame(call_id, encode(result))
         case {"type": "__tool_error__", "call_id": call_id, "error": error, "code": code, "retryable": retryable}:
@@ -102,6 +113,8 @@ def test_the_golden_file_has_every_frame_that_the_host_knows():
     assert {entry["frame"]["type"] for entry in FROM_HOST} == {
         "__run__",
         "__rehearse__",
+        "__reside__",
+        "__signals__",
         "__tool_result__",
         "__tool_error__",
     }
@@ -134,6 +147,7 @@ def test_no_bytes_do_more_than_be_refused(line):
             [
                 *("type", "value", "text", "original_bytes", "level", "data", "phase", "name", "message", "call_id"),
                 *("params", "url", "method", "headers", "body", "redirect", "operation"),
+                *("batch", "at", "emitted", "state"),
             ]
         ),
         st.recursive(
