@@ -141,6 +141,7 @@ async def test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_
             assert neuron.status is Status.AWAITING_OWNER, neuron.reason
             assert len(server.paths()) == asked, "a quarantine asks no real server"
             assert any(scenario.name.startswith("recorded") for scenario in neuron.report.scenarios)
+            await until(lambda: bool(life.told.notices))
             assert [notice.title for notice in life.told.notices] == ["Agent wants to learn: CryptoPrice neuron"]
             await life.approve(cortex, neuron)
             await life.open_doors(cortex, 50)
@@ -150,10 +151,9 @@ async def test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_
             await until(lambda: cortex.plasticity.store.get("crypto-price").status is Status.ACTIVE)
             assert life.heard("crypto_price_change")[:2] == [{"usd": 103}, {"usd": 105}]
             await until(lambda: bool(cortex.memory.recent()))
-            assert [memory.text for memory in cortex.memory.recent()] == [
-                "Learned skill: CryptoPrice: Tell when the price moves. "
-                "It answers door_opened and emits crypto_price_change without me."
-            ]
+            learned = "Learned skill: CryptoPrice: Tell when the price moves. "
+            answers = "It answers door_opened and emits crypto_price_change without me."
+            assert [memory.text for memory in cortex.memory.recent()] == [learned + answers]
             assert cortex.plasticity.habits.all()[0].neuron == "crypto-price"
         kinds = [record.facts.get("what") for record in cortex.audit.records() if record.kind == "owner_decision"]
         assert kinds == ["neuron approve"]
