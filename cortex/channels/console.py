@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from neurons import ChannelError
 
-from ..terminal import terminal_columns, wrapped
+from ..terminal import columns_of, terminal_columns, visible, wrapped
 from .owner_view import owner_view
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def set_in(lines: list[str], width: int) -> list[str]:
 
 
 def _set_in(line: str, width: int) -> list[str]:
+    if columns_of(line) <= width:
+        return [visible(line)]
     first, *rest = wrapped(line, max(width - 6, 10))
     return [first, *(f"    {more}" for more in rest)]
 

@@ -20,7 +20,8 @@ HASH_CHARACTERS = 8
 """So many of the shown hash an owner has to repeat."""
 
 _MAX_LINES_OF_A_REPORT = 40
-_LABEL = 14
+_LABEL = 13
+"""So that a line with a hash fits into 80 columns."""
 
 
 class HabitSeen(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -48,7 +49,7 @@ def cortex_chat(*arguments: str, env: dict[str, str], stdin: str = "") -> subpro
     return subprocess.run([*CHAT, *arguments], input=stdin, capture_output=True, text=True, timeout=BOUND_S, env=env)
 
 
-def call(name: str, **arguments: object):
+def call(name: str, /, **arguments: object):
     return stream(call_piece(json.dumps(arguments), name=name, index=0, id="call_1"), delta("tool_calls"))
 
 
@@ -255,6 +256,52 @@ def test_what_a_tool_raises_cannot_steer_the_terminal(tmp_path):
     assert 'cortex chat: Tool "shop.order" failed\n    Traceback' in done.stderr
     assert "    LookupError: \\u001b]0;pwned\\u0007\\u001b[2J\\u2028\n" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
+
+
+LEARN = {
+    "name": "CryptoPrice",
+    "purpose": "Tell each minute",
+    "code": "state.n = (state.n ?? 0) + 1; emit('minute', { n: state.n });",
+    "inputSignals": ["tick"],
+    "outputSignals": ["minute"],
+    "energyBudget": 0.05,
+}
+
+
+def test_what_the_agent_wants_to_learn_is_approved_at_the_terminal_and_wakes_it_later(tmp_path):
+    """From the proposal through a real quarantine to the question, which comes to a prompt where nobody types; then a
+    tick of the real layer, a signal of the new neuron, and a turn that it starts."""
+    replies = [call("core_consolidate", **LEARN), words("I have proposed it."), words("A minute is over.")]
+    with ChatServer(*replies, *[words("Yes, yes.")] * 20) as server:
+        env = environment(
+            tmp_path, server, CORTEX_NEURONS__AUTONOMIC__TICK_S="0.5", CORTEX_NEURONS__WAKE_ON="minute", NO_COLOR="1"
+        )
+        with Chat(env=env) as chat:
+            chat.wait_for("you> ")
+            chat.type("learn to tell the time\r")
+            chat.wait_for("wants to learn CryptoPrice: Tell each minute")
+            chat.wait_for("I have proposed it.")
+            # Nothing is typed any more: the question comes by itself.
+            chat.wait_for("Agent wants to learn: CryptoPrice neuron\n")
+            chat.wait_for("[a]pprove, [v]iew, [r]eject, [l]ater? ")
+            chat.type("a\r")
+            text = chat.wait_for("characters of this hash, or nothing: ")
+            [shown] = re.findall(r"^  hash +([0-9a-f]{64})$", text, re.M)
+            chat.type(f"{shown[:8]}\r")
+            chat.wait_for("CryptoPrice is on trial now")
+            chat.wait_for("minute woke the agent.")
+            chat.wait_for("A minute is over.")
+            chat.type("/kill\r")
+            chat.wait_for("Everything is stopped")
+            chat.type("/neurons\r")
+            chat.wait_for("trial           crypto-price")
+            chat.type("/quit\r")
+            chat.read_to_end()
+            assert chat.process.wait(BOUND_S) == 0
+        heard = [message["content"] for message in server.asked[2]["messages"] if message["role"] == "user"]
+    assert heard[-1].startswith(
+        "(A signal woke you; the user has said nothing. Its type is minute, it comes from neuron:"
+    )
 
 
 def test_a_pipe_is_never_taken_for_consent(tmp_path):
