@@ -15,6 +15,7 @@ from .cost import cost_of
 from .neuron import ScenarioResult
 from .rehearsed import Missed
 from .scenarios import EDGES, FAILURES, ODD_ANSWERS, Scenario
+from .signals import BUILT_IN, Signal
 from .validation import Seen, plain, quoted
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from .neuron import Neuron
     from .settings import CostSettings
-    from .signals import Signal
 
 UNDECLARED = "(undeclared)"
 
@@ -39,7 +39,7 @@ _ADVICE = {
     ErrorType.TIMEOUT: f"{_LESS}, and do not wait: the next signal comes by itself",
     ErrorType.MEMORY: _LESS,
     ErrorType.CRASH: "The code has to return, and not to end its process",
-    ErrorType.LIMIT: "Keep less in state, and emit fewer and smaller signals",
+    ErrorType.LIMIT: "Keep less in state, emit fewer and smaller signals, and print less",
     ErrorType.PERMISSION: "Use only what is declared: signal, state, emit, fetch for its hosts, and its tools",
 }
 _ADVICE_IN = {
@@ -101,7 +101,7 @@ class Attempt:
             what = (
                 f"{kind}: {message}" if kind is not ErrorType.TIMEOUT else f"no answer in {self.program.timeout_ms} ms"
             )
-            yield f"failed on {_described(signals[0])}{more}: {what}. {self._advice(kind)}"
+            yield f"failed on {_described(signals[0])}{more}: {what}. {self._advice(kind, signals[0])}"
         if self.is_over_budget and self.most is not None:
             work = self.most
             took = f"{work.cpu_ms:.0f} ms of CPU, {work.fetches} requests, {work.tool_calls} tool calls"
@@ -126,12 +126,13 @@ class Attempt:
             problem=plain(problem),
         )
 
-    def _advice(self, kind: ErrorType) -> str:
+    def _advice(self, kind: ErrorType, signal: Signal) -> str:
         if advice := _ADVICE.get(kind) or _ADVICE_IN.get(self.scenario.name):
             return advice
         if missed := [*self.missed.requests, *self.missed.tools]:
             return f"Nothing was recorded for {quoted(missed)}, so that it failed, as it may at any time: catch that"
-        return _CHECK_DATA if self.scenario.name == EDGES else _ORDINARY
+        is_known = signal.type in BUILT_IN or not self.scenario.is_guess
+        return _ORDINARY if is_known and self.scenario.name != EDGES else _CHECK_DATA
 
 
 def _fault(answer: SignalAnswer) -> tuple[ErrorType, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,8 @@ class Scenario:
     state: Mapping[str, Any] = field(default_factory=dict)
     at_once: bool = False
     """Given in batches, as the layer gives signals that have come together; or else one by one."""
+    is_guess: bool = False
+    """Nobody knows what signals that are not built in will carry: nothing was recorded."""
 
 
 def scenarios_for(
@@ -91,7 +93,7 @@ def scenarios_for(
     scenarios.append(Scenario(BURST, tuple(maker.burst()), exchanges, tool_calls, at_once=True))
     if neuron.state:
         scenarios.append(Scenario(KEPT_STATE, typical, exchanges, tool_calls, neuron.state))
-    return tuple(scenarios)
+    return tuple(replace(scenario, is_guess=maker.is_guess) for scenario in scenarios)
 
 
 class _Maker:
@@ -101,6 +103,7 @@ class _Maker:
         self._moment = datetime.fromtimestamp(at, UTC)
         recorded = [recording.context for recording in recordings if self._is_data(recording.context)]
         self._known = recorded[-1:] or [*_invented(neuron.code)]
+        self.is_guess = not recorded
 
     def typical(self, times: int = _TIMES) -> Iterator[Signal]:
         for number in range(1, times + 1):

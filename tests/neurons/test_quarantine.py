@@ -143,6 +143,22 @@ async def test_a_crash_on_missing_data_is_a_problem_that_says_what_to_do():
     assert result(report, EDGES).problem in report.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("type_", "recordings", "expected"),
+    [
+        ("tick", [], "That was an ordinary signal: correct the code"),
+        ("price", [], "Data may be missing or of another type"),
+        ("price", [recording({"usd": 5})], "That was an ordinary signal: correct the code"),
+    ],
+)
+async def test_invented_data_is_not_called_ordinary_and_what_was_recorded_is(type_, recordings, expected):
+    def broken(signal, state, emit):
+        raise ValueError("broken" if recordings and signal["data"] == {"usd": 5} else "invented")
+
+    report = await judged(broken, candidate(input_signals=(type_,)), recordings=recordings)
+    assert expected in next(each for each in report.problems if ("broken" in each) == bool(recordings))
+
+
 async def test_a_timeout_is_a_problem_and_the_rest_is_not_tried():
     def slow(signal, state, emit):
         raise TimeoutError

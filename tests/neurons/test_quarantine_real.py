@@ -125,6 +125,10 @@ FAULTS = {
     "undeclared signal": Fault("emit('seen'); emit('gossip', 1)", 'emitted "gossip", which is not among'),
     "a circle": Fault("const a = {}; a.a = a; emit('seen', a)", 'Cannot emit "seen" with data.a'),
     "too much state": Fault("state.all = 'x'.repeat(20_000)", "Keep less in state"),
+    "too much memory": Fault(
+        "const all = []; while (true) all.push(new Uint8Array(64e6).fill(1))", "Do less for each signal"
+    ),
+    "data that is no JSON": Fault("emit('seen', () => 1)", 'Cannot emit "seen" with data: a function'),
     "too many signals": Fault("for (let i = 0; i < 99; i++) emit('seen', i)", "emit fewer"),
     "a signal that is too large": Fault("emit('seen', 'x'.repeat(20_000))", "emit fewer and smaller"),
     "a memory outside of the state": Fault(
