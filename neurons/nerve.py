@@ -24,7 +24,7 @@ from .rest import affordable
 from .trial import Delivered, Failed, Going, Passed, Verdict, noted, verdict
 
 if TYPE_CHECKING:
-    from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost
+    from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, SignalAnswer
 
     from .neuron import Neuron
     from .purse import Purse
@@ -244,18 +244,15 @@ def summed(
     neuron: Neuron, batch: Sequence[Waiting], answer: BatchAnswer, settings: NeuronSettings, now: float
 ) -> Delivered:
     """What came of a batch. A signal that was emitted and never declared makes an error of the one that it answers."""
-    declared = frozenset(neuron.output_signals)
     errors = emitted = 0
     last_error = ""
     for answered in answer.answers:
+        if answered.ok and not answered.emitted:
+            continue  # most of them, most of the time
         emitted += len(answered.emitted)
-        undeclared = next((type_ for type_, _ in answered.emitted if type_ not in declared), None)
-        if undeclared is not None:
-            errors += 1
-            last_error = f'It emitted "{undeclared[:64]}", which it has not declared'
-        elif not answered.ok:
-            errors += 1
-            last_error = f"{answered.error.type}: {answered.error.message}" if answered.error else "It failed"
+        error = _error_of(neuron, answered)
+        if error is not None:
+            errors, last_error = errors + 1, error
     energy = cost_of(answer.work, len(batch), settings.cost)
     return Delivered(
         at=now,
@@ -268,6 +265,15 @@ def summed(
         cpu_ms=answer.work.cpu_ms,
         last_error=last_error,
     )
+
+
+def _error_of(neuron: Neuron, answered: SignalAnswer) -> str | None:
+    if not answered.ok:
+        return f"{answered.error.type}: {answered.error.message}" if answered.error is not None else "It failed"
+    for type_, _ in answered.emitted:
+        if type_ not in neuron.output_signals:
+            return f'It emitted "{type_}", which it has not declared'
+    return None
 
 
 def over_budget(energy: float, signals: int, budget: float) -> int:
