@@ -404,6 +404,21 @@ def test_threads_lose_nothing_to_each_other(place: Place):
     assert max(counts) <= 100
 
 
+def test_what_comes_between_a_look_and_a_change_is_not_lost(place: Place):
+    storage = place.open()
+    others: list[object] = []
+
+    def late(data: dict | None) -> dict:
+        if not others:
+            # As another thread would: after this one has looked, and before it is done.
+            others.append(storage.update(KEY, count_up, through=False))
+        return count_up(data)
+
+    assert storage.update(KEY, late, through=False).data == {"count": 2}
+    storage.flush()
+    assert place.open().read(KEY).data == {"count": 2}
+
+
 def test_who_is_alone_is_alone_and_may_enter_again(place: Place):
     storage, other = place.open(), place.open()
     inside: list[str] = []

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from types import FrameType
 import pytest
 
 from neurons import Damage, DeferredStorage, MemoryStorage, StorageError
+
+from .places import wait_until
 
 KEY = "neurons/crypto-price"
 
@@ -212,6 +215,35 @@ def test_what_others_can_see_is_not_done_once_more_though_the_disk_refused_in_th
             storage.flush()
     storage.flush()
     assert storage.read(KEY).data == DeferredStorage(state).read(KEY).data == {"count": 2}
+
+
+def test_who_reads_while_it_is_brought_to_disk_finds_each_change_once(state: Path, monkeypatch: pytest.MonkeyPatch):
+    storage = DeferredStorage(state)
+    storage.write_through(KEY, {"count": 1})
+    storage.update(KEY, lambda data: {"count": data["count"] + 1}, through=False)
+    flushed = os.fsync
+    seen: list[object] = []
+
+    def look(handle: int) -> None:
+        flushed(handle)
+        seen.append(storage.read(KEY).data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", look)
+        storage.flush()
+    # Before the file has its name, and after.
+    assert seen == [{"count": 2}, {"count": 2}]
+
+
+def test_two_writes_within_a_tick_of_the_clock_give_two_stamps(state: Path):
+    storage = DeferredStorage(state)
+    storage.write_through(KEY, {"a": 1})
+    tick = time.time_ns()
+    os.utime(state / "neurons", ns=(tick, tick))
+    before = storage.stamp("neurons")
+    storage.write_through(KEY, {"a": 2})
+    os.utime(state / "neurons", ns=(tick, tick))
+    wait_until(lambda: storage.stamp("neurons") != before)
 
 
 def test_a_disk_of_the_fake_refuses_on_demand_and_a_crash_loses_what_was_behind():
