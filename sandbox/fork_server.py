@@ -151,6 +151,7 @@ class ForkServer:
         if self._launcher is not None:
             kill_tree(self._launcher.pid)
             self._lose_launcher()
+            self._bury_dead()
 
     def kill_launcher(self) -> None:
         """For those who try what happens then."""
@@ -169,6 +170,12 @@ class ForkServer:
             self._lose_launcher()
             await self._bury()
 
+    def _bury_dead(self) -> None:
+        """Those that died are only to be buried: a poll does it, and nobody waits for one that has not."""
+        for launcher in [launcher for launcher in self._lost if launcher.poll() is not None]:
+            self._lost.remove(launcher)
+            self._running.forget(launcher.pid)
+
     async def _bury(self) -> None:
         """Wait until the launchers that were told to end, or died, are gone."""
         lost, self._lost = self._lost, []
@@ -176,7 +183,7 @@ class ForkServer:
             with anyio.CancelScope(shield=True):
                 for launcher in lost:
                     await anyio.to_thread.run_sync(reap, launcher)
-                    self._forget(launcher)
+                    self._running.forget(launcher.pid)
         except BaseException:
             # A shield does not hold off asyncio's own cancellation, and the next one may come at the next wait: this
             # goes without. What is killed is gone in a moment.
@@ -189,10 +196,7 @@ class ForkServer:
         if self._is_closed:  # a start that was under way would leave a launcher that nobody ends
             raise SandboxUnavailable("Cannot start the launcher: the runtime is closed")
         self._running.check()
-        # Those that died before are only to be buried: a poll does it, and nobody waits for one that has not.
-        for launcher in [launcher for launcher in self._lost if launcher.poll() is not None]:
-            self._lost.remove(launcher)
-            self._forget(launcher)
+        self._bury_dead()
         order = order_for(self._command, self._layers, self._settings)
         head_start, self._head_start = self._head_start, None
         ahead = head_start.take(order) if head_start is not None else None
@@ -304,9 +308,6 @@ class ForkServer:
             process.note_exit(ProcessExit(-signal.SIGKILL))
         self._alive.clear()
         self._drop_ahead()
-
-    def _forget(self, launcher: subprocess.Popen[bytes]) -> None:
-        self._running.forget(launcher.pid)
 
     def _drop_ahead(self) -> None:
         ahead, self._ahead = self._ahead, None

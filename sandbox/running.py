@@ -13,7 +13,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,6 +63,10 @@ class Running:
         self._has_swept = False
         self.refusal = refusal
 
+    def also(self, refusal: Callable[[], str | None]) -> Running:
+        """The same notes, for somebody who has reasons of his own."""
+        return Running(self._folder, lambda: refusal() or self.refusal(), required=self._required)
+
     def note(self, pid: int) -> None:
         """Raises SandboxUnavailable when the process cannot be noted or may not run: the caller ends it then."""
         self.check()
@@ -72,9 +76,7 @@ class Running:
                 self._write(self._folder, identity)
             except OSError as error:
                 if self._required:
-                    message = (
-                        f'Cannot note in "{self._folder}" what runs: {error.strerror}; without that nothing is run'
-                    )
+                    message = f'Cannot note what runs in "{self._folder}": {error.strerror}; nothing runs without it'
                     raise SandboxUnavailable(message) from error
         # Once more: who forbade it after the first look may have looked for notes before this one was there.
         self.check()
@@ -214,7 +216,7 @@ class _Hunt:
         killed = self._wait()
         for target in self._killed:
             os.close(target.handle)
-        return KillReport(tuple(killed), tuple(self._left))
+        return KillReport(killed, tuple(self._left))
 
     def _kill_below(self, pid: int) -> None:
         for child in _children(pid):
@@ -239,10 +241,13 @@ class _Hunt:
         except ProcessLookupError:
             pass  # the line above was enough
         except OSError as error:
+            os.close(target.handle)
             self._left.append(f"process {target.pid}: {error.strerror}")
+            return
         self._killed.append(target)
 
-    def _wait(self) -> Iterator[int]:
+    def _wait(self) -> tuple[int, ...]:
+        """The numbers of those that are dead, as soon as all are. Of the others it is said that they are not."""
         poll = select.poll()
         waiting = {target.handle: target for target in self._killed}
         for handle in waiting:
@@ -251,10 +256,9 @@ class _Hunt:
         while waiting and (left_s := give_up - time.monotonic()) > 0:
             for handle, _ in poll.poll(left_s * 1000):
                 poll.unregister(handle)
-                target = waiting.pop(handle)
-                _unlink(target.note)
-                yield target.pid
+                _unlink(waiting.pop(handle).note)
         self._left.extend(f"process {target.pid} was killed and has not ended" for target in waiting.values())
+        return tuple(target.pid for target in self._killed if target.handle not in waiting)
 
 
 def _notes(folder: Path) -> list[Path]:

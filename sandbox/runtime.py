@@ -62,7 +62,7 @@ class DenoRuntime:
         self._slots = anyio.Semaphore(self.settings.max_concurrent, fast_acquire=True)
         self._queued = 0
         self._stack = AsyncExitStack()
-        self._running = running
+        self._running = running.also(lambda: self._stopped)
         self._stopped: str | None = None
         self._tasks: anyio.abc.TaskGroup | None = None
         self._opening: anyio.Event | None = None
@@ -145,7 +145,7 @@ class DenoRuntime:
 
     def refusal(self) -> str | None:
         """Why nothing may run; None while it may."""
-        return self._stopped or self._running.refusal()
+        return self._running.refusal()
 
     def stop(self, reason: str) -> None:
         """Kill all that runs, now, and refuse with this reason whatever comes, until `allow`."""

@@ -1,0 +1,516 @@
+"""What runs is written down and can be killed by somebody who knows nothing else: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from sandbox import DenoRuntime, ErrorType, ExecutionRequest, Running, SandboxUnavailable, kill_recorded, wall
+from sandbox.head_start import HeadStart, start_launcher
+from sandbox.running import identity_of, kill_tree
+from tests.conftest import descendants, small
+
+deno = pytest.mark.deno
+BOUND_S = 20
+FOREVER = ExecutionRequest(code="await new Promise(() => setInterval(() => 0, 1000))", timeout_ms=60_000)
+SPIN = ExecutionRequest(code="while (true) {}", timeout_ms=60_000)
+ONE = ExecutionRequest(code="return 1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "running"
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has nothing to do with us."""
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+        yield process
+        process.kill()
+
+
+def write_note(folder: Path, pid: int, **changes: object) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{pid}.json"
+    identity = identity_of(pid)
+    fields = identity._asdict() if identity else {"pid": pid, "started": 1, "boot": "x", "namespace": "y"}
+    path.write_text(json.dumps({**fields, **changes}))
+    return path
+
+
+def notes(folder: Path) -> list[int]:
+    return sorted(int(path.stem) for path in folder.glob("*.json"))
+
+
+async def until(condition: Callable[[], object]) -> None:
+    with anyio.fail_after(BOUND_S):
+        while not condition():
+            await anyio.sleep(0.005)
+
+
+def busy(runtime: DenoRuntime) -> int:
+    """Executions that have a process."""
+    return runtime.settings.max_concurrent - runtime._slots.value - len(runtime._pool._waiters)
+
+
+def alive() -> list[int]:
+    """Processes of this one, without those that are dead and not yet reaped."""
+    return [pid for pid, command in descendants().items() if command]
+
+
+def is_alive(pid: int) -> bool:
+    return identity_of(pid) is not None
+
+
+class Switch:
+    """Why nothing may run, as a test says."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    def refusal(self) -> str | None:
+        return self.reason
+
+
+@deno
+async def test_a_launcher_is_noted_as_long_as_it_lives_and_only_its_owner_can_read_that(folder, nothing_left):
+    async with DenoRuntime(small(), running=Running(folder)) as runtime:
+        (launcher,) = notes(folder)
+        assert launcher == runtime._spawner._launcher.pid
+        path = folder / f"{launcher}.json"
+        assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(folder.stat().st_mode)) == (0o600, 0o700)
+        assert json.loads(path.read_text()) == {**identity_of(launcher)._asdict(), "host": os.getpid()}
+        runtime._spawner.kill_launcher()
+        await until(lambda: launcher not in alive())
+        while not (await runtime.execute(ONE)).ok:  # what it had kept warm may still look alive
+            pass
+        await until(lambda: launcher not in notes(folder))
+        assert len(notes(folder)) == 1
+    assert notes(folder) == []
+
+
+@deno
+async def test_what_is_noted_is_killed_with_all_that_it_started(folder, nothing_left):
+    running = Running(folder)
+    async with DenoRuntime(small(), running=running) as runtime, DenoRuntime(small(), running=running) as other:
+        outcomes = []
+
+        async def run(of: DenoRuntime, request: ExecutionRequest) -> None:
+            outcomes.append(await of.execute(request))
+
+        async with anyio.create_task_group() as tasks:
+            for one, request in ((runtime, FOREVER), (runtime, SPIN), (other, SPIN)):
+                tasks.start_soon(run, one, request)
+            await until(lambda: (busy(runtime), busy(other)) == (2, 1))
+            await until(lambda: runtime._pool.ready and other._pool.ready)
+            before = set(descendants())
+            # In a thread: whoever does this knows nothing of the event loop, and does not need it.
+            report = await anyio.to_thread.run_sync(kill_recorded, folder)
+        assert report.left == ()
+        assert len(report.killed) >= 2 + 3
+        assert set(report.killed) <= before
+        assert [outcome.error.type for outcome in outcomes] == [ErrorType.CRASH] * 3
+        assert not any(map(is_alive, report.killed))
+
+
+def test_a_process_that_only_has_the_number_is_not_killed(folder, sleeper):
+    path = write_note(folder, sleeper.pid, started=identity_of(sleeper.pid).started - 1)
+    assert kill_recorded(folder) == ((), ())
+    assert sleeper.poll() is None
+    assert not path.exists()
+
+
+def test_a_note_of_before_the_last_start_of_the_machine_kills_nobody(folder, sleeper):
+    path = write_note(folder, sleeper.pid, boot="11111111-2222-3333-4444-555555555555")
+    assert kill_recorded(folder) == ((), ())
+    assert (sleeper.poll(), path.exists()) == (None, False)
+
+
+def test_a_note_of_another_container_is_left_and_reported(folder, sleeper):
+    path = write_note(folder, sleeper.pid, namespace="pid:[1]")
+    report = kill_recorded(folder)
+    assert report.killed == ()
+    assert report.left == (f"process {sleeper.pid} runs in another container: it has to see the switch by itself",)
+    assert (sleeper.poll(), path.exists()) == (None, True)
+
+
+def test_a_note_of_a_process_that_is_gone_is_deleted(folder):
+    with subprocess.Popen(["true"]) as process:
+        path = write_note(folder, process.pid, started=1)
+    assert kill_recorded(folder) == ((), ())
+    assert not path.exists()
+
+
+def test_a_dead_process_that_nobody_has_reaped_is_not_counted(folder):
+    process = subprocess.Popen(["sleep", "60"])
+    path = write_note(folder, process.pid)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert kill_recorded(folder) == ((), ())
+    assert not path.exists()
+    process.wait()
+
+
+HALVES = [b"", b"{", b"[1, 2]", b"null", b"\xff\xfe", b'{"pid": "x"}', b"[" * 4000, b'{"pid": 1, "started": 2']
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_half_a_note_kills_a_launcher_and_nobody_else(folder, sleeper, half, nothing_left):
+    launcher, server = start_launcher()
+    try:
+        for pid in (launcher.pid, sleeper.pid):
+            write_note(folder, pid).write_bytes(half)
+        while b"jail.launcher" not in Path(f"/proc/{launcher.pid}/cmdline").read_bytes():
+            pass  # the kernel is not done with it yet
+        report = kill_recorded(folder)
+    finally:
+        server.close()
+    assert (report.killed, report.left) == ((launcher.pid,), ())
+    assert launcher.wait(BOUND_S) == -signal.SIGKILL
+    assert (sleeper.poll(), notes(folder)) == (None, [])
+
+
+def test_what_is_in_the_folder_beside_is_left_alone(folder):
+    folder.mkdir(parents=True)
+    for name in ("notes.txt", "x.json", "-1.json", ".12.json.abc.cortex-new"):
+        (folder / name).write_text("x")
+    assert kill_recorded(folder) == ((), ())
+    assert len(list(folder.iterdir())) == 4
+
+
+@pytest.mark.parametrize("place", ["missing", "file"])
+def test_without_a_folder_there_is_nothing_to_kill(tmp_path, place):
+    (tmp_path / "file").touch()
+    assert kill_recorded(tmp_path / place) == ((), ())
+
+
+TREE = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for session in (True, False):
+    if os.fork() == 0:
+        if session:
+            os.setsid()
+        if os.fork() == 0:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        print("x", flush=True)
+        time.sleep(60)
+print("x", flush=True)
+time.sleep(60)
+"""
+
+
+def test_children_and_theirs_die_whatever_their_session_and_though_they_are_stopped(folder, nothing_left):
+    with subprocess.Popen([sys.executable, "-c", TREE], stdout=subprocess.PIPE) as process:
+        for _ in range(3):
+            process.stdout.readline()
+        write_note(folder, process.pid)
+        below = set(descendants(process.pid))
+        assert len(below) == 4
+        report = kill_recorded(folder)
+        assert set(report.killed) == below | {process.pid}
+        assert report.left == ()
+
+
+def test_a_stopped_process_is_killed(folder, sleeper):
+    write_note(folder, sleeper.pid)
+    sleeper.send_signal(signal.SIGSTOP)
+    assert kill_recorded(folder) == ((sleeper.pid,), ())
+    assert sleeper.wait(BOUND_S) == -signal.SIGKILL
+
+
+FORKING = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print("x", flush=True)
+while True:
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(30)
+        os._exit(0)
+    time.sleep(0.0005)
+"""
+
+
+def test_a_process_that_keeps_starting_others_leaves_none(folder, nothing_left):
+    """Listed first and killed then, it would start one more in between."""
+    with subprocess.Popen([sys.executable, "-c", FORKING], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        write_note(folder, process.pid)
+        report = kill_recorded(folder)
+        assert process.pid in report.killed
+        others = {path.name for path in Path("/proc").iterdir() if path.name.isdigit() and _is_forked(path)}
+        assert others == set()
+
+
+def _is_forked(path: Path) -> bool:
+    try:
+        state = (path / "stat").read_text().rpartition(")")[2].split()[0]
+        return "os.setsid()\n        time.sleep(30)" in (path / "cmdline").read_text() and state != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_process_of_somebody_else_is_reported(sleeper):
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "running"
+        write_note(folder, sleeper.pid)
+        os.chmod(place, 0o755)
+        program = "import os, sys\nfrom pathlib import Path\nfrom sandbox import kill_recorded\nos.setuid(12345)\n"
+        program += "print(kill_recorded(Path(sys.argv[1])).left)"
+        done = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"('process {sleeper.pid}: Operation not permitted',)\n", done.stderr
+    assert sleeper.poll() is None
+
+
+def test_kill_tree_is_for_those_who_know_the_process(sleeper):
+    assert kill_tree(sleeper.pid) == ((sleeper.pid,), ())
+    assert sleeper.wait(BOUND_S) == -signal.SIGKILL
+    assert kill_tree(sleeper.pid) == ((), ())
+
+
+def test_what_killed_hosts_have_left_is_swept(folder, sleeper):
+    gone = write_note(folder, 2**22 + 5, started=1)
+    torn = folder / f"{2**22 + 6}.json"
+    torn.write_bytes(b"")
+    Running(folder).note(sleeper.pid)
+    assert not gone.exists()
+    assert notes(folder) == [sleeper.pid, 2**22 + 6]  # what cannot be read is left for who kills
+
+
+def test_a_process_that_cannot_be_noted_does_not_run(tmp_path, sleeper):
+    (tmp_path / "file").touch()
+    with pytest.raises(SandboxUnavailable, match=r'Cannot note what runs in ".*/file/running": Not a directory'):
+        Running(tmp_path / "file" / "running").note(sleeper.pid)
+    Running(tmp_path / "file" / "running", required=False).note(sleeper.pid)
+
+
+@deno
+async def test_without_a_place_for_notes_nothing_is_started(tmp_path, nothing_left):
+    (tmp_path / "file").touch()
+    with pytest.raises(SandboxUnavailable, match="Cannot note what runs"):
+        async with DenoRuntime(small(), running=Running(tmp_path / "file" / "running")):
+            pass
+    async with DenoRuntime(small(), running=Running(tmp_path / "file" / "running", required=False)) as runtime:
+        assert (await runtime.execute(ONE)).result == 1
+
+
+FULL = """
+import resource, sys, os
+from pathlib import Path
+from sandbox import Running, kill_recorded
+from sandbox.head_start import start_launcher
+launcher, server = start_launcher()
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+Running(Path(sys.argv[1])).note(launcher.pid)
+print([path.stat().st_size for path in Path(sys.argv[1]).iterdir()])
+print(kill_recorded(Path(sys.argv[1])).killed == (launcher.pid,))
+launcher.wait()
+"""
+
+
+def test_a_full_disk_still_takes_a_note(folder):
+    from tests.conftest import without_coverage
+
+    command = [sys.executable, "-c", FULL, folder]
+    done = subprocess.run(command, env=without_coverage(), capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[0]\nTrue\n", "")
+
+
+class Turning:
+    """Is turned on between one look and the next."""
+
+    def __init__(self, looks_before: int) -> None:
+        self.left = looks_before
+
+    def refusal(self) -> str | None:
+        self.left -= 1
+        return None if self.left >= 0 else "It was forbidden"
+
+
+@deno
+@pytest.mark.parametrize("looks_before", range(6))
+async def test_whoever_forbids_at_any_look_is_obeyed_before_anything_runs(folder, looks_before, nothing_left):
+    """A process that was stopped between a look and what follows finds itself forbidden when it goes on."""
+    turning = Turning(looks_before)
+    async with DenoRuntime(small(pool_size=0), running=Running(folder, turning.refusal)) as runtime:
+        outcome = await runtime.execute(ONE)
+        if outcome.ok:
+            assert turning.left >= 0
+        else:
+            assert (outcome.refused, outcome.error.message) == (True, "It was forbidden")
+            assert (await runtime.execute(ONE)).error.message == "It was forbidden"
+    assert notes(folder) == []
+
+
+@deno
+async def test_a_launcher_that_was_killed_from_outside_is_not_replaced_while_that_is_forbidden(folder, nothing_left):
+    switch = Switch()
+    async with DenoRuntime(small(), running=Running(folder, switch.refusal)) as runtime:
+        switch.reason = "Kill switch is on"
+        await anyio.to_thread.run_sync(kill_recorded, folder)
+        assert (await runtime.execute(ONE)).error.message == "Kill switch is on"
+        await until(lambda: runtime._pool._failures)  # it wanted to fill the pool again, and could not
+        assert (notes(folder), alive()) == ([], [])
+        switch.reason = None
+        assert (await runtime.execute(ONE)).result == 1
+
+
+@deno
+async def test_a_run_that_was_killed_says_why(folder, nothing_left):
+    switch = Switch()
+    async with DenoRuntime(small(), running=Running(folder, switch.refusal)) as runtime:
+        outcomes = []
+
+        async def run() -> None:
+            outcomes.append(await runtime.execute(SPIN))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            await until(lambda: busy(runtime) == 1 and runtime._pool.ready)
+            switch.reason = "Kill switch is on"
+            await anyio.to_thread.run_sync(kill_recorded, folder)
+        (outcome,) = outcomes
+        assert not outcome.refused  # it did run
+        assert outcome.error.message == "The run was stopped: Kill switch is on"
+
+
+@deno
+async def test_a_runtime_that_is_stopped_kills_refuses_and_goes_on_when_it_may(folder, nothing_left):
+    async with DenoRuntime(small(pool_size=2, max_concurrent=3), running=Running(folder)) as runtime:
+        outcomes = []
+
+        async def run() -> None:
+            outcomes.append(await runtime.execute(FOREVER))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):  # three of them wait for their turn
+                tasks.start_soon(run)
+            await until(lambda: busy(runtime) == 3 and runtime._queued == 3)
+            runtime.stop("Enough")  # while others are being started
+            assert alive() == []
+        messages = sorted(outcome.error.message for outcome in outcomes)
+        assert messages == ["Enough"] * 3 + ["The run was stopped: Enough"] * 3
+        assert (await runtime.execute(ONE)).error.message == "Enough"
+        await until(lambda: not runtime._pool._starting)
+        assert (runtime._pool.ready, alive(), notes(folder)) == (0, [], [])
+        runtime.allow()
+        await until(lambda: runtime._pool.ready == 2)
+        assert (await runtime.execute(ONE)).result == 1
+
+
+@deno
+async def test_a_runtime_opens_while_nothing_may_run_and_starts_once_it_may(folder, nothing_left):
+    switch = Switch()
+    switch.reason = "Kill switch is on"
+    async with DenoRuntime(small(), running=Running(folder, switch.refusal)) as runtime:
+        assert (await runtime.execute(ONE)).error.message == "Kill switch is on"
+        assert descendants() == {}
+        switch.reason = None
+        results = []
+
+        async def run() -> None:
+            results.append((await runtime.execute(ONE)).result)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(run)
+        assert results == [1, 1, 1]
+        assert runtime.wall.held
+        assert len(notes(folder)) == 1
+
+
+@deno
+async def test_a_runtime_that_starts_late_and_cannot_says_so_and_tries_again(folder, nothing_left):
+    switch = Switch()
+    switch.reason = "Kill switch is on"
+    async with DenoRuntime(small(deno_path=folder / "none"), running=Running(folder, switch.refusal)) as runtime:
+        switch.reason = None
+        for _ in range(2):
+            outcome = await runtime.execute(ONE)
+            assert (outcome.refused, "Cannot" in outcome.error.message) == (True, True)
+
+
+@deno
+async def test_a_runtime_that_is_closed_while_it_starts_late_leaves_nothing(folder, nothing_left):
+    switch = Switch()
+    switch.reason = "Kill switch is on"
+    outcomes = []
+    running = Running(folder, switch.refusal)
+    async with anyio.create_task_group() as tasks, DenoRuntime(small(), running=running) as runtime:
+        switch.reason = None
+
+        async def run() -> None:
+            outcomes.append(await runtime.execute(ONE))
+
+        tasks.start_soon(run)
+        await until(lambda: runtime._opening)
+    (outcome,) = outcomes
+    assert outcome.error.message == "The runtime was closed while the code waited for its turn"
+    assert notes(folder) == []
+
+
+@deno
+async def test_without_a_launcher_each_process_is_noted(folder, monkeypatch, nothing_left):
+    monkeypatch.setattr(wall, "can_fork_serve", lambda: False)
+    switch = Switch()
+    async with DenoRuntime(small(require=()), running=Running(folder, switch.refusal)) as runtime:
+        await until(lambda: runtime._pool.ready)
+        outcomes = []
+
+        async def run() -> None:
+            outcomes.append(await runtime.execute(SPIN))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            await until(lambda: len(notes(folder)) == 2)
+            assert notes(folder) == sorted(alive())
+            switch.reason = "Kill switch is on"
+            await anyio.to_thread.run_sync(kill_recorded, folder)
+        assert outcomes[0].error.message == "The run was stopped: Kill switch is on"
+        assert (await runtime.execute(ONE)).error.message == "Kill switch is on"
+        await until(lambda: not runtime._pool._starting)
+        assert (notes(folder), alive()) == ([], [])
+        switch.reason = None
+        assert (await runtime.execute(ONE)).result == 1
+        runtime.stop("Enough")
+        await until(lambda: descendants() == {})
+    assert notes(folder) == []
+
+
+def test_a_head_start_is_noted_before_it_is_told_anything(folder, nothing_left):
+    switch = Switch()
+    with HeadStart() as head_start:
+        head_start.order(small(), Running(folder, switch.refusal))
+        assert len(notes(folder)) == 1
+        assert head_start._pipes is not None
+    assert notes(folder) == []
+    switch.reason = "Kill switch is on"
+    with HeadStart() as head_start:
+        head_start.order(small(), Running(folder, switch.refusal))
+        assert head_start._pipes is None
+
+
+@deno
+async def test_a_head_start_that_was_killed_runs_nothing(folder, nothing_left):
+    switch = Switch()
+    running = Running(folder, switch.refusal)
+    with HeadStart() as head_start:
+        head_start.order(small(pool_size=0), running)
+        switch.reason = "Kill switch is on"
+        assert kill_recorded(folder).left == ()
+        async with DenoRuntime(small(pool_size=0), head_start=head_start, running=running) as runtime:
+            assert (await runtime.execute(ONE)).error.message == "Kill switch is on"
