@@ -16,7 +16,7 @@ from sandbox import SandboxError
 from .channels import title_of
 
 if TYPE_CHECKING:
-    from neurons import Fingerprint, Habits, Neuron, NeuronSettings, OwnerChannel, Pipeline, Recordings
+    from neurons import Fingerprint, Habit, Habits, Neuron, NeuronSettings, OwnerChannel, Pipeline, Recordings
     from sandbox import FileLock, Guard, ResidentHost
 
 log = logging.getLogger("motor_cortex")
@@ -110,13 +110,13 @@ class Candidates:
             return neuron  # what was killed has proved nothing
         judged = await anyio.to_thread.run_sync(self._pipeline.judged, neuron.id, report)
         if judged.status is Status.AWAITING_OWNER:
-            await self._tell(judged)
+            await self._tell(judged, habit)
         return judged
 
-    async def _tell(self, neuron: Neuron) -> None:
+    async def _tell(self, neuron: Neuron, habit: Habit | None) -> None:
         """By each channel. One that fails is reported, and the proposal waits all the same."""
         assert neuron.request is not None
-        notice = Notice(title_of(neuron), neuron, neuron.request.shown_hash)
+        notice = Notice(title_of(neuron), neuron, neuron.request.shown_hash, habit)
         for channel in self._channels:
             try:
                 with anyio.fail_after(TELLING_S):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from sandbox import Exchange
 
+    from .habit import Habit
     from .neuron import Neuron
     from .signals import Signal
 
@@ -98,6 +99,8 @@ class Notice:
     neuron: Neuron
     shown_hash: str
     """Its beginning is what the owner repeats to approve."""
+    habit: Habit | None = None
+    """That it came from."""
 
 
 class OwnerChannel(Protocol):

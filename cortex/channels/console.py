@@ -42,7 +42,7 @@ def told(notice: Notice) -> list[str]:
     """All that there is to see, and how to decide."""
     neuron = notice.neuron
     return [
-        *owner_view(neuron),
+        *owner_view(neuron, notice.habit),
         f"To decide: cortex neurons approve {neuron.id}, or: cortex neurons reject {neuron.id} --reason WHY",
     ]
 

@@ -191,7 +191,7 @@ def body_of(notice: Notice) -> dict[str, Any]:
         "expiresAt": request.expires_at if request else None,
         "approve": f"cortex neurons approve {neuron.id}",
         # For whoever shows it: in these lines nothing can steer, hide or pass for another line.
-        "view": owner_view(neuron),
+        "view": owner_view(neuron, notice.habit),
         "neuron": neuron.model_dump(mode="json", by_alias=True, exclude={"state", "request", "approvals", "versions"}),
     }
 

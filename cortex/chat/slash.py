@@ -74,7 +74,8 @@ class Slash:
                 self._write(self._learned())
                 self._offer()
             case "kill" if self._kill is not None:
-                self._write(kill_lines(self._kill()))
+                columns = terminal_columns(self._screen)
+                self._write(part for line in kill_lines(self._kill()) for part in wrapped(line, columns))
             case "help" | "?" | "":
                 self._write(f"{name:16} {what}" for name, what in {**HELP, **KEYS}.items())
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 
@@ -100,6 +101,12 @@ async def test_the_console_has_all_of_it_and_how_to_decide():
     assert text.startswith("Agent wants to learn: CryptoPrice neuron\n")
     assert "ef" * 32 in text
     assert "cortex neurons approve crypto-price" in text
+
+
+async def test_the_console_tells_of_the_habit():
+    out = io.StringIO()
+    await ConsoleChannel(out).notify(dataclasses.replace(notice(), habit=Habit()))
+    assert "h-1, seen 8 times: check the price" in out.getvalue()
 
 
 async def test_a_long_line_goes_on_where_none_of_ours_begins():

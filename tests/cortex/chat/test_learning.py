@@ -294,7 +294,8 @@ def test_the_commands_of_learning(tmp_path):
     text = out.getvalue()
     assert asked == ["offer", "kill"]
     assert "awaiting owner  crypto-price  Tell when the price moves" in text
-    assert "Everything is stopped: 2 processes were killed, and nothing runs until cortex revive --reason WHY" in text
+    told = "Everything is stopped: 2 processes were killed, and nothing runs until cortex revive --reason WHY"
+    assert told in " ".join(text.split())
     assert "it is slow\\u001b" in text
     assert "/neurons         what" in text
     assert "/kill            stops" in text
