@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox import CodeReader
 
-from .fingerprint_shape import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAME_CHARS, MAX_NAMES, MAX_PARTS, read
+from .fingerprint_names import MAX_NAME_CHARS
+from .fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
+from .fingerprint_shape import read
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -28,9 +30,9 @@ class Literal:
     """A literal of a script. Those of two scripts that have the same path stand for the same thing."""
 
     path: str
-    """What it is given to, like `call:fetch 1` or `tool:github.list owner 1`."""
+    """What it is given to, like `call:fetch` or `tool:github.list owner`."""
     kind: str
-    """text, number, regex or boolean."""
+    """text, number, regex, boolean, list, or name for a member of data."""
     text: str
     """Its beginning, when it is long; `${}` stands for what a template puts in."""
 
@@ -52,7 +54,7 @@ class Fingerprint:
     def of_json(cls, data: Any) -> Fingerprint:
         """Raises ValueError for what is none, or too much of one: it may come from where hostile code was parsed."""
         try:
-            parts = {_text(part, _PART_CHARS): _count(count) for part, count in _some(data["parts"].items(), MAX_PARTS)}
+            parts = _parts(data["parts"])
             literals = tuple(
                 Literal(_text(path, 2 * MAX_NAME_CHARS), _text(kind, 10), _text(text, MAX_LITERAL_CHARS))
                 for path, kind, text in _some(data["literals"], MAX_LITERALS)
@@ -64,6 +66,11 @@ class Fingerprint:
         except (TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError("not a fingerprint") from error
         return cls(_shape(parts, names["tools"], names["hosts"]), parts, literals, **names)
+
+    def using(self, tools: Iterable[str], hosts: Iterable[str]) -> Fingerprint:
+        """Where the code does not name its tools or hosts, those that it used when it ran stand for them."""
+        tools, hosts = self.tools or _names(tools), self.hosts or _names(hosts)
+        return replace(self, shape=_shape(self.parts, tools, hosts), tools=tools, hosts=hosts)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -115,8 +122,22 @@ class FingerprintReader:
 
 
 def _shape(parts: Mapping[str, int], tools: tuple[str, ...], hosts: tuple[str, ...]) -> str:
-    whole = json.dumps([sorted(parts.items()), tools, hosts])
-    return hashlib.sha256(whole.encode()).hexdigest()
+    counted = " ".join(f"{part}{parts[part]}" for part in sorted(parts))
+    return hashlib.sha256(f"{counted}\n{json.dumps([tools, hosts])}".encode()).hexdigest()
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({name[:MAX_NAME_CHARS] for name in names})[:MAX_NAMES])
+
+
+def _parts(data: Any) -> dict[str, int]:
+    if type(data) is not dict or len(data) > MAX_PARTS:
+        raise ValueError("parts that are none, or too many")
+    if not all(type(part) is str and len(part) == _PART_CHARS for part in data):
+        raise ValueError("a part that is none")
+    if not all(type(count) is int and 0 < count <= MAX_COUNT for count in data.values()):
+        raise ValueError("a count that is none")
+    return data
 
 
 def _some(values: Any, most: int) -> Any:
@@ -128,10 +149,4 @@ def _some(values: Any, most: int) -> Any:
 def _text(value: Any, most: int) -> str:
     if not isinstance(value, str) or len(value) > most:
         raise ValueError("a text that is none, or too long")
-    return value
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 < value <= MAX_COUNT:
-        raise ValueError("a count that is none")
     return value

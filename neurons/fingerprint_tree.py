@@ -22,12 +22,12 @@ _DROPPED_TEXT = """
     ambient_declaration function_signature
 """
 _DROPPED = frozenset(_DROPPED_TEXT.split())
-_FUNCTIONS_TEXT = """
+FUNCTIONS_TEXT = """
     arrow_function function_expression function_declaration generator_function generator_function_declaration
     method_definition
 """
-_FUNCTIONS = frozenset(_FUNCTIONS_TEXT.split())
-_SCOPES = _FUNCTIONS | {"program", "statement_block", "for_statement", "for_in_statement", "catch_clause", "class_body"}
+FUNCTIONS = frozenset(FUNCTIONS_TEXT.split())
+_SCOPES = FUNCTIONS | {"program", "statement_block", "for_statement", "for_in_statement", "catch_clause", "class_body"}
 _PARAMETERS = ("parameters", "parameter", "left")
 _PATTERNS = frozenset({"object_pattern", "array_pattern"})
 _NAMES = frozenset({"identifier", "shorthand_property_identifier_pattern"})
@@ -40,14 +40,15 @@ class Node:
 
     __slots__ = ("end", "field", "kids", "scope", "start", "type")
 
+    scope: Scope
+    """Where its name is looked up."""
+
     def __init__(self, kind: str, field: str | None, start: int = 0, end: int = 0) -> None:
         self.type = kind
         self.field = field
         self.start = start
         self.end = end
-        self.kids: list[Node] = []
-        self.scope: Scope | None = None
-        """Where its name is looked up."""
+        self.kids: list[Node] = _NONE
 
     def at(self, field: str) -> Node | None:
         for kid in self.kids:
@@ -56,14 +57,21 @@ class Node:
         return None
 
 
+# Of all that have none. Nobody adds to it.
+_NONE: list[Node] = []
+
+
 class Local:
     """A name of the script's own, and what it stands for: None when that changes or is not known."""
 
-    __slots__ = ("used", "value")
+    __slots__ = ("deferred", "used", "value")
 
     def __init__(self, value: Node | None) -> None:
         self.value = value
         self.used = False
+        """Whether its value was looked at."""
+        self.deferred = False
+        """Whether that was put off."""
 
 
 class Scope:
@@ -89,7 +97,8 @@ def tree_of(source: bytes) -> Node | None:
     """The tree, or None when it is too large to be looked at."""
     cursor = _parser().parse(source).walk()
     root: Node | None = None
-    above: list[Node] = []
+    above: list[list[Node]] = []
+    siblings: list[Node] = []
     count = 0
     while True:
         real = cursor.node
@@ -103,21 +112,18 @@ def tree_of(source: bytes) -> Node | None:
             if root is None:
                 root = node
             else:
-                above[-1].kids.append(node)
+                siblings.append(node)
             if len(above) < MAX_DEPTH and cursor.goto_first_child():
-                above.append(node)
+                above.append(siblings)
+                node.kids = siblings = []
                 continue
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
                 return root
-            above.pop()
+            siblings = above.pop()
 
 
-def text_of(node: Node, source: bytes) -> str:
-    return source[node.start : node.end].decode(errors="replace")
-
-
-def declared(root: Node, source: bytes) -> list[Local]:
+def declared(root: Node, source: str) -> list[Local]:
     """Give each node the scope in which names are looked up, and return what the script declares, in its order."""
     found: list[Local] = []
     written: list[Node] = []
@@ -140,20 +146,20 @@ def declared(root: Node, source: bytes) -> list[Local]:
             stack.extend([(kid, inner) for kid in reversed(node.kids)])
     # Only now: a script may write to a name above the line that declares it.
     for name in written:
-        if name.type == "identifier" and name.scope is not None:
-            local = name.scope.find(text_of(name, source))
+        if name.type == "identifier":
+            local = name.scope.find(source[name.start : name.end])
             if local is not None:
                 local.value = None
     return found
 
 
-def _declare(target: Node | None, value: Node | None, scope: Scope, source: bytes, found: list[Local]) -> None:
+def _declare(target: Node | None, value: Node | None, scope: Scope, source: str, found: list[Local]) -> None:
     """The name, or all names of a pattern such as `{ a, b: [c] }`: each of those stands for a member of the value."""
     if target is None:
         return
     kind = target.type
     if kind in _NAMES:
-        text = text_of(target, source)
+        text = source[target.start : target.end]
         known = scope.names.get(text)
         if known is None:
             scope.names[text] = local = Local(value)
@@ -161,8 +167,8 @@ def _declare(target: Node | None, value: Node | None, scope: Scope, source: byte
         else:
             known.value = None
         return
-    if value is not None and kind in _PATTERNS:
-        value = _named(value, scope)
+    if kind in _PATTERNS:
+        value = _named(value, scope) if value is not None else _unknown(scope)
     for kid in target.kids:
         if kind == "object_pattern" and kid.type != "rest_pattern":
             key = kid.at("key") or kid.at("left") or kid
@@ -174,6 +180,7 @@ def _declare(target: Node | None, value: Node | None, scope: Scope, source: byte
 def _named(value: Node, scope: Scope) -> Node:
     """A name for the value, so that it counts once however many names are taken out of it."""
     if value.type == "identifier":
+        value.scope = scope
         return value
     name = Node("identifier", None)
     name.scope = Scope(scope)
@@ -181,14 +188,24 @@ def _named(value: Node, scope: Scope) -> Node:
     return name
 
 
+def _unknown(scope: Scope) -> Node:
+    node = Node("name", None)
+    node.scope = scope
+    return node
+
+
 def _member(value: Node | None, key: Node | None) -> Node | None:
     if value is None:
         return None
+    owner = Node(value.type, "object", value.start, value.end)
     member = Node("member_expression", None)
-    member.kids = [Node(value.type, "object", value.start, value.end)]
-    member.kids[0].scope, member.kids[0].kids = value.scope, value.kids
+    owner.scope = member.scope = value.scope
+    owner.kids = value.kids
+    member.kids = [owner]
     if key is not None:
-        member.kids.append(Node("property_identifier", "property", key.start, key.end))
+        name = Node("property_identifier", "property", key.start, key.end)
+        name.scope = value.scope
+        member.kids.append(name)
     return member
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .fingerprint import Fingerprint, Literal
 from .ports import Json
-from .secret_texts import without_secrets
+from .secret_texts import without_keys, without_secrets
 from .similarity import Parameter, parameters
 
+# Another one when scripts are read otherwise: then what was kept cannot be compared with what comes.
 FORMAT = 1
 MAX_RECENT = 20
 MAX_KEPT_LITERALS = 32
@@ -99,6 +100,10 @@ class Script:
             neuron=self.neuron,
         )
 
+    def without_code(self) -> Script:
+        """What is needed to recognise it, and no more."""
+        return replace(self, latest=replace(self.latest, code="", literals=()))
+
     def to_json(self) -> Json:
         return {
             "format": FORMAT,
@@ -160,6 +165,12 @@ class Script:
             return None
 
 
+def is_of_later_format(data: Mapping[str, Any] | None) -> bool:
+    """Whether a later version has written it, whose document must stay as it is."""
+    written = (data or {}).get("format")
+    return isinstance(written, int) and written > FORMAT
+
+
 def noted(
     script: Script | None, script_id: str, found: Fingerprint, occurrence: Occurrence, *, since: float, most: int
 ) -> Script:
@@ -177,7 +188,11 @@ def noted(
     )
     return replace(
         script,
-        latest=replace(occurrence, purpose=" ".join(occurrence.purpose.split())[:MAX_PURPOSE]),
+        latest=replace(
+            occurrence,
+            code=without_keys(occurrence.code),
+            purpose=" ".join(without_secrets(occurrence.purpose).split())[:MAX_PURPOSE],
+        ),
         recent=recent[-most:],
         count=script.count + 1,
         tools=_union(script.tools, found.tools, occurrence.tools),
@@ -192,6 +207,21 @@ def _union(*names: Sequence[str]) -> tuple[str, ...]:
 def is_due(script: Script, min_occurrences: int) -> bool:
     """Whether it has just become a habit."""
     return script.told is None and len(script.recent) >= min_occurrences
+
+
+def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) -> list[Script]:
+    """Those that have not come back since `oldest`, unless they were told; and, when there are more than `most`
+    occurrences in all, those that have not come back for longest, whatever they are."""
+    gone: list[Script] = []
+    kept: list[Script] = []
+    for script in scripts:
+        (gone if script.told is None and script.last_at < oldest else kept).append(script)
+    room = most
+    for script in sorted(kept, key=lambda script: (script.id != newest, -script.last_at)):
+        room -= max(1, len(script.recent))
+        if room < 0 and script.id != newest:
+            gone.append(script)
+    return gone
 
 
 def hint_of(habit: Habit, within_days: float) -> str:

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -15,7 +14,17 @@ from sandbox import SandboxError
 
 from .errors import NeuronError
 from .fingerprint import Fingerprint
-from .habit import MAX_RECENT, Habit, Occurrence, Script, hint_of, is_due, noted
+from .habit import (
+    MAX_RECENT,
+    Habit,
+    Occurrence,
+    Script,
+    forgotten,
+    hint_of,
+    is_due,
+    is_of_later_format,
+    noted,
+)
 from .ports import Json, Storage
 from .settings import HabitSettings
 from .similarity import similarity
@@ -23,6 +32,7 @@ from .similarity import similarity
 log = logging.getLogger("motor_cortex")
 
 PREFIX = "habits/"
+ID_CHARS = 16
 _DAY_S = 86_400
 
 
@@ -70,12 +80,12 @@ class Habits:
             found = await self._read(code)
             if found is None:
                 return None
-            found = _with_what_was_used(found, tools, hosts)
+            found = found.using(tools, hosts)
             occurrence = Occurrence(
-                self._now(), code_hash, found.literals, code, purpose, tier, tuple(tools), tuple(hosts)
+                self._now(), code_hash, found.literals, code, purpose, str(tier), tuple(tools), tuple(hosts)
             )
             async with self._one_at_a_time:
-                return await anyio.to_thread.run_sync(partial(self._note, found, occurrence))
+                return await anyio.to_thread.run_sync(self._note, found, occurrence)
         except (SandboxError, NeuronError, OSError) as error:
             log.warning("Cannot look for a habit: %s", error)
             return None
@@ -105,38 +115,46 @@ class Habits:
         self._storage.update(PREFIX + habit_id, change)
 
     def _note(self, found: Fingerprint, occurrence: Occurrence) -> Habit | None:
-        best = self._most_like(found)
-        if best is None:
+        """In a thread, one at a time."""
+        script_id = self._most_like(found)
+        if script_id is None:
             # Others may have seen it: their scripts are looked at before it is called a new one.
             self._known = self._load()
-            best = self._most_like(found) or found.shape[:16]
-        became: Habit | None = None
+            script_id = self._most_like(found) or found.shape[:ID_CHARS]
+        script, is_new_habit = self._kept(script_id, found, occurrence)
+        if script is None:
+            return None
+        self._known[script_id] = script.without_code()
+        self._forget(script_id)
+        return script.habit() if is_new_habit else None
+
+    def _kept(self, script_id: str, found: Fingerprint, occurrence: Occurrence) -> tuple[Script | None, bool]:
+        """The script with this occurrence, as it is on disk now, and whether that has made it a habit. None when there
+        is one of a later format."""
+        kept: Script | None = None
+        is_new_habit = False
 
         def change(data: Json | None) -> Json | None:
-            nonlocal became
-            script = noted(
-                Script.of_json(best, data),
-                best,
-                found,
-                occurrence,
-                since=self._oldest(),
-                most=max(MAX_RECENT, self._settings.min_occurrences),
-            )
-            due = is_due(script, self._settings.min_occurrences)
-            if due:
-                script = replace(script, told=occurrence.at)
-            became = script.habit() if due else None
-            self._known[best] = script
-            return script.to_json()
+            nonlocal kept, is_new_habit
+            kept = None
+            if is_of_later_format(data):
+                return None
+            known = Script.of_json(script_id, data)
+            most = max(MAX_RECENT, self._settings.min_occurrences)
+            kept = noted(known, script_id, found, occurrence, since=self._oldest(), most=most)
+            # Under the lock: of two processes that see it become a habit, one tells it.
+            is_new_habit = is_due(kept, self._settings.min_occurrences)
+            if is_new_habit:
+                kept = replace(kept, told=occurrence.at)
+            return kept.to_json()
 
-        self._storage.update(PREFIX + best, change)
-        self._forget(best)
-        return became
+        self._storage.update(PREFIX + script_id, change)
+        return kept, is_new_habit
 
     def _most_like(self, found: Fingerprint) -> str | None:
-        alike = [(similarity(script.fingerprint, found), script_id) for script_id, script in self._known.items()]
-        best = max(alike, default=(0.0, ""))
-        return best[1] if best[0] >= self._settings.similarity else None
+        alike = [(similarity(script.fingerprint, found), script.id) for script in self._known.values()]
+        best, script_id = max(alike, default=(0.0, ""))
+        return script_id if best >= self._settings.similarity else None
 
     def _load(self) -> dict[str, Script]:
         scripts = {}
@@ -152,25 +170,12 @@ class Habits:
     def _forget(self, newest: str) -> None:
         """Those that did not come back in time, and the oldest when there are too many. Habits that were told stay as
         long as there is room, so that they are not told again."""
-        known = list(self._known.values())
-        too_old = [s for s in known if s.told is None and s.last_at < self._oldest()]
-        room = self._settings.max_occurrences
-        kept = sorted((s for s in known if s not in too_old), key=lambda s: (s.id != newest, -s.last_at))
-        for script in kept:
-            room -= max(1, len(script.recent))
-            if room < 0 and script.id != newest:
-                too_old.append(script)
-        for script in too_old:
-            self._known.pop(script.id, None)
-            self._storage.delete(PREFIX + script.id)
-
-
-def _with_what_was_used(found: Fingerprint, tools: Sequence[str], hosts: Sequence[str]) -> Fingerprint:
-    """Where the code does not name its tools or hosts, those that it used stand for them."""
-    return Fingerprint.of_json(
-        {
-            **found.to_json(),
-            "tools": found.tools or sorted(set(tools))[:32],
-            "hosts": found.hosts or sorted(set(hosts))[:32],
-        }
-    )
+        for script in forgotten(self._known.values(), newest, self._oldest(), self._settings.max_occurrences):
+            document = self._storage.read(PREFIX + script.id)
+            now = Script.of_json(script.id, document.data) if document is not None else None
+            if now is not None and now.last_at > script.last_at:
+                # Somebody else has seen it since.
+                self._known[script.id] = now.without_code()
+            else:
+                del self._known[script.id]
+                self._storage.delete(PREFIX + script.id)

@@ -59,10 +59,12 @@ class Recordings:
     def _trim(self, key: str, recording: Recording) -> None:
         """Note the new one, and delete those that are too old or too many."""
         gone: list[str] = []
+        lost = self._found() if self._storage.read(INDEX) is None else []
         new = {"id": key.removeprefix(PREFIX), "codeHash": recording.code_hash, "at": recording.at}
 
         def change(data: Json | None) -> Json:
-            entries = [*_entries(data), new]
+            before = _entries(data) if data is not None else lost
+            entries = [*(one for one in before if one["id"] != new["id"]), new]
             kept = sorted((one for one in entries if one["at"] >= self._oldest()), key=lambda one: one["at"])
             kept = kept[-self._settings.max_recordings :]
             gone[:] = [one["id"] for one in entries if one not in kept]
@@ -71,6 +73,14 @@ class Recordings:
         self._storage.update(INDEX, change)
         for name in gone:
             self._storage.delete(PREFIX + name)
+
+    def _found(self) -> list[Json]:
+        """Those that there are, when it was lost which there are."""
+        return [
+            {"id": document.key.removeprefix(PREFIX), "codeHash": recording.code_hash, "at": recording.at}
+            for document in self._storage.read_all(PREFIX)
+            if (recording := _recording(document.data)) is not None
+        ]
 
     def _oldest(self) -> float:
         return self._now() - self._settings.recording_days * _DAY_S

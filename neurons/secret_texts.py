@@ -43,10 +43,15 @@ _LONG = re.compile(r"[A-Za-z0-9_-]{32,}")
 
 
 def without_secrets(text: str) -> str:
-    """The text, with a mark in the place of all that looks like a secret."""
+    """The text, with a mark in the place of all that looks like a secret, or stands behind a name that says so."""
+    return _NAMED.sub(_value_taken_out, without_keys(text))
+
+
+def without_keys(text: str) -> str:
+    """The text, with a mark in the place of what looks like a secret by itself: for code, where a name stands before
+    anything."""
     text = _FORMS.sub(MARK, text)
     text = _USER_INFO.sub(MARK, text)
-    text = _NAMED.sub(_value_taken_out, text)
     return _LONG.sub(lambda found: MARK if _looks_random(found[0]) else found[0], text)
 
 

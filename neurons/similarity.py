@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,16 +29,16 @@ class Parameter:
     """A literal that was another one from time to time: a neuron would have to be told it."""
 
     path: str
-    """What it is given to, like `call:fetch 1` or `tool:github.list owner 1`."""
+    """What it is given to, like `call:fetch` or `tool:github.list owner`."""
     kind: str
+    """text, number, regex, boolean, list, or name for a member of data."""
     values: tuple[str, ...]
     """The latest first."""
 
     @property
     def place(self) -> str:
         """What it is given to, as one would write it: `fetch()`, `owner of tools.github.list()`."""
-        words = self.path.split(" ")
-        label, keys = words[0], words[1:-1]
+        label, *keys = self.path.split(" ")
         kind, _, name = label.partition(":")
         match kind:
             case "call" | "new" if name:
@@ -45,22 +46,46 @@ class Parameter:
             case "tool":
                 place = f"tools.{name}()"
             case "op":
-                place = f"operand of {name}"
+                place = f"an operand of {name}"
+            case "=":
+                place = "a variable"
             case _:
-                place = label
+                place = name or label
         return f"{'.'.join(keys)} of {place}" if keys else place
 
 
 def parameters(occurrences: Sequence[Sequence[Literal]]) -> tuple[Parameter, ...]:
-    """What differs between the occurrences, which are given in the order in which they happened."""
-    seen: dict[str, tuple[str, list[str]]] = {}
-    for literals in reversed(occurrences):
+    """What differs between the occurrences, which are given in the order in which they happened.
+
+    What all of them have at a place is no parameter, and neither is what only one of them has: that is a line more.
+    """
+    places: dict[tuple[str, str], list[list[str]]] = {}
+    for number, literals in enumerate(occurrences):
         for literal in literals:
-            _, values = seen.setdefault(literal.path, (literal.kind, []))
-            if literal.text not in values:
-                values.append(literal.text)
-    return tuple(
-        Parameter(path, kind, tuple(values[:MAX_VALUES]))
-        for path, (kind, values) in list(seen.items())
-        if len(values) > 1
-    )[:MAX_PARAMETERS]
+            lists = places.setdefault((literal.path, literal.kind), [[] for _ in occurrences])
+            lists[number].append(literal.text)
+    found = []
+    for (path, kind), lists in places.items():
+        left = _without_common([texts for texts in lists if texts])
+        for position in range(max(map(len, left))):
+            values = dict.fromkeys(texts[position] for texts in reversed(left) if len(texts) > position)
+            if len(values) > 1:
+                found.append(Parameter(path, kind, tuple(values)[:MAX_VALUES]))
+    # Names of members last: some are only the names of other data.
+    return tuple(sorted(found, key=lambda parameter: parameter.kind == "name")[:MAX_PARAMETERS])
+
+
+def _without_common(lists: list[list[str]]) -> list[list[str]]:
+    common = Counter(lists[0])
+    for texts in lists[1:]:
+        common &= Counter(texts)
+    rest = []
+    for texts in lists:
+        seen = common.copy()
+        rest.append([text for text in texts if not _taken(seen, text)])
+    return rest
+
+
+def _taken(counts: Counter[str], text: str) -> bool:
+    counts[text] -= 1
+    return counts[text] >= 0

@@ -1,0 +1,222 @@
+"""What the nodes of a script are called in its shape: by what they do, not by the names that they were given.
+
+A name of the script's own is called like what it stands for, a member of data is just a member, and what JavaScript and
+the host offer has its own name.
+"""
+
+from __future__ import annotations
+
+from .fingerprint_tree import FUNCTIONS, Local, Node
+from .fingerprint_words import MEMBERS
+
+MAX_NAME_CHARS = 120
+_MAX_ALIASES = 8
+
+REFERENCES = frozenset({"identifier", "shorthand_property_identifier"})
+LITERALS = {"string": "text", "number": "number", "regex": "regex", "true": "boolean", "false": "boolean"}
+DATA = frozenset({"array", "object"})
+_MEMBERS = frozenset({"member_expression", "subscript_expression"})
+# An expression that has the value of the one in it.
+_WRAPPERS = frozenset(
+    {
+        "parenthesized_expression",
+        "await_expression",
+        "non_null_expression",
+        "as_expression",
+        "satisfies_expression",
+        "sequence_expression",
+        "instantiation_expression",
+    }
+)
+# Others that do the same.
+_SAME_OPERATOR = {"===": "==", "!==": "!=", "||": "??", "++": "+", "--": "-"}
+_SAME_CALL = {"parseInt": "Number", "parseFloat": "Number", "Number.parseInt": "Number", "Number.parseFloat": "Number"}
+_LABELS = {
+    "if_statement": "if",
+    "for_statement": "for",
+    "for_in_statement": "loop",
+    "while_statement": "while",
+    "do_statement": "while",
+    "return_statement": "return",
+    "switch_statement": "switch",
+    "spread_element": "spread",
+    "null": "null",
+    "undefined": "null",
+    "ternary_expression": "?:",
+    "template_string": "text",
+    "assignment_expression": "=",
+    "augmented_assignment_expression": "=",
+    "update_expression": "=",
+}
+
+
+Path = tuple[str, ...]
+
+
+class Names:
+    """Looks names up in one script. `source` has one character for each byte, because places in it count bytes."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._constants: dict[Node, bool] = {}
+
+    def text(self, node: Node) -> str:
+        """As it stands there, byte by byte: for people it has to be decoded."""
+        return self._source[node.start : node.end]
+
+    def local(self, node: Node) -> Local | None:
+        """What the script has declared by this name."""
+        return node.scope.find(self._source[node.start : node.end])
+
+    def value(self, node: Node) -> Node:
+        """The node itself, or what its name stands for."""
+        for _ in range(_MAX_ALIASES):
+            node = bare(node)
+            local = self.local(node) if node.type in REFERENCES else None
+            if local is None or local.value is None:
+                break
+            node = local.value
+        return node
+
+    def label(self, node: Node) -> str:  # noqa: PLR0911 - a table of kinds
+        node = self.value(node)
+        match node.type:
+            case "identifier" | "shorthand_property_identifier":
+                if self.local(node) is not None:
+                    return "name"
+                name = self.text(node)[:MAX_NAME_CHARS]
+                return "null" if name == "undefined" else f"global:{name}"
+            case "call_expression":
+                return self.called(node, self.callee_path(node))
+            case "member_expression" | "subscript_expression":
+                return self.member(node, self.path(node))
+            case "binary_expression":
+                return "text" if self.is_text(node) else operator(node)
+            case "unary_expression":
+                return "number" if is_negative(node) else operator(node)
+            case "new_expression":
+                return self.made(node)
+            case kind if kind in FUNCTIONS:
+                return "fn"
+            case kind:
+                return LITERALS.get(kind) or _LABELS.get(kind) or kind
+
+    def callee_path(self, node: Node) -> Path | None:
+        callee = node.at("function")
+        return None if callee is None else self.path(callee)
+
+    def called(self, node: Node, path: Path | None) -> str:
+        """What a call is called, for the path of what it calls."""
+        if path is None:
+            callee = bare(node.at("function") or node)
+            member = self.member(callee, None) if callee.type in _MEMBERS else "fn"
+            return "loop" if member == ".forEach" else f"call:{member}"
+        if path[0] == "tools":
+            return f"tool:{'.'.join(path[1:])}"
+        name = ".".join(path[:2])
+        if name == "Array":
+            return "new:Array"
+        return f"call:{_SAME_CALL.get(name, name)}"
+
+    def made(self, node: Node) -> str:
+        path = self.path(node.at("constructor") or node)
+        return f"new:{'.'.join(path[:2])}" if path is not None else "new:"
+
+    def member(self, node: Node, path: Path | None) -> str:
+        """What a member is called, for its own path."""
+        if path is not None and len(path) == 2 and path[0] != "tools":
+            return f"global:{'.'.join(path)}"
+        key = self.key(node)
+        if key is None:
+            return "[]"
+        return f".{key}" if key in MEMBERS else "."
+
+    def key(self, node: Node) -> str | None:
+        """The name after the dot, or the literal in the brackets. None for what is found out only when it runs."""
+        key = node.at("property") or node.at("index")
+        if key is None:
+            return ""
+        if key.field == "property":
+            return self.text(key)
+        key = self.value(key)
+        if key.type == "string":
+            return self.text(key)[1:-1]
+        return "" if key.type == "number" else None
+
+    def path(self, node: Node) -> Path | None:
+        """`("tools", "github", "list")` for what leads to a global by constant names only, also through names of the
+        script's own. None for what leads to data."""
+        keys: list[str] = []
+        aliases: list[Local] = []
+        for _ in range(2 * _MAX_ALIASES):
+            node = bare(node)
+            if node.type in REFERENCES:
+                local = self.local(node)
+                if local is None:
+                    name = self.text(node)[:MAX_NAME_CHARS]
+                    if name in ("context", "undefined"):
+                        return None
+                    # They are only other names for it, and do nothing by themselves.
+                    for alias in aliases:
+                        alias.used = True
+                    return (name, *reversed(keys))
+                if local.value is None:
+                    return None
+                aliases.append(local)
+                node = local.value
+            elif node.type in _MEMBERS:
+                key, owner = self.key(node), node.at("object")
+                if not key or owner is None:
+                    return None
+                keys.append(key[:MAX_NAME_CHARS])
+                node = owner
+            else:
+                return None
+        return None
+
+    def is_text(self, node: Node) -> bool:
+        """Whether a `+` puts texts together, as far as one sees."""
+        for _ in range(2 * _MAX_ALIASES):
+            if node.type != "binary_expression" or operator(node) != "op:+":
+                return False
+            sides = [bare(kid) for kid in node.kids if kid.field != "operator"]
+            if any(side.type in ("string", "template_string") for side in sides):
+                return True
+            if not sides:
+                return False
+            node = sides[0]
+        return False
+
+    def is_constant(self, node: Node) -> bool:
+        """Whether it is a literal, or data made of literals only."""
+        kind = node.type
+        if kind in LITERALS or kind in ("null", "undefined"):
+            return True
+        if kind in DATA or kind == "template_string":
+            known = self._constants.get(node)
+            if known is None:
+                # Remembered: each level of nested data asks again for all below it.
+                known = self._constants[node] = all(map(self.is_constant, node.kids))
+            return known
+        if kind == "pair":
+            value = node.at("value")
+            return value is not None and self.is_constant(value)
+        return kind == "string_fragment" or (kind == "unary_expression" and is_negative(node))
+
+
+def bare(node: Node) -> Node:
+    """The expression whose value this one has."""
+    while node.type in _WRAPPERS and node.kids:
+        node = node.kids[-1] if node.type == "sequence_expression" else node.kids[0]
+    return node
+
+
+def operator(node: Node) -> str:
+    found = node.at("operator")
+    name = found.type if found is not None else "?"
+    return f"op:{_SAME_OPERATOR.get(name, name)}"
+
+
+def is_negative(node: Node) -> bool:
+    value = node.at("argument")
+    return value is not None and value.type == "number" and operator(node) in ("op:-", "op:+")

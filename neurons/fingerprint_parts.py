@@ -1,0 +1,78 @@
+"""What is found in a script, in a form that is small whatever the script is like."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from zlib import crc32
+
+from .fingerprint_names import MAX_NAME_CHARS
+
+MAX_PARTS = 512
+MAX_LITERALS = 64
+MAX_LITERAL_CHARS = 200
+MAX_NAMES = 32
+
+# Every script has these; the other labels are words of JavaScript or of the host, which say what it is about.
+_PLAIN = frozenset(
+    {"name", "fn", "call:fn", "return", "text", "number", "boolean", "null", ".", "object", "array", "="}
+)
+_HOST = re.compile(
+    r"(?:https?|wss?)://(?:[^/?#@\s]{0,200}@)?((?:[\w-]{1,63}\.){1,8}[\w-]{1,63}|localhost)(?![\w.$-])", re.IGNORECASE
+)
+_NETWORK = frozenset({"fetch", "Request", "WebSocket", "EventSource", "XMLHttpRequest", "Deno"})
+_SPACES = re.compile(r"\s+")
+
+
+class Found:
+    """Texts are given with one character for each byte of UTF-8."""
+
+    def __init__(self) -> None:
+        self.globals: set[str] = set()
+        self.tools: set[str] = set()
+        self._parts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._literals: list[tuple[str, str, str]] = []
+        self._hosts: set[str] = set()
+
+    def part(self, above: str, label: str) -> None:
+        self._parts[above, label] += 1 if label in _PLAIN else 2
+
+    def literal(self, place: str, kind: str, text: str) -> None:
+        if len(self._literals) < MAX_LITERALS:
+            self._literals.append((place, kind, text))
+
+    def addresses(self, text: str) -> None:
+        if "://" in text:
+            self._hosts.update(_HOST.findall(text))
+
+    def to_json(self) -> dict[str, Any]:
+        # Without a way to get there, an address is a text like any other.
+        hosts = {_cut(host).lower() for host in self._hosts} if self.globals & _NETWORK else set()
+        return {
+            "parts": _sampled(self._parts),
+            "literals": [(_cut(place), kind, _cut(text, MAX_LITERAL_CHARS)) for place, kind, text in self._literals],
+            "globals": sorted(map(_cut, self.globals))[:MAX_NAMES],
+            "tools": sorted(map(_cut, self.tools))[:MAX_NAMES],
+            "hosts": sorted(hosts)[:MAX_NAMES],
+        }
+
+
+def _sampled(parts: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """Those with the smallest hashes: of two large scripts the same ones are kept, so that they can be compared."""
+    hashed: defaultdict[str, int] = defaultdict(int)
+    for part, count in parts.items():
+        hashed[_hash(part)] += count
+    return {key: hashed[key] for key in sorted(hashed)[:MAX_PARTS]}
+
+
+@lru_cache(maxsize=4096)
+def _hash(part: tuple[str, str]) -> str:
+    return f"{crc32('>'.join(part).encode()):08x}"
+
+
+def _cut(text: str, most: int = MAX_NAME_CHARS) -> str:
+    """Decoded, on one line and not too long."""
+    return _SPACES.sub(" ", text[: 4 * most].encode("latin-1", "replace").decode(errors="replace"))[:most]
