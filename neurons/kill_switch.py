@@ -94,9 +94,9 @@ class KillSwitch:
             return found
         return self._look(str(self._own(neuron)), neuron)
 
-    def refusal(self) -> str | None:
-        """Why nothing may run; None while it may."""
-        found = self._look(self._path, None)
+    def refusal(self, neuron: str | None = None) -> str | None:
+        """Why nothing may run, or this neuron may not; None while it may."""
+        found = self.state(neuron)
         return str(found) if isinstance(found, On) else None
 
     def turn_on(self, reason: str, by: str, *, neuron: str | None = None) -> Killed:

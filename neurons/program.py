@@ -15,6 +15,7 @@ def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
     limits = settings.autonomic
     return ResidentProgram(
         code=neuron.code,
+        name=neuron.id,
         tier=neuron.tier,
         timeout_ms=limits.timeout_network_ms if neuron.tier is Tier.NETWORK else limits.timeout_isolated_ms,
         max_state_bytes=limits.max_state_bytes,

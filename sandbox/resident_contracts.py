@@ -16,6 +16,8 @@ class ResidentProgram:
     """The body of an async function with `signal`, `state` and `emit(type, data)`, and its limits."""
 
     code: str
+    name: str = ""
+    """By which it can be killed alone; small letters, digits and -."""
     tier: Tier = Tier.ISOLATED
     timeout_ms: int = 1_000
     """For one signal. A batch may take as many of these as it has signals."""

@@ -18,6 +18,7 @@ from .frames import ResidentTerms, reside_frame
 if TYPE_CHECKING:
     from .process import Spawner
     from .resident_contracts import ResidentProgram
+    from .running import Running
     from .settings import SandboxSettings
     from .worker import Worker
 
@@ -37,8 +38,13 @@ class Source(NamedTuple):
 
     take: Callable[[], Awaitable[tuple[Worker, Spawner]]]
     """Gives one that is ready, and who can end it. Raises SandboxUnavailable."""
-    refusal: Callable[[], str | None]
-    """Why nothing may run just now."""
+    running: Running
+    """The notes of what runs. They say why nothing may, too."""
+
+
+def most_at_once(timeout_ms: int, cpu_s: float, cores: int) -> int:
+    """How many signals fit into what is left of a process's life, whatever they do with their time."""
+    return max(1, min(MAX_IN_FRAME, int(cpu_s / (timeout_ms / 1000 * cores))))
 
 
 class ResidentProcess:
@@ -61,9 +67,7 @@ class ResidentProcess:
         self._rested_cpu_s: float | None = None
         self._watching = anyio.CancelScope()
         self._worn_cpu_s = settings.max_cpu_s * WORN_SHARE
-        signal_cpu_s = program.timeout_ms / 1000 * (os.cpu_count() or 1)
-        self.most_at_once = max(1, min(MAX_IN_FRAME, int(self._worn_cpu_s / signal_cpu_s)))
-        """So many signals fit into what is left of its life, whatever they do."""
+        self.most_at_once = most_at_once(program.timeout_ms, self._worn_cpu_s, os.cpu_count() or 1)
         self.mistake: ExecutionError | None = None
         """Why the code can never be loaded."""
         self.losses: list[str] = []
@@ -86,9 +90,7 @@ class ResidentProcess:
 
     def check(self) -> None:
         """Raises SandboxUnavailable while nothing may run."""
-        stopped = self._source.refusal()
-        if stopped is not None:
-            raise SandboxUnavailable(stopped)
+        self._source.running.check()
 
     def rest(self) -> None:
         """A batch is done: from now on it has nothing to compute."""
@@ -100,7 +102,7 @@ class ResidentProcess:
         """End the process, if there is one. Returns at once."""
         held, self._held = self._held, None
         if held is not None:
-            held[0].discard(held[1])
+            self._end(*held)
 
     def close(self) -> None:
         self._watching.cancel()
@@ -128,23 +130,31 @@ class ResidentProcess:
         self.losses.append(f"The process was replaced: {why}")
         self.drop()
 
+    def _end(self, worker: Worker, spawner: Spawner) -> None:
+        worker.discard(spawner)
+        if worker.process.pid is not None:
+            self._source.running.forget(worker.process.pid)
+
     async def _load(self) -> tuple[Worker, Spawner]:
         worker, spawner = await self._source.take()
+        assert worker.process.pid is not None
         run = Run(self._program.code, self._frame, LOAD_TIMEOUT_MS, Bridge(None, self._settings), self._program.tier)
         try:
+            # Before it has any code: what nobody could find by its name may not run.
+            self._source.running.note(worker.process.pid)
             with anyio.fail_after(self._settings.start_timeout_ms / 1000):
                 await worker.narrow(spawner, self._program.max_memory_mb)
             await Conversation(worker, run, self._settings).hold()
         except RunFault as fault:
-            worker.discard(spawner)
+            self._end(worker, spawner)
             if fault.error.type is ErrorType.SYNTAX:
                 self.mistake = fault.error
             raise
         except TimeoutError as error:
-            worker.discard(spawner)
+            self._end(worker, spawner)
             raise SandboxUnavailable("Cannot start Deno: its memory was not limited in time") from error
         except BaseException:
-            worker.discard(spawner)
+            self._end(worker, spawner)
             raise
         worker.begin_account()
         return worker, spawner

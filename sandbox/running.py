@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from .errors import SandboxUnavailable
+from .errors import NothingMayRun, SandboxUnavailable
 
 # Of the launcher's command line, for a note that cannot be read.
 LAUNCHER_MARK = b"jail.launcher"
@@ -29,6 +29,9 @@ _LOOK_AGAIN_S = 0.000_2
 _SUFFIX = ".json"
 _NAMESPACE = "/proc/self/ns/pid"
 _BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+Refusal: TypeAlias = Callable[[str | None], str | None]
 
 
 class Identity(NamedTuple):
@@ -49,23 +52,39 @@ class KillReport(NamedTuple):
 
 
 class Running:
-    """The notes of one folder, or of none. `refusal` says why nothing may run, or None: it is asked after each note.
+    """The notes of one folder, or of none. `refusal` says why nothing may run, or why the program of that name may not;
+    None if it may. It is asked after each note.
 
     Without `required`, a folder that cannot be written to means that nothing is noted: for a program that a person
     started and watches, and that has no home.
     """
 
     def __init__(
-        self, folder: Path | None = None, refusal: Callable[[], str | None] = lambda: None, *, required: bool = True
+        self,
+        folder: Path | None = None,
+        refusal: Refusal = lambda _: None,
+        *,
+        required: bool = True,
+        name: str | None = None,
     ) -> None:
         self._folder = folder
         self._required = required
         self._has_swept = False
-        self.refusal = refusal
+        self._refusal = refusal
+        self._name = name
 
     def also(self, refusal: Callable[[], str | None]) -> Running:
         """The same notes, for somebody who has reasons of his own."""
-        return Running(self._folder, lambda: refusal() or self.refusal(), required=self._required)
+        return Running(self._folder, lambda name: refusal() or self._refusal(name), required=self._required)
+
+    def of(self, name: str) -> Running:
+        """Notes of one program among all others, so that it can be killed alone. Without a name nothing is noted."""
+        folder = self._folder / name if self._folder is not None and name else None
+        return Running(folder, self._refusal, required=self._required, name=name or None)
+
+    def refusal(self) -> str | None:
+        """Why nothing may run; None while it may."""
+        return self._refusal(self._name)
 
     def note(self, pid: int) -> None:
         """Raises SandboxUnavailable when the process cannot be noted or may not run: the caller ends it then."""
@@ -82,10 +101,10 @@ class Running:
         self.check()
 
     def check(self) -> None:
-        """Raises SandboxUnavailable while nothing may run."""
+        """Raises NothingMayRun while that is so."""
         reason = self.refusal()
         if reason is not None:
-            raise SandboxUnavailable(reason)
+            raise NothingMayRun(reason)
 
     def forget(self, pid: int) -> None:
         """The process is gone. Never raises."""

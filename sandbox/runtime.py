@@ -195,7 +195,7 @@ class DenoRuntime:
         if self._tasks is None:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
         policy = network or self.settings.network
-        source = Source(self._take, self.refusal)
+        source = Source(self._take, self._running.of(program.name))
         async with open_resident(program, self.settings, source, self._tasks, tools, policy) as resident:
             yield resident
 

@@ -16,7 +16,16 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from sandbox import DenoRuntime, ErrorType, ExecutionRequest, Running, SandboxUnavailable, kill_recorded, wall
+from sandbox import (
+    DenoRuntime,
+    ErrorType,
+    ExecutionRequest,
+    ResidentProgram,
+    Running,
+    SandboxUnavailable,
+    kill_recorded,
+    wall,
+)
 from sandbox.head_start import HeadStart, start_launcher
 from sandbox.running import identity_of, kill_tree
 from tests.conftest import descendants, small
@@ -80,7 +89,7 @@ class Switch:
     def __init__(self) -> None:
         self.reason: str | None = None
 
-    def refusal(self) -> str | None:
+    def refusal(self, _: str | None = None) -> str | None:
         return self.reason
 
 
@@ -96,8 +105,7 @@ async def test_a_launcher_is_noted_as_long_as_it_lives_and_only_its_owner_can_re
         await until(lambda: launcher not in alive())
         while not (await runtime.execute(ONE)).ok:  # what it had kept warm may still look alive
             pass
-        await until(lambda: launcher not in notes(folder))
-        assert len(notes(folder)) == 1
+        assert runtime._spawner._launcher.pid in notes(folder)
     assert notes(folder) == []
 
 
@@ -336,7 +344,7 @@ class Turning:
     def __init__(self, looks_before: int) -> None:
         self.left = looks_before
 
-    def refusal(self) -> str | None:
+    def refusal(self, _: str | None = None) -> str | None:
         self.left -= 1
         return None if self.left >= 0 else "It was forbidden"
 
@@ -514,3 +522,59 @@ async def test_a_head_start_that_was_killed_runs_nothing(folder, nothing_left):
         assert kill_recorded(folder).left == ()
         async with DenoRuntime(small(pool_size=0), head_start=head_start, running=running) as runtime:
             assert (await runtime.execute(ONE)).error.message == "Kill switch is on"
+
+
+COUNT = "state.n = (state.n ?? 0) + 1; emit('counted', state.n)"
+
+
+@deno
+async def test_a_program_that_stays_is_noted_under_its_name_and_can_be_killed_alone(folder, nothing_left):
+    switch = Switch()
+    running = Running(folder, lambda name: switch.reason if name == "one" else None)
+    async with (
+        DenoRuntime(small(), running=running) as runtime,
+        runtime.resident(ResidentProgram(code=COUNT, name="one")) as one,
+        runtime.resident(ResidentProgram(code=COUNT, name="two")) as two,
+    ):
+        assert (await one.handle([{}], {})).answers[0].ok
+        (launcher,), (first,), (second,) = notes(folder), notes(folder / "one"), notes(folder / "two")
+        switch.reason = "Kill switch is on for one"
+        assert kill_recorded(folder / "one") == ((first,), ())
+        with pytest.raises(SandboxUnavailable, match=r"^Kill switch is on for one$"):
+            await one.handle([{}], {})
+        assert (await two.handle([{}], {})).answers[0].ok
+        assert (notes(folder), notes(folder / "one"), notes(folder / "two")) == ([launcher], [], [second])
+        switch.reason = None
+        assert (await one.handle([{}], {})).answers[0].ok
+        assert len(notes(folder / "one")) == 1
+    assert (notes(folder / "one"), notes(folder / "two")) == ([], [])
+
+
+@deno
+async def test_all_that_stays_dies_with_the_rest_and_is_not_started_again(folder, nothing_left):
+    switch = Switch()
+    async with (
+        DenoRuntime(small(), running=Running(folder, switch.refusal)) as runtime,
+        runtime.resident(ResidentProgram(code=COUNT, name="one")) as one,
+    ):
+        assert (await one.handle([{}], {})).answers[0].ok
+        switch.reason = "Kill switch is on"
+        assert (await anyio.to_thread.run_sync(kill_recorded, folder)).left == ()
+        for _ in range(2):
+            with pytest.raises(SandboxUnavailable, match=r"^Kill switch is on$"):
+                await one.handle([{}], {})
+        with pytest.raises(SandboxUnavailable, match=r"^Kill switch is on$"):
+            async with runtime.resident(ResidentProgram(code=COUNT, name="two")):
+                pass
+        await until(lambda: not runtime._pool._starting)
+        assert alive() == []
+
+
+@deno
+async def test_a_program_without_a_name_has_no_note_of_its_own(folder, nothing_left):
+    async with (
+        DenoRuntime(small(), running=Running(folder)) as runtime,
+        runtime.resident(ResidentProgram(code=COUNT)) as one,
+    ):
+        assert (await one.handle([{}], {})).answers[0].ok
+        assert [path.suffix for path in folder.iterdir()] == [".json"]
