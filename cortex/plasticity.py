@@ -162,6 +162,7 @@ class Plasticity:
             skills=around.skills,
             is_killed=lambda neuron_id: isinstance(around.switch.state(neuron_id), On),
             lock=self._autonomic_lock,
+            storage=self.storage,
         )
 
     def _consolidate(self, toolbox: Toolbox, candidates: Candidates) -> ConsolidateTool:

@@ -80,6 +80,13 @@ class Waker:
         self.wakes = 0
         self.listener = Listener(wake, settings.max_wakes_per_hour, rested)
 
+    def times(self) -> list[float]:
+        """When it was, in the last hour: a process that is started again and again wakes no more often."""
+        return self._rate.times()
+
+    def restore(self, times: object) -> None:
+        self._rate.restore(times)
+
     def wants(self, signal: Signal) -> bool:
         return signal.type in self._types
 

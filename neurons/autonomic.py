@@ -8,6 +8,7 @@ bounded.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -21,10 +22,10 @@ import anyio.abc
 import anyio.to_thread
 
 from .audience import Callback, Listener, Waker
-from .autonomic_view import Counts, LayerState, Overview
+from .autonomic_view import Counts, LayerState, Overview, as_document
 from .awake import Awake
 from .heartbeat import Heartbeat
-from .keeper import Keeper, Unwritten
+from .keeper import Keeper
 from .nerve import Nerve, Surroundings
 from .purse import Purse
 from .signal_limits import Admission, check
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from .neuron import Neuron
     from .pipeline import Pipeline
-    from .ports import Energy, Skills, Wake
+    from .ports import Energy, Json, Skills, Storage, Wake
     from .settings import NeuronSettings
 
 log = logging.getLogger("motor_cortex")
@@ -52,7 +53,8 @@ class Autonomic:
     """Use it as an async context manager. `emit`, `watch`, `stop`, `counts` and `overview` return at once, and are for
     tasks of the same event loop. It never ends by itself, whatever a neuron, a listener, the disk or the reserve does.
 
-    `is_killed` is asked for everything (None) and for each neuron by its id; what it raises counts as yes.
+    `is_killed` is asked for everything (None) and for each neuron by its id; what it raises counts as yes. With a
+    `storage` other processes find in `autonomic/layer` what it does, and a restart does not wake the agent more often.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Autonomic:
         skills: Skills | None = None,
         is_killed: Callable[[str | None], bool] = lambda _: False,
         lock: FileLock | None = None,
+        storage: Storage | None = None,
     ) -> None:
         limits = settings.autonomic
         self._settings = settings
@@ -77,7 +80,7 @@ class Autonomic:
         self._queue = SignalQueue(limits.max_queued, limits.max_queued_per_neuron)
         self._admission = Admission(limits)
         self._purse = Purse(energy)
-        self._keeper = Keeper(pipeline, self._purse, skills=skills, lock=lock)
+        self._keeper = Keeper(pipeline, self._purse, storage=storage, skills=skills, lock=lock)
         self._awake = Awake(
             Surroundings(
                 hosts=hosts,
@@ -103,6 +106,7 @@ class Autonomic:
         self._totals: Counter[str] = Counter()
         self._looks_again = False
         self._written_at = 0.0
+        self._since = 0.0
         self._was_opened = False
         self._stack = AsyncExitStack()
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -143,7 +147,8 @@ class Autonomic:
             self._tasks = None
             self._awake.end()
             unwritten = self._awake.take_unwritten(all_of_it=True)
-            await self._in_thread(lambda: self._keeper.close(unwritten))
+            report = self._report()
+            await self._in_thread(lambda: self._keeper.close(unwritten, report))
 
     # What a host does
 
@@ -286,34 +291,45 @@ class Autonomic:
     async def _look(self) -> None:
         """Write what is to be written, and see what others did. One at a time; raises nothing but a cancellation."""
         async with self._one_look:
-            if self._state is LayerState.STANDBY and await self._in_thread(self._keeper.take_lead):
-                self._state = LayerState.LEADING
-                self._looks_again = True
+            if self._state is LayerState.STANDBY:
+                await self._take_lead()
             if self._state in {LayerState.OFF, LayerState.STANDBY}:
                 return
             self._look_at_switch()
             self._awake.judge()
             again, self._looks_again = self._looks_again, False
-            unwritten = self._take_unwritten(all_of_it=again)
-            look = await self._in_thread(lambda: self._keeper.look(unwritten, again=again))
+            is_due = again or anyio.current_time() - self._written_at >= self._settings.autonomic.save_s
+            if is_due:
+                self._written_at = anyio.current_time()
+            unwritten = self._awake.take_unwritten(all_of_it=is_due)
+            report = self._report() if is_due else None
+            look = await self._in_thread(lambda: self._keeper.look(unwritten, report, again=again))
             self._purse.level = look.level
             self._awake.wrote(unwritten, look)
             if look.awake is not None and self._state is LayerState.LEADING and self._tasks is not None:
                 self._awake.adopt([one for one in look.awake if one.id not in self._killed_ones], self._tasks)
                 self._admission.forget_all_but(self._awake.ids)
 
-    def _take_unwritten(self, *, all_of_it: bool) -> list[Unwritten]:
-        now = anyio.current_time()
-        is_due = now - self._written_at >= self._settings.autonomic.save_s
-        if is_due:
-            self._written_at = now
-        return self._awake.take_unwritten(all_of_it=all_of_it or is_due)
+    async def _take_lead(self) -> None:
+        recalled = await self._in_thread(self._keeper.take_lead)
+        # It may have been closed meanwhile.
+        if recalled is None or self._state is not LayerState.STANDBY:
+            return
+        if self._waker is not None:
+            self._waker.restore(recalled.get("wakes"))
+        self._since = self._now()
+        self._state = LayerState.LEADING
+        self._looks_again = True
+
+    def _report(self) -> Json:
+        wakes = self._waker.times() if self._waker is not None else ()
+        return as_document(self.overview(), since=self._since, wakes=wakes, pid=os.getpid())
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # As long as the disk takes: what was taken from the nerves would be in nobody's hands if this were cut short.
         with anyio.CancelScope(shield=True):
-            return await anyio.to_thread.run_sync(work, limiter=self._thread)
-        raise AssertionError("unreachable")
+            result = await anyio.to_thread.run_sync(work, limiter=self._thread)
+        return result  # noqa: RET504 - a scope can swallow what is raised: the type checker wants the return out here
 
     def _look_at_switch(self) -> None:
         if self._state in {LayerState.OFF, LayerState.STANDBY}:

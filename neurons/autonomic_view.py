@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from .neuron import Neuron
+from .ports import Json
+
+LAYER_KEY = "autonomic/layer"
+"""The document in which other processes find what the layer does."""
 
 
 class LayerState(StrEnum):
@@ -65,3 +70,19 @@ class Overview:
     counts: Counts
     trouble: str
     """What the disk refuses, if it does."""
+
+
+def as_document(overview: Overview, *, since: float, wakes: Sequence[float], pid: int) -> Json:
+    """Without what changes by itself all the time: it is written when it has changed."""
+    return {
+        "state": overview.state.value,
+        "pid": pid,
+        "since": since,
+        "trouble": overview.trouble,
+        "counts": asdict(overview.counts),
+        "wakes": list(wakes),
+        "neurons": {
+            view.neuron.id: {"state": view.state.value, "reason": view.reason, "waiting": view.waiting}
+            for view in overview.nerves
+        },
+    }

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from .autonomic_view import LAYER_KEY
+from .errors import NoSuchNeuron
 from .neuron import Neuron, Status
 from .trial import Delivered, noted
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox import FileLock
 
     from .pipeline import Pipeline
-    from .ports import Skills
+    from .ports import Json, Skills, Storage
     from .purse import Purse
 
 log = logging.getLogger("motor_cortex")
@@ -61,11 +63,21 @@ class Look:
 
 
 class Keeper:
-    def __init__(self, pipeline: Pipeline, purse: Purse, *, skills: Skills | None, lock: FileLock | None) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        purse: Purse,
+        *,
+        storage: Storage | None,
+        skills: Skills | None,
+        lock: FileLock | None,
+    ) -> None:
         self._pipeline = pipeline
         self._purse = purse
+        self._storage = storage
         self._skills = skills
         self._lock = lock
+        self._report: Json | None = None
         self._leads = False
         self._stamp: object = object()
         self._not_before = 0.0
@@ -76,28 +88,39 @@ class Keeper:
         """What the disk refuses, if it does."""
         return "; ".join([*self._troubles.values(), *([self._purse.trouble] if self._purse.trouble else [])])
 
-    def take_lead(self) -> bool:
-        """Whether this is the process on its home that runs the neurons. It stays that until `close`."""
+    def take_lead(self) -> Json | None:
+        """Become the process on its home that runs the neurons, until `close`, and recall what the one before said of
+        itself. None when there is another."""
         if not self._leads:
             self._leads = self._lock is None or bool(self._tried("lead the neurons", self._lock.try_take))
-        return self._leads
+        if not self._leads:
+            return None
+        document = self._tried("recall", self._storage.read, LAYER_KEY) if self._storage is not None else None
+        return document.data if document is not None else {}
 
-    def look(self, unwritten: Sequence[Unwritten], *, again: bool = False) -> Look:
+    def look(self, unwritten: Sequence[Unwritten], report: Json | None = None, *, again: bool = False) -> Look:
         """Write what is unwritten, and see what others did. `again`: also when nothing seems to have changed."""
+        self._tell(report)
         written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
         return Look(self._purse.read(), self._awake(again), written)
 
-    def close(self, unwritten: Sequence[Unwritten]) -> None:
+    def close(self, unwritten: Sequence[Unwritten], report: Json) -> None:
         """Bring everything to disk, and only then let another process begin: it would begin with old state."""
         if self._leads:
             for one in unwritten:
                 self._write(one)
+            self._tell(report)
             self._tried("flush the neurons", self._pipeline.store.flush)
         if self._lock is not None:
             if self._leads:
                 self._tried("let go of the neurons", self._lock.release)
             self._lock.close()
         self._leads = False
+
+    def _tell(self, report: Json | None) -> None:
+        if self._storage is not None and report is not None and report != self._report:
+            self._tried("tell what the neurons do", self._storage.write, LAYER_KEY, report)
+            self._report = report
 
     def _write(self, one: Unwritten) -> Written | None:
         neuron = self._tried(f'write neuron "{one.neuron.id}"', self._count, one)
@@ -118,7 +141,10 @@ class Keeper:
             neuron = noted(neuron, one.delivered) if one.delivered is not None else neuron
             return neuron.model_copy(update={"state": one.state})
 
-        return self._pipeline.store.change(one.neuron.id, change, through=False)
+        try:
+            return self._pipeline.store.change(one.neuron.id, change, through=False)
+        except NoSuchNeuron:
+            return one.neuron  # somebody has deleted it: there is nothing left to write to
 
     def _awake(self, again: bool) -> list[Neuron] | None:
         began = time.monotonic()

@@ -60,6 +60,15 @@ class Rate:
         times.append(now)
         return True
 
+    def times(self) -> list[float]:
+        """Of those that it counts: what `restore` of another one takes."""
+        return list(self._times)
+
+    def restore(self, times: object) -> None:
+        """Go on from what an earlier process has counted. What is no time is left out."""
+        found = [time for time in times if isinstance(time, int | float)] if isinstance(times, list) else []
+        self._times = deque(sorted(found)[-self._most :])
+
 
 class Rates:
     """A rate for each source and type. Those that were forgotten, when a neuron goes to sleep, begin anew."""
@@ -123,5 +132,7 @@ def check(signal: Signal) -> None:
         raise ValueError(f"a type of signal is like price_change, not {signal.type!r}")
     if any(len(text) > MAX_NAME for text in (signal.source, signal.id, signal.correlation, signal.parent or "")):
         raise ValueError(f"source, id, correlation and parent have at most {MAX_NAME} characters")
+    if not signal.ttl_s > 0:
+        raise ValueError(f"a signal can wait for more than 0 seconds, not {signal.ttl_s!r}")
     if not isinstance(signal.priority, int) or not LOWEST <= signal.priority <= HIGHEST:
         raise ValueError(f"a priority is a whole number from {LOWEST} to {HIGHEST}, not {signal.priority!r}")

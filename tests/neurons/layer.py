@@ -92,6 +92,7 @@ class Layer:
             skills=self.skills,
             is_killed=lambda neuron: neuron in self.killed,
             lock=lock,
+            storage=self.governed.storage,
         )
 
     def document(self, neuron: Neuron) -> Neuron:

@@ -167,6 +167,13 @@ async def test_data_may_be_as_large_as_the_settings_say():
         assert not autonomic.emit("tick", "x" * 999)
 
 
+@pytest.mark.parametrize("ttl_s", [0, -1, float("nan")])
+async def test_a_signal_that_may_not_wait_at_all_is_a_mistake_of_the_host(ttl_s):
+    async with Layer().open() as autonomic:
+        with pytest.raises(ValueError, match="can wait"):
+            autonomic.emit(Signal("tick", "host", ttl_s=ttl_s))
+
+
 @pytest.mark.parametrize("priority", [-1, 10, 2.5, None])
 async def test_a_priority_that_is_none_is_a_mistake_of_the_host(priority):
     async with Layer().open() as autonomic:
@@ -327,6 +334,20 @@ async def test_the_agent_is_woken_no_more_than_so_often_an_hour():
         autonomic.emit("alarm")
         await settled(autonomic)
         assert len(layer.woken) == 3
+
+
+async def test_a_process_that_is_started_again_and_again_wakes_the_agent_no_more_often():
+    layer = Layer(wake_on="alarm", max_wakes_per_hour=2)
+    for _ in range(3):
+        async with layer.open() as autonomic:
+            autonomic.emit("alarm")
+            await settled(autonomic)
+    assert len(layer.woken) == 2
+    layer.clock.forward(hours=1)
+    async with layer.open() as autonomic:
+        autonomic.emit("alarm")
+        await settled(autonomic)
+    assert len(layer.woken) == 3
 
 
 async def test_turns_come_one_after_the_other_and_one_that_fails_does_not_end_the_layer():

@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import anyio
 import pytest
 
-from neurons import Status
+from neurons import Signal, Status
 from sandbox import FileLock
 
 from .governance import report_of, shown
@@ -296,6 +297,80 @@ async def test_documents_that_cannot_be_read_leave_the_neurons_running_that_are_
         layer.governed.store.load_all = load_all
         await settled(autonomic)
         assert autonomic.overview().trouble == ""
+
+
+async def test_a_disk_that_hangs_delays_neither_neurons_nor_the_heartbeat():
+    layer = Layer(count, autonomic={"tick_s": 60})
+    neuron = layer.trial()
+    go_on, hangs = threading.Event(), threading.Event()
+    load_all = layer.governed.store.load_all
+
+    def slow():
+        hangs.set()
+        assert go_on.wait(BOUND_S)
+        return load_all()
+
+    async with layer.open() as autonomic:
+        layer.governed.store.load_all = slow
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(autonomic.refresh)
+                await until(hangs.is_set)
+                for number in range(1, 4):
+                    layer.clock.forward(seconds=60)
+                    await until(lambda number=number: one(autonomic, neuron).neuron.trial.counters.signals == number)
+                go_on.set()
+        finally:
+            go_on.set()
+    assert layer.document(neuron).state == {"seen": 3}
+
+
+async def test_a_reserve_that_never_answers_holds_up_the_neuron_that_pays_and_no_other():
+    layer = Layer(count)
+    first, second = layer.trial("First"), layer.trial("Second")
+    spend = layer.reserve.spend
+
+    async def hangs(amount, *, reason, **rest):
+        if first.id in reason:
+            await anyio.sleep_forever()
+        return await spend(amount, reason=reason, **rest)
+
+    layer.reserve.spend = hangs
+    async with layer.open() as autonomic:
+        for number in range(1, 4):
+            autonomic.emit("tick")
+            await until(lambda number=number: one(autonomic, second).neuron.trial.counters.signals == number)
+        assert one(autonomic, first).neuron.trial.counters.signals == 1
+
+
+async def test_a_document_that_is_deleted_while_it_runs_is_no_trouble():
+    layer = Layer(count)
+    neuron = layer.trial()
+    async with layer.open() as autonomic:
+        autonomic.emit("tick")
+        await autonomic.idle()
+        layer.governed.storage.delete(f"neurons/{neuron.id}")
+        await settled(autonomic)
+        assert (awake(autonomic), autonomic.overview().trouble) == ([], "")
+
+
+async def test_other_processes_can_see_what_the_layer_does_and_what_it_dropped():
+    layer = Layer(count, level=0.05)
+    neuron = layer.trial()
+    async with layer.open() as autonomic:
+        autonomic.emit("tick")
+        autonomic.emit(Signal("tick", "host", object()))
+        await settled(autonomic)
+        await settled(autonomic)
+        seen = layer.governed.storage.read("autonomic/layer").data
+        assert (seen["state"], seen["pid"], seen["counts"]["dropped"]) == ("leading", os.getpid(), {"not_json": 1})
+        assert seen["neurons"][neuron.id] == {
+            "state": "resting",
+            "reason": "energy is at 0.05, and it rests below 0.15",
+            "waiting": 1,
+        }
+    layer.governed.storage.crash()
+    assert layer.governed.storage.read("autonomic/layer").data["state"] == "off"
 
 
 async def test_a_memory_that_does_not_take_a_skill_is_no_reason_not_to_have_learned_it():
