@@ -13,7 +13,7 @@ export DENO_NO_UPDATE_CHECK := 1
 .PHONY: demo test ok format lint types deno-ok tests soak bench harness clean
 
 demo: $(STAMP)
-	@$(BIN)/cortex demo
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/cortex demo; else $(BIN)/cortex demo --yes; fi
 
 test: ok
 

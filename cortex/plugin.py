@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from neurons import KillSwitch, user_message, watch_switch
-from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running
+from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running, Wall
 
 from .acting import require_acting
 from .audit import Audit
@@ -83,6 +83,7 @@ class MotorCortex:
         self._channels = channels
         self._runtime = runtime
         self._living: Living | None = None
+        self._wall = Wall()
         self._stack = AsyncExitStack()
         self._parts: Parts | None = None
 
@@ -112,6 +113,7 @@ class MotorCortex:
             running = Running(self.switch.running, self.switch.refusal)
             runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox, running=running))
         if isinstance(runtime, DenoRuntime):
+            self._wall = runtime.wall
             stop, allow = runtime.stop, runtime.allow
             poll_ms = self.settings.neurons.kill_poll_ms
             tasks.start_soon(watch_switch, self.switch, poll_ms, lambda on: stop(str(on)), allow)
@@ -181,6 +183,11 @@ class MotorCortex:
         if self._living is None:
             raise RuntimeError(_NOT_OPEN if self._parts is None else "this runtime keeps no neurons")
         return self._living.autonomic
+
+    @property
+    def wall(self) -> Wall:
+        """What stands behind Deno's permissions; nothing, as far as is known, with a runtime that is no Deno."""
+        return self._wall
 
     def openai_tools(self, api: Api = "chat") -> list[dict[str, Any]]:
         """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API."""

@@ -16,6 +16,10 @@ class SandboxUnavailable(SandboxError):
     """The sandbox cannot start on this machine. The message says what to do about it."""
 
 
+class NothingMayRun(SandboxUnavailable):
+    """Somebody has forbidden it. That is no fault of the machine, and nothing to warn of."""
+
+
 class ToolError(SandboxError):
     """Raise it in a tool to tell the agent's code what went wrong.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.abc
 
-from .errors import SandboxUnavailable
+from .errors import NothingMayRun, SandboxUnavailable
 from .pool_plan import PoolState, starts_needed
 from .worker import Worker
 
@@ -221,7 +221,7 @@ class Pool:
             self._disappoint(error)
         elif not self._first_news.is_set():
             self._first_failure = error
-        elif not self._closed and self._paused is None:
+        elif not self._closed and self._paused is None and not isinstance(error, NothingMayRun):
             log.warning("%s", error)
         self._first_news.set()
         self._changed.set()

@@ -10,19 +10,24 @@ from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.description = "An agent with a scripted model and real hands: no network, no account, nothing left behind."
+    parser.add_argument(
+        "--yes", action="store_true", help="agree to what the agent wants to learn, where nobody is at a terminal"
+    )
 
 
 def run(options: Namespace) -> int:
     # Imported here: it takes a while, in which a person may think better of it, and that is no fault.
     import anyio
 
-    from cortex.demo import tell
+    from cortex.demo import Asker, tell
     from cortex.scripted_model import ScriptError
     from cortex.settings import load_settings
     from sandbox import SandboxUnavailable
 
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    asker = Asker(sys.stdin if is_terminal else None, says_yes=options.yes)
     try:
-        is_whole = anyio.run(tell, load_settings(options.config).sandbox, sys.stdout)
+        is_whole = anyio.run(tell, load_settings(options.config).sandbox, sys.stdout, asker)
     except SandboxUnavailable as error:
         raise CommandError(str(error), REFUSED) from error
     except ScriptError as error:

@@ -20,6 +20,7 @@ BYTES_PER_TOKEN = 4
 
 _NEXT = {
     "cortex chat": "talk to such an agent, with a model of yours",
+    "cortex neurons": "what it has learned, and what it would like to learn",
     "cortex run FILE": "run a script of yours in the sandbox",
     "cortex doctor": "try each layer of the wall",
 }
@@ -33,6 +34,7 @@ class Count:
     refusals: int = 0
     read_bytes: int = 0
     """Of what the code returned, which is what the model reads."""
+    model_calls: int = 0
 
     def event(self, event: TurnEvent) -> None:
         match event:

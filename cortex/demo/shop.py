@@ -65,12 +65,14 @@ def _order(year: int, number: int) -> Order:
 
 @contextmanager
 def price_server() -> Iterator[str]:
-    """The address of a server on this machine, with a price of tea that rises by ten cents each time it is asked."""
-    requests = count()
+    """The address of a server on this machine, with prices that rise each time they are asked for: tea by ten cents,
+    and Bitcoin by 400 dollars."""
+    tea, bitcoin = count(305, 10), count(97_500, 400)
 
     class Prices(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = json.dumps({"item": "tea", "price": (305 + 10 * next(requests)) / 100}).encode()
+            price = next(bitcoin) if self.path == "/bitcoin" else next(tea) / 100
+            body = json.dumps({"item": self.path.strip("/"), "price": price}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from sandbox import DenoRuntime, HostRule, NetworkPolicy, SandboxSettings
+from sandbox import HostRule, NetworkPolicy, SandboxSettings
 
 from ..energy import rounded_down
 from ..home import Home
@@ -18,8 +19,10 @@ from ..plugin import MotorCortex
 from ..scripted_model import ScriptedModel
 from ..settings import Settings
 from ..show import Show
+from .asking import Asker
 from .clock import FastClock
 from .ending import Count, ending, saving
+from .lesson import Lesson
 from .page import Page
 from .scenario import load_scenes
 from .shop import Shop, price_server
@@ -35,14 +38,15 @@ _PROCESSES = 2
 
 _FOREWORD = {
     "Scripted": "what the user and the model say, and the code that the model writes.",
-    "Fast": "the clock by which energy comes back: it stands still, and jumps.",
-    "Real": "everything else: the loop, energy, guard, sandbox, wall, tool, server and audit. Where something comes "
-    "out differently than the script expects, the demo stops and says so.",
+    "Fast": "the clock by which energy comes back and a trial takes a day: it stands still, and jumps.",
+    "Real": "everything else: the loop, energy, guard, sandbox, wall, tool, server, neuron and audit. Where something "
+    "comes out differently than the script expects, the demo stops and says so.",
 }
 
 
-async def tell(sandbox: SandboxSettings, stream: TextIO) -> bool:
-    """Play all scenes to the stream, and return whether the audit of it is whole.
+async def tell(sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = None) -> bool:
+    """Play all scenes to the stream, and return whether the audit of it is whole. Without an asker nobody is there who
+    could agree to anything.
 
     Raises SandboxUnavailable when this machine cannot run Deno, and ScriptError when what happens is not what the
     script expects.
@@ -50,18 +54,18 @@ async def tell(sandbox: SandboxSettings, stream: TextIO) -> bool:
     began, clock, shop, page = time.perf_counter(), FastClock(), Shop(), Page(stream)
     with price_server() as server, tempfile.TemporaryDirectory(prefix="motor-cortex-demo-") as folder:
         settings = _settings(sandbox, server, Path(folder) / "home")
-        async with (
-            DenoRuntime(settings.sandbox) as runtime,
-            MotorCortex(settings, toolbox=shop.toolbox, runtime=runtime, now=clock) as cortex,
-        ):
+        async with MotorCortex(settings, toolbox=shop.toolbox, now=clock, channels=()) as cortex:
             page.paragraph("Motor Cortex: an agent with hands, offline", "bold")
             for label, text in _FOREWORD.items():
                 page.row(label, text)
             stage = Stage(cortex, Conversations(Home(settings.home).conversations, now=clock), clock, shop, page)
+            asker = Asker(None) if asker is None else asker
+            lesson = Lesson(cortex, clock, page, asker, lambda: stage.count.model_calls)
             for number, scene in enumerate(load_scenes(server), 1):
-                await stage.play(scene, number)
+                await stage.play(scene, number, lesson.habit if scene.name == "learning" else None)
+            await lesson.tell(number + 1)
             verdict = cortex.audit.verify()
-            ending(page, stage.count, verdict, cortex.energy.level(), runtime.wall, time.perf_counter() - began)
+            ending(page, stage.count, verdict, cortex.energy.level(), cortex.wall, time.perf_counter() - began)
     return verdict.ok
 
 
@@ -88,9 +92,11 @@ class Stage:
     page: Page
     count: Count = field(default_factory=Count)
 
-    async def play(self, scene: Scene, number: int) -> None:
+    async def play(self, scene: Scene, number: int, first: Callable[[], Awaitable[None]] | None = None) -> None:
         self.page.heading(f"{number}. {scene.title}")
         self.page.paragraph(scene.about, "dim")
+        if first is not None:
+            await first()
         given_bytes, read_bytes = self.shop.given_bytes, self.count.read_bytes
         with self.conversations.new() as conversation:
             for turn in scene.turns:
@@ -125,9 +131,10 @@ class Stage:
         cortex = self.cortex
         try:
             async with cortex.turn(watch) as turn:
-                await run_turn(
+                ended = await run_turn(
                     model, turn, cortex.openai_tools(), conversation, part.user, cortex.settings.loop, watch=show.event
                 )
+                self.count.model_calls += ended.rounds
         finally:
             # What the command says of an end before the end must not stand in the line of what was said.
             show.end()

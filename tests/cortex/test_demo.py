@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.demo import load_scenes, tell
+from cortex.demo import Asker, load_scenes, tell
 from cortex.terminal import columns_of
 from sandbox import SandboxSettings
 from tests.conftest import descendants
@@ -27,7 +27,8 @@ from tests.conftest import descendants
 pytestmark = pytest.mark.deno
 
 ROOT = Path(__file__).parent.parent.parent
-DEMO = [sys.executable, "-c", "from cortex.commands import main; main()", "demo"]
+ASKING = [sys.executable, "-c", "from cortex.commands import main; main()", "demo"]
+DEMO = [*ASKING, "--yes"]
 # Of an owner who allows nothing: the story must be the same.
 STRICT = {
     "CORTEX_ENERGY__INITIAL_LEVEL": "0",
@@ -64,13 +65,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
 def test_it_succeeds_whatever_the_owner_has_set(told):
     assert (told.code, told.errors) == (0, "")
     titles = [part[:3] for part in RULE.split(told.text)[1:]]
-    assert titles == ["1. ", "2. ", "3. ", "4. ", "5. ", "6. ", "Wha"]
+    assert titles == [*(f"{number}. "[:3] for number in range(1, 13)), "Wha"]
 
 
 def test_it_says_first_what_is_scripted_what_is_fast_and_what_is_real(told):
     opening = told.scene(0)
     assert "Scripted what the user and the model say, and the code that the model writes." in opening
-    assert "Fast the clock by which energy comes back: it stands still, and jumps." in opening
+    assert "Fast the clock by which energy comes back and a trial takes a day: it stands still, and jumps." in opening
     assert "Real everything else" in opening
 
 
@@ -124,7 +125,7 @@ def test_energy_runs_out_and_comes_back_on_the_fast_clock(told):
             "The isolated tier is possible now.",
             "isolated tier needs 0.15 and the level is 0.10; it will suffice in about 60 seconds.",
             "(4 minutes pass on the fast clock: energy 0.10, now 0.30)",
-            "energy 0.30 -> 0.15 = 3.35",
+            "energy 0.30 -> 0.15 = 98300",
         )
     )
     assert 0 < refused < cheaper < out < passed < back
@@ -132,13 +133,87 @@ def test_energy_runs_out_and_comes_back_on_the_fast_clock(told):
 
 
 def test_it_ends_with_the_audit_the_wall_and_what_to_try_next(told):
-    ending = told.scene(7)
+    ending = told.scene(13)
     assert "Runs 11 in the sandbox, each in a process of its own; 3 refused, and free" in ending
-    # 11 runs, 3 refusals, and one call of a tool.
-    assert re.search(r"Audit 27 records, chain whole, up to [0-9a-f]{16} ", ending)
+    # 11 runs with two each, 3 refusals, a call of a tool, and then the neuron's way and the switch.
+    assert re.search(r"Audit 35 records, chain whole, up to [0-9a-f]{16} ", ending)
     assert re.search(r"Wall (full|partial|none): ", ending)
-    for command in ("cortex chat", "cortex run", "cortex doctor"):
+    for command in ("cortex chat", "cortex neurons", "cortex run", "cortex doctor"):
         assert command in ending
+
+
+def test_a_habit_is_noticed_and_proposed_as_a_neuron(told):
+    scene = told.scene(7)
+    assert "Noticed much the same script, 3 times" in scene
+    assert "core.consolidate" in scene
+    assert "wants to learn CryptoPrice: Tell when the price of Bitcoin moves by one per cent" in scene
+
+
+def test_the_candidate_is_tried_on_invented_and_on_recorded_signals(told):
+    scene = told.scene(8)
+    for scenario in ("typical signals", "recorded 1", "edges", "burst: 50 signals"):
+        assert f"passed {scenario}" in scene
+    assert "failed" not in scene
+
+
+def test_the_owner_sees_all_of_it_and_yes_is_said_by_its_hash(told):
+    scene = told.scene(9)
+    assert "Agent wants to learn: CryptoPrice neuron" in scene
+    shown = re.findall(r" hash ([0-9a-f]{64}) ", scene)[-1]
+    assert f"--yes repeats the first 8 characters of the hash for you: {shown[:8]} Approved:" in scene
+
+
+def test_a_day_of_trial_passes_on_the_fast_clock(told):
+    assert "Trial 25 hours on the fast clock, 50 signals, 0 errors" in told.scene(10)
+    assert "Status active" in told.scene(10)
+
+
+def test_the_neuron_tells_of_prices_and_no_model_is_called(told):
+    scene = told.scene(11)
+    prices = re.findall(r"crypto_price_change: \$([\d,]+) -> \$([\d,]+)", scene)
+    assert len(prices) >= 3
+    for before, after in prices:
+        assert int(after.replace(",", "")) / int(before.replace(",", "")) >= 1.01
+    assert scene.endswith(f"12 ticks, {len(prices)} signals of it, 0 calls of a model")
+
+
+def test_the_kill_switch_ends_everything(told):
+    scene = told.scene(12)
+    assert re.search(r"Killed [1-9]\d* processes, in \d+ ms", scene)
+    assert "Refused EXECUTION_DENIED: Kill switch is on since" in scene
+
+
+def test_where_nobody_can_be_asked_nothing_is_learned():
+    done = subprocess.run(ASKING, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    text = " ".join(done.stdout.decode().split())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "Nobody is at a terminal, and that is a no." in text
+    assert "It is disabled" in text
+    assert "10. The kill switch" in text
+    assert "The trial" not in text
+
+
+@pytest.mark.parametrize("is_yes", [True, False])
+def test_at_a_terminal_the_person_is_asked(is_yes):
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    output = b""
+    with subprocess.Popen(ASKING, stdin=child, stdout=child, stderr=child, env={**os.environ, "NO_COLOR": "1"}) as demo:
+        os.close(child)
+        try:
+            while piece := os.read(parent, 65536):
+                output += piece
+                if output.endswith(b"\r\n> "):
+                    shown = re.findall(rb" hash +([0-9a-f]{64})", output)[-1]
+                    os.write(parent, (shown[:8] if is_yes else b"yes") + b"\n")
+        except OSError:
+            pass  # That is how a terminal ends on Linux.
+        finally:
+            os.close(parent)
+        assert demo.wait(60) == 0
+    assert (b"Approved: exactly this code" in output) is is_yes
+    assert (b"crypto_price_change: $" in output) is is_yes
+    assert (b"It is disabled" in output) is not is_yes
 
 
 def test_without_a_terminal_it_is_plain_text_of_80_columns(told):
@@ -178,7 +253,7 @@ def test_in_a_terminal_of_80_columns_it_has_colours_and_no_line_is_broken():
 
 async def test_nothing_is_left_running_on_either_event_loop(nothing_left):
     stream = io.StringIO()
-    assert await tell(SandboxSettings(), stream)
+    assert await tell(SandboxSettings(), stream, Asker(None, says_yes=True))
     assert "chain whole" in stream.getvalue()
 
 
@@ -243,7 +318,15 @@ def test_a_script_that_does_not_fit_what_happens_stops_the_demo(tmp_path):
 def test_no_word_of_the_script_follows_a_run_that_it_does_not_check():
     """Else the model could say one thing and the sandbox another, and nobody would notice."""
     scenes = load_scenes("http://127.0.0.1:1")
-    assert [scene.name for scene in scenes] == ["interest", "orders", "network", "escape", "timeout", "energy"]
+    assert [scene.name for scene in scenes] == [
+        "interest",
+        "orders",
+        "network",
+        "escape",
+        "timeout",
+        "energy",
+        "learning",
+    ]
     turns = [turn for scene in scenes for turn in scene.turns]
     for before, after in ((a, b) for turn in turns for a, b in zip(turn.steps, turn.steps[1:], strict=False)):
         assert after.expect or not any(call.name == "core_execute" for call in before.calls)
