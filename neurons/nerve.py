@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sandbox import ResidentProgram, Tier
+from sandbox import Tier
 
 from .cost import cost_of
 from .keeper import Unwritten
 from .neuron import Status
+from .program import program_of
 from .rest import affordable
 from .trial import Delivered, Failed, Going, Passed, Verdict, noted, verdict
 
@@ -225,20 +226,6 @@ def identity(neuron: Neuron) -> tuple[object, ...]:
     """What a running process was started for. When it is another one, so is the process."""
     started_at = neuron.trial.started_at if neuron.trial is not None else None
     return neuron.id, neuron.version, neuron.metadata.code_hash, neuron.policy, started_at
-
-
-def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
-    limits = settings.autonomic
-    return ResidentProgram(
-        code=neuron.code,
-        name=neuron.id,
-        tier=neuron.tier,
-        timeout_ms=limits.timeout_network_ms if neuron.tier is Tier.NETWORK else limits.timeout_isolated_ms,
-        max_state_bytes=limits.max_state_bytes,
-        max_emitted=limits.max_emitted,
-        max_signal_bytes=limits.max_signal_bytes,
-        max_memory_mb=limits.max_memory_mb,
-    )
 
 
 def summed(
