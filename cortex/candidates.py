@@ -17,7 +17,7 @@ from .channels import title_of
 
 if TYPE_CHECKING:
     from neurons import Fingerprint, Habit, Habits, Neuron, NeuronSettings, OwnerChannel, Pipeline, Recordings
-    from sandbox import FileLock, Guard, ResidentHost
+    from sandbox import FileLock, Guard, HostTools, NetworkPolicy, ResidentHost
 
 log = logging.getLogger("motor_cortex")
 
@@ -27,7 +27,8 @@ TELLING_S = 120.0
 
 
 class Candidates:
-    """One process on a home does it at a time; what it leaves when it is killed is found by the next one."""
+    """One process on a home does it at a time; what it leaves when it is killed is found by the next one. `tools` and
+    `network` are what a neuron will have: they say what may be asked for, and are never asked."""
 
     def __init__(
         self,
@@ -41,6 +42,8 @@ class Candidates:
         guard: Guard | None = None,
         read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
         channels: Sequence[OwnerChannel] = (),
+        tools: Callable[[Neuron], HostTools | None] = lambda _: None,
+        network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
         is_killed: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -53,6 +56,8 @@ class Candidates:
         self._guard = guard
         self._read = read
         self._channels = tuple(channels)
+        self._tools = tools
+        self._network = network
         self._is_killed = is_killed
         self._now = now
         self._more = anyio.Event()
@@ -104,6 +109,8 @@ class Candidates:
             recordings=recordings,
             guard=self._guard,
             read=self._read,
+            tools=self._tools(neuron),
+            network=self._network(neuron),
             now=self._now,
         )
         if self._is_killed():

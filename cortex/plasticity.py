@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
@@ -39,12 +39,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from neurons import Energy, KillSwitch, Neuron, OwnerChannel, Proposal, Record, Skills, Wake
-    from sandbox import Flusher, Guard, HostTools, ResidentHost
+    from sandbox import Flusher, Guard, HostTools, NetworkPolicy, ResidentHost
 
     from .habit_watch import Observer
     from .settings import Settings
     from .tools import Toolbox
     from .tools.calls import OnCall
+
+    Lent: TypeAlias = Callable[[Neuron], HostTools | None]
 
 log = logging.getLogger("motor_cortex")
 
@@ -103,8 +105,18 @@ class Plasticity:
         """Notice, try and run, until it is left."""
         settings = self._settings.neurons
         watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now)
-        candidates = self.candidates(around.hosts, around.guard, around.switch, around.channels)
-        async with self.reader, self._autonomic(around) as autonomic, anyio.create_task_group() as tasks:
+
+        def lent(neuron: Neuron) -> HostTools | None:
+            return tools_for(
+                neuron,
+                around.toolbox,
+                self._settings.tools,
+                require=around.require,
+                on_call=around.on_call(neuron.id),
+            )
+
+        candidates = self.candidates(around.hosts, around.guard, around.switch, around.channels, lent)
+        async with self.reader, self._autonomic(around, lent) as autonomic, anyio.create_task_group() as tasks:
             tasks.start_soon(candidates.run)
             if settings.habits.enabled:
                 tasks.start_soon(watch.run)
@@ -118,7 +130,12 @@ class Plasticity:
                 tasks.cancel_scope.cancel()
 
     def candidates(
-        self, hosts: ResidentHost, guard: Guard | None, switch: KillSwitch, channels: Sequence[OwnerChannel] = ()
+        self,
+        hosts: ResidentHost,
+        guard: Guard | None,
+        switch: KillSwitch,
+        channels: Sequence[OwnerChannel] = (),
+        lent: Lent = lambda _: None,
     ) -> Candidates:
         return Candidates(
             self.pipeline,
@@ -130,6 +147,8 @@ class Plasticity:
             guard=guard,
             read=self.reader.read,
             channels=channels,
+            tools=lent,
+            network=self._network_of,
             is_killed=lambda: isinstance(switch.state(), On),
             now=self._now,
         )
@@ -144,19 +163,17 @@ class Plasticity:
         self._quarantine_lock.close()
         self._autonomic_lock.close()
 
-    def _autonomic(self, around: Surroundings) -> Autonomic:
-        network, tools = self._settings.sandbox.network, self._settings.tools
+    def _network_of(self, neuron: Neuron) -> NetworkPolicy:
+        return network_for(neuron.hosts, self._settings.sandbox.network)
 
-        def lent(neuron: Neuron) -> HostTools | None:
-            return tools_for(neuron, around.toolbox, tools, require=around.require, on_call=around.on_call(neuron.id))
-
+    def _autonomic(self, around: Surroundings, lent: Lent) -> Autonomic:
         return Autonomic(
             self.pipeline,
             around.hosts,
             around.energy,
             self._settings.neurons,
             tools=lent,
-            network=lambda neuron: network_for(neuron.hosts, network),
+            network=self._network_of,
             now=self._now,
             wake=around.wake,
             skills=around.skills,
