@@ -55,8 +55,8 @@ def main(folder: Path, races: list[tuple[str, Any]], settings: dict[str, Any]) -
 
 def _raced(folder: Path, gate: int, act: str, given: Any, settings: dict[str, Any]) -> str:
     try:
-        pipeline = pipeline_on(folder, **settings)
         os.read(gate, 1)
+        pipeline = pipeline_on(folder, **settings)
         neuron = ACTS[act](pipeline, given)
         pipeline.store.flush()
     except NeuronError as error:

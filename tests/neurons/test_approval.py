@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import stat
-import subprocess
-import sys
 
 import pytest
 
@@ -31,19 +29,6 @@ def test_a_key_that_others_can_read_is_closed_again(tmp_path):
     (tmp_path / "approval.key").chmod(0o644)
     ApprovalKey.load_or_make(tmp_path)
     assert stat.S_IMODE((tmp_path / "approval.key").stat().st_mode) == 0o600
-
-
-def test_processes_that_start_at_once_have_the_same_key(tmp_path):
-    program = (
-        "import sys; from pathlib import Path; from neurons import ApprovalKey\n"
-        "key = ApprovalKey.load_or_make(Path(sys.argv[1]))\n"
-        "print(key.sign('x', 'n', 'c', 'p', by='owner', at=1.0).signature)"
-    )
-    started = [
-        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE) for _ in range(4)
-    ]
-    assert len({process.communicate(timeout=60)[0] for process in started}) == 1
-    assert [process.returncode for process in started] == [0] * 4
 
 
 @pytest.mark.parametrize("data", [b"", b"short", b"x" * 33])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from neurons import Neuron, NeuronStore, Pipeline, Status
+from neurons import ApprovalKey, Neuron, NeuronStore, Pipeline, Status
 
 from .governance import MAX_CODE_BYTES, proposal, report_of, shown
 from .racers import pipeline_on
@@ -92,6 +92,13 @@ def test_of_many_proposals_at_once_as_many_are_taken_as_are_allowed(tmp_path):
     found = race(tmp_path, *(("propose", name) for name in names), proposals={"max_pending": 3})
     assert found.count("quarantine") == 3
     assert on_disk(tmp_path) == {Status.QUARANTINE: 3}
+
+
+def test_processes_that_start_at_once_on_a_new_home_have_the_same_key(tmp_path):
+    names = [f"Sensor {letter}" for letter in "ABCDEF"]
+    assert race(tmp_path, *(("propose", name) for name in names)) == ["quarantine"] * 6
+    key = ApprovalKey.load_or_make(tmp_path)
+    assert all(key.is_sealed(neuron) for neuron in pipeline_on(tmp_path).store.load_all())
 
 
 def test_of_names_that_are_alike_one_is_taken(tmp_path):
