@@ -305,6 +305,10 @@ class FrameReader:
         self._pieces: list[bytes] = []
         self._pending = 0
 
+    @property
+    def is_amid_line(self) -> bool:
+        return self._pending > 0
+
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Yield the lines that the chunk completes."""
         start = 0

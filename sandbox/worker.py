@@ -109,12 +109,19 @@ class Worker:
         return worker
 
     def is_waiting(self) -> bool:
-        """True while the process is alive and has said nothing since it was ready."""
-        if self.process.exit is not None:
+        """True while the process is alive and has said nothing but what was read from it."""
+        if self.process.exit is not None or self._has_said_more():
             return False
         poll = select.poll()
         poll.register(self.process.stdout, select.POLLIN)
         return not poll.poll(0)
+
+    def _has_said_more(self) -> bool:
+        """Whether more came together with the last line that was taken."""
+        try:
+            return next(self._lines, None) is not None or self._frames.is_amid_line
+        except MalformedFrame:
+            return True
 
     def discard(self, spawner: Spawner) -> None:
         """Kill the process and let go of its pipes. Returns at once."""
