@@ -7,7 +7,7 @@ Code that behaves here and not later cannot be excluded: that is what the owner,
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +17,7 @@ from .attempt import Attempt
 from .hashes import code_hash, policy_hash
 from .neuron import Report, ScenarioResult
 from .program import program_of
-from .rehearsed import ToolsOf, network_of
+from .rehearsed import ToolsOf, named, network_of
 from .scenarios import FAILURES, Scenario, scenarios_for
 from .signals import as_given, new_id
 from .validation import Seen, audit, bounded, hangs_on, of_guard
@@ -77,7 +77,8 @@ async def rehearse(
     if patterns:
         # As in `core.execute`: what the guard rejects does not run.
         return _report(neuron, began, problems=[*of_guard(patterns)])
-    tried = _Tried(neuron, hosts, settings, _World(tools, network, now))
+    recorded = {named(one.method, one.url) for recording in recordings for one in recording.exchanges}
+    tried = _Tried(neuron, hosts, settings, _World(tools, network, now), recorded)
     scenarios = scenarios_for(neuron, recordings, settings, at=began)
     with anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
         for scenario in scenarios:
@@ -89,8 +90,8 @@ async def rehearse(
     if clock.cancelled_caught:
         what = f"{len(tried.results)} of {len(scenarios)} scenarios were tried"
         problems.append(f"took longer than {settings.quarantine.timeout_ms} ms for all scenarios: {what}")
-    named = await read(neuron.code) if read is not None else None
-    found = audit(neuron, tried.seen, named=named, is_whole=not problems)
+    mentioned = await read(neuron.code) if read is not None else None
+    found = audit(neuron, tried.seen, named=mentioned, is_whole=not problems)
     findings = [*found.findings, *tried.findings()]
     return _report(neuron, began, tried.results, findings, [*problems, *found.problems])
 
@@ -115,8 +116,16 @@ def _report(
 class _Tried:
     """What came of the scenarios so far."""
 
-    def __init__(self, neuron: Neuron, hosts: ResidentHost, settings: NeuronSettings, world: _World) -> None:
+    def __init__(
+        self,
+        neuron: Neuron,
+        hosts: ResidentHost,
+        settings: NeuronSettings,
+        world: _World,
+        recorded: Collection[str],
+    ) -> None:
         self._neuron = neuron
+        self._recorded = recorded
         self._hosts = hosts
         self._settings = settings
         self._world = world
@@ -178,7 +187,9 @@ class _Tried:
             # Also when the time is up: what it has done until then is seen.
             self.seen.absorb(attempt.seen)
             if scenario.name != FAILURES:  # there nothing is recorded, on purpose
-                self.seen.miss(attempt.missed.requests, attempt.missed.tools)
+                # What another scenario has an answer to was tried there.
+                missed = [request for request in attempt.missed.requests if request not in self._recorded]
+                self.seen.miss(missed, attempt.missed.tools)
         return attempt
 
     def _around(self, attempt: Attempt) -> tuple[HostTools, NetworkPolicy]:

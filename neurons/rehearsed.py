@@ -34,8 +34,8 @@ class Missed:
 
     def request(self, method: str, url: str) -> ToolError:
         """What the code meets: the words are the broker's own for a server that is not there."""
+        _add(self.requests, named(method, url))
         parts = urlsplit(url)
-        _add(self.requests, f"{method} {parts.scheme}://{parts.netloc}{parts.path}")
         host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme, 443)
         return ToolError(f"Cannot connect to {host}: nothing answers at port {port}", code="network", retryable=True)
 
@@ -43,6 +43,12 @@ class Missed:
         """The words are the bridge's own for a tool that raised."""
         _add(self.tools, name)
         return ToolError(f'Tool "{name}" failed with ConnectionError', code="internal")
+
+
+def named(method: str, url: str) -> str:
+    """A request as a report names it: without its query, which may be as long as it likes."""
+    parts = urlsplit(url)
+    return f"{method} {parts.scheme}://{parts.netloc}{parts.path}"
 
 
 def network_of(neuron: Neuron, scenario: Scenario, missed: Missed, real: NetworkPolicy | None = None) -> NetworkPolicy:

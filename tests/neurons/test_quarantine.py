@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -404,6 +404,21 @@ async def test_what_nobody_recorded_is_a_finding_and_not_a_problem():
     ) in report.findings
     assert any('nothing was recorded for the tool "clock.now"' in finding for finding in report.findings)
     assert result(report, FAILURES).ok
+
+
+async def test_what_one_recording_lacks_and_another_has_was_tried():
+    async def ask(signal, state, emit):
+        emit("seen", 1)
+        with suppress(ToolError):
+            hosts.networks[-1].replay.begin().answer("GET", PRICE, None)
+
+    hosts = Worlds(ask)
+    neuron = candidate(hosts=("prices.example",), tier=Tier.NETWORK)
+    other = f"{PRICE}/other"
+    recordings = [recording({}, (exchange(other),)), recording({}, (exchange(PRICE),))]
+    report = await rehearse(neuron, hosts, settings(), recordings=recordings, now=lambda: AT)
+    assert report.passed
+    assert not any("nothing was recorded" in finding for finding in report.findings)
 
 
 async def test_what_fails_because_nothing_was_recorded_is_told_as_that():
