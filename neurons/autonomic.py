@@ -11,8 +11,8 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -92,7 +92,7 @@ class Autonomic:
                 now=now,
                 pass_on=self._pass_on,
                 handled=self._handled,
-                judged=self._judged,
+                urgent=self._urgent,
                 lost=self._lost,
                 rested=self._rested,
             )
@@ -107,6 +107,7 @@ class Autonomic:
         self._looks_again = False
         self._written_at = 0.0
         self._since = 0.0
+        self._mistake = ""
         self._was_opened = False
         self._stack = AsyncExitStack()
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -265,7 +266,7 @@ class Autonomic:
     def _lost(self, signals: int) -> None:
         self._queue.dropped[Drop.KILLED if self._state is LayerState.KILLED else Drop.ASLEEP] += signals
 
-    def _judged(self, nerve: Nerve) -> None:
+    def _urgent(self, nerve: Nerve) -> None:
         if isinstance(nerve.verdict, Failed):
             log.warning('Neuron "%s" is stopped: %s', nerve.neuron.id, nerve.verdict.reason)
             self._awake.silence(nerve)
@@ -276,20 +277,32 @@ class Autonomic:
     async def _beat(self) -> None:
         poll_s = self._settings.kill_poll_ms / 1000
         while True:
-            self.beat()
+            with self._nothing_ends():
+                self.beat()
             await anyio.sleep(min(poll_s, self._heart.seconds_left(self._now())))
 
     async def _keep(self, looked: anyio.Event) -> None:
         pause_s = min(LOOK_S, self._settings.autonomic.save_s)
         while True:
             self._news = anyio.Event()
-            await self._look()
+            with self._nothing_ends():
+                await self._look()
             looked.set()
             with anyio.move_on_after(pause_s):
                 await self._news.wait()
 
+    @contextmanager
+    def _nothing_ends(self) -> Iterator[None]:
+        """Not even a mistake in here: it would end the neurons, and the agent with them."""
+        try:
+            yield
+        except Exception as error:
+            if repr(error) != self._mistake:
+                log.exception("The autonomic layer has made a mistake, and goes on")
+            self._mistake = repr(error)
+
     async def _look(self) -> None:
-        """Write what is to be written, and see what others did. One at a time; raises nothing but a cancellation."""
+        """Write what is to be written, and see what others did. One at a time."""
         async with self._one_look:
             if self._state is LayerState.STANDBY:
                 await self._take_lead()

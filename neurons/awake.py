@@ -100,7 +100,7 @@ class Awake:
     def _end(self, nerve: Nerve, why: Drop) -> None:
         nerve.scope.cancel()
         self._around.queue.close(nerve.neuron.id, why)
-        if nerve.unwritten is not None:
+        if nerve.unwritten:
             self._left.append(nerve.taken())
         self._nerves.pop(nerve.neuron.id, None)
 

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .autonomic_view import LAYER_KEY
@@ -39,7 +40,7 @@ class Unwritten:
 
     neuron: Neuron
     state: dict[str, Any]
-    delivered: Delivered | None
+    delivered: tuple[Delivered, ...]
     has_verdict: bool
 
 
@@ -138,8 +139,7 @@ class Keeper:
             # Whatever others have written meanwhile: of another version, or of one that sleeps, nothing is kept.
             if not neuron.is_awake or neuron.version != one.neuron.version:
                 return neuron
-            neuron = noted(neuron, one.delivered) if one.delivered is not None else neuron
-            return neuron.model_copy(update={"state": one.state})
+            return reduce(noted, one.delivered, neuron).model_copy(update={"state": one.state})
 
         try:
             return self._pipeline.store.change(one.neuron.id, change, through=False)

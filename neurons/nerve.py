@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -36,6 +37,10 @@ log = logging.getLogger("motor_cortex")
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
+_SLACK_S = 30.0
+# What is counted by the clock is counted in steps of five seconds: within one, all can be one.
+_STEP_S = 5.0
+_MAX_STEPS = 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,8 @@ class Surroundings:
     """A signal that a neuron has emitted, in answer to another."""
     handled: Callable[[int], None]
     """So many signals were answered, or failed."""
-    judged: Callable[[Nerve], None]
-    """Called when there is a verdict."""
+    urgent: Callable[[Nerve], None]
+    """Something went wrong, or there is a verdict: it cannot wait until the next time that everything is written."""
     lost: Callable[[int], None]
     """So many signals were taken, and never handled."""
     rested: Callable[[], None]
@@ -72,7 +77,7 @@ class Nerve:
         """Below this level of energy it rests."""
         self.owed = 0.0
         """Energy that it has used and could not pay: until then it rests."""
-        self.unwritten: Delivered | None = None
+        self.unwritten: tuple[Delivered, ...] = ()
         self.is_urgent = False
         """Something went wrong, or is decided: to be written now."""
         self.verdict: Verdict = Going()
@@ -83,6 +88,7 @@ class Nerve:
         self.trouble = ""
         """Why it has no process."""
         self.scope = anyio.CancelScope()
+        self._timeout_s = program_of(neuron, around.settings).timeout_ms / 1000
         self._is_busy = True
         self._is_nudged = False
         self._news = anyio.Event()
@@ -158,7 +164,9 @@ class Nerve:
     async def _give(self, resident: Resident, batch: Sequence[Waiting]) -> None:
         around = self._around
         try:
-            answer = await resident.handle([waiting.given for waiting in batch], self.state)
+            # The sandbox keeps its own clock for each signal: this one is for a sandbox that does not.
+            with anyio.fail_after(_SLACK_S + 2 * len(batch) * self._timeout_s):
+                answer = await resident.handle([waiting.given for waiting in batch], self.state)
         except BaseException:
             # Not put back: some of them may have been handled, and must not be a second time.
             around.lost(len(batch))
@@ -178,8 +186,10 @@ class Nerve:
     def _note(self, delivered: Delivered, state: dict[str, Any]) -> None:
         self.state = state
         self.neuron = noted(self.neuron, delivered)
-        self.unwritten = delivered if self.unwritten is None else added(self.unwritten, delivered)
-        self.is_urgent |= bool(delivered.errors or delivered.over_budget or delivered.restarts)
+        self.unwritten = with_one_more(self.unwritten, delivered)
+        if delivered.errors or delivered.over_budget or delivered.restarts:
+            self.is_urgent = True
+            self._around.urgent(self)
 
     def judge(self, now: float) -> None:
         """Decide whether it goes on. A trial also ends with time, and not only with a signal."""
@@ -188,25 +198,23 @@ class Nerve:
         before, self.verdict = self.verdict, verdict(self.neuron, now, self._around.settings.trial)
         if self.verdict != before:
             self.is_urgent = True
-            self._around.judged(self)
+            self._around.urgent(self)
 
     def adopt(self, neuron: Neuron) -> None:
         """Go on with what is in the document now, and with what is not written yet. One that has failed stays so."""
-        self.neuron = noted(neuron, self.unwritten) if self.unwritten is not None else neuron
+        self.neuron = reduce(noted, self.unwritten, neuron)
         if isinstance(self.verdict, Passed) and neuron.status is Status.ACTIVE:
             self.verdict = Going()
 
     def taken(self) -> Unwritten:
         """What is to be written. From here on it is who took it that has it to look after."""
         taken = Unwritten(self.neuron, self.state, self.unwritten, has_verdict=not isinstance(self.verdict, Going))
-        self.unwritten, self.is_urgent = None, False
+        self.unwritten, self.is_urgent = (), False
         return taken
 
     def put_back(self, unwritten: Unwritten) -> None:
         """It could not be written."""
-        if unwritten.delivered is not None:
-            newer = self.unwritten
-            self.unwritten = unwritten.delivered if newer is None else added(unwritten.delivered, newer)
+        self.unwritten = reduce(with_one_more, self.unwritten, unwritten.delivered)
         self.is_urgent |= unwritten.has_verdict
 
     async def _pay(self) -> None:
@@ -271,8 +279,14 @@ def over_budget(energy: float, signals: int, budget: float) -> int:
     return min(signals, 1 + math.floor(excess / budget)) if excess > 1e-12 else 0
 
 
-def added(before: Delivered, new: Delivered) -> Delivered:
-    """Both as one. They are close together in time: nobody waits longer with writing than a second or so."""
+def with_one_more(before: tuple[Delivered, ...], new: Delivered) -> tuple[Delivered, ...]:
+    """What is close together in time as one: a few numbers, however long they wait to be written."""
+    if not before or (new.at // _STEP_S != before[-1].at // _STEP_S and len(before) < _MAX_STEPS):
+        return (*before, new)
+    return (*before[:-1], _added(before[-1], new))
+
+
+def _added(before: Delivered, new: Delivered) -> Delivered:
     return replace(
         new,
         signals=before.signals + new.signals,

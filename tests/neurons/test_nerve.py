@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from neurons import Status
-from neurons.nerve import over_budget
+from neurons import Delivered, Status
+from neurons.nerve import over_budget, with_one_more
 from sandbox import Work
 
 from .layer import FREE, Layer, one, settled, until
@@ -66,11 +66,35 @@ async def test_an_error_is_written_at_once():
     layer = Layer(fail, autonomic={"save_s": 1000})
     neuron = layer.trial()
     async with layer.open() as autonomic:
+        await settled(autonomic)
         autonomic.emit("tick")
-        await autonomic.idle()
-        await autonomic._look()
-        counters = layer.document(neuron).trial.counters
-        assert (counters.errors, counters.last_error) == (1, "RuntimeError: no such price")
+        await until(lambda: layer.document(neuron).trial.counters.errors)
+        assert layer.document(neuron).trial.counters.last_error == "RuntimeError: no such price"
+
+
+async def test_what_waits_long_to_be_written_keeps_its_times():
+    def tell(signal, state, emit):
+        emit("price_change")
+
+    layer = Layer(tell, autonomic={"save_s": 100_000}, trial={"max_emitted_per_minute": 7})
+    neuron = layer.trial()
+    async with layer.open() as autonomic:
+        for _ in range(20):
+            autonomic.emit("tick")
+            await autonomic.idle()
+            layer.clock.forward(seconds=10)
+        await settled(autonomic)
+        assert layer.document(neuron).status is Status.TRIAL
+        assert layer.document(neuron).trial.counters.emitted == 20
+
+
+def test_however_long_a_disk_refuses_what_waits_for_it_has_a_bound():
+    waiting = ()
+    for second in range(0, 100_000, 10):
+        waiting = with_one_more(waiting, Delivered(at=second, signals=1, energy=0.5, last_error=str(second)))
+    assert len(waiting) == 720
+    assert sum(one.signals for one in waiting) == 10_000
+    assert (waiting[-1].at, waiting[-1].last_error) == (99_990, "99990")
 
 
 async def test_a_neuron_is_told_apart_from_its_neighbours():
@@ -310,6 +334,37 @@ async def test_when_energy_cannot_be_read_or_paid_neurons_rest_and_the_layer_goe
 
 
 # Trouble
+
+
+async def test_a_sandbox_that_never_answers_is_left_for_another_process(monkeypatch):
+    monkeypatch.setattr("neurons.nerve._SLACK_S", 0.05)
+    stuck = True
+
+    async def answer(signal, state, emit):
+        if stuck:
+            await anyio.sleep_forever()
+        count(signal, state, emit)
+
+    layer = Layer(answer, autonomic={"timeout_isolated_ms": 1})
+    neuron = layer.trial()
+    async with layer.open() as autonomic:
+        autonomic.emit("tick")
+        await until(lambda: one(autonomic, neuron).state == "trouble")
+        stuck = False
+        autonomic.emit("tick")
+        await until(lambda: one(autonomic, neuron).neuron.trial.counters.signals == 1)
+    assert len(layer.residents.opened) == 2
+
+
+async def test_a_mistake_in_the_layer_ends_neither_the_layer_nor_its_host():
+    layer = Layer(count, autonomic={"tick_s": 60})
+    neuron = layer.trial()
+    async with layer.open() as autonomic:
+        due, autonomic._heart.due = autonomic._heart.due, None
+        await until(lambda: autonomic._mistake)
+        autonomic._heart.due = due
+        layer.clock.forward(seconds=60)
+        await until(lambda: one(autonomic, neuron).neuron.trial.counters.signals == 1)
 
 
 async def test_one_slow_neuron_delays_no_other_and_not_the_heartbeat():
