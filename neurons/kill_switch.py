@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -58,6 +59,8 @@ class On(NamedTuple):
 
 
 State: TypeAlias = Off | On
+Stamp: TypeAlias = tuple[int, int, int]
+"""Is another one when the file is."""
 _OFF = Off()
 
 
@@ -80,7 +83,7 @@ class KillSwitch:
         self._path = str(folder / FILE)
         self._record = record
         self._now = now
-        self._known: dict[str, tuple[tuple[int, int, int], On]] = {}
+        self._known: dict[str, tuple[Stamp, On]] = {}
 
     @property
     def running(self) -> Path:
@@ -92,7 +95,10 @@ class KillSwitch:
         found = self._look(self._path, None)
         if neuron is None or isinstance(found, On):
             return found
-        return self._look(str(self._own(neuron)), neuron)
+        try:
+            return self._look(str(self._own(neuron)), neuron)
+        except Refused as error:
+            return On(str(error), 0.0, "", neuron)
 
     def refusal(self, neuron: str | None = None) -> str | None:
         """Why nothing may run, or this neuron may not; None while it may."""
@@ -106,19 +112,22 @@ class KillSwitch:
         path = self._own(neuron) if neuron is not None else Path(self._path)
         before = self._look(str(path), neuron)
         problems: list[str] = []
-        # Seen by all processes from here on. On the disk it is brought below: a disk that is slow must hold up no kill.
-        is_on = self._write(path, on, before, problems)
+        # Also when it is on, with what it says: who turns it off at this moment must not be the last.
+        # Seen by all processes from here on. To the disk it is brought below: a slow one must hold up no kill.
+        self._write(path, before if isinstance(before, On) and before.by else on, problems)
         report = kill_recorded(self.running if neuron is None else self.running / neuron)
         problems.extend(report.left)
-        if is_on:
-            self._flush(path, problems)
+        self._flush(path, problems)
         if self._record is not None:
             try:
                 self._record("owner_decision", by=on.by, reason=on.reason, **_what("kill", neuron))
             except Exception as error:  # noqa: BLE001 - whatever it is, what was killed is killed
                 problems.append(f"it is not in the audit: {error}")
-        was_on = isinstance(before, On)
-        return Killed(self._in_force(path, on), was_on, is_on, report.killed, tuple(problems))
+        found = self._look(str(path), neuron)
+        if isinstance(found, Off):
+            problems.append("the switch is not on: what ran was killed, and more can be started")
+        in_force = found if isinstance(found, On) and found.by else on
+        return Killed(in_force, isinstance(before, On), isinstance(found, On), report.killed, tuple(problems))
 
     def turn_off(self, reason: str, by: str, *, neuron: str | None = None) -> State:
         """What it was. Recorded before it is done, or not done. Raises Refused without a reason, SwitchError when it
@@ -127,12 +136,15 @@ class KillSwitch:
         if not said:
             raise Refused("Turning the kill switch off needs a reason")
         path = self._own(neuron) if neuron is not None else Path(self._path)
+        stamp = _stamp(path)
         before = self._look(str(path), neuron)
         if isinstance(before, Off):
             return before
         if self._record is not None:
             self._record("owner_decision", by=_one_line(by) or "owner", reason=said, **_what("revive", neuron))
         try:
+            if _stamp(path) != stamp:
+                raise SwitchError("The kill switch was turned on again meanwhile: it stays on")
             path.unlink(missing_ok=True)
             flush_folder(path.parent)
         except OSError as error:
@@ -144,13 +156,7 @@ class KillSwitch:
             raise Refused(f'There is no neuron "{neuron[:80]}": an id has small letters, digits and -')
         return self._folder / FOLDER / neuron
 
-    def _in_force(self, path: Path, on: On) -> On:
-        found = self._look(str(path), on.neuron)
-        return found if isinstance(found, On) and found.by else on
-
-    def _write(self, path: Path, on: On, before: State, problems: list[str]) -> bool:
-        if isinstance(before, On) and before.by:
-            return True  # since then, and for that reason
+    def _write(self, path: Path, on: On, problems: list[str]) -> None:
         data = {"reason": on.reason, "at": on.at, "by": on.by, "hint": _HINT}
         try:
             private_folder(path.parent)
@@ -158,12 +164,8 @@ class KillSwitch:
         except OSError as error:
             problems.append(f'the reason could not be written to "{path}": {error.strerror}')
             # A full disk often still takes an empty file, which counts as on.
-            try:
+            with suppress(OSError):
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
-            except OSError:
-                problems.append("the switch is not on: what ran was killed, and more can be started")
-                return False
-        return True
 
     def _flush(self, path: Path, problems: list[str]) -> None:
         try:
@@ -171,7 +173,7 @@ class KillSwitch:
             flush_folder(path.parent)
             flush_folder(self._folder)
         except OSError as error:
-            problems.append(f"the switch is on, but may be off after a power cut: {error.strerror}")
+            problems.append(f"after a power cut the switch may be off: {error.strerror}")
 
     def _look(self, path: str, neuron: str | None) -> State:
         try:
@@ -180,12 +182,26 @@ class KillSwitch:
         except FileNotFoundError:
             return _OFF
         except OSError as error:
-            return On(f"its file cannot be looked at: {error.strerror}", 0.0, "", neuron)
-        version = (found.st_mtime_ns, found.st_ino, found.st_size)
+            # Who has no home at all (it would be below /dev/null) has no switch in it, either.
+            if isinstance(error, NotADirectoryError) and not self._folder.parent.is_dir():
+                return _OFF
+            return On(f'"{path}" cannot be looked at: {error.strerror}', 0.0, "", neuron)
+        stamp = _stamped(found)
         known = self._known.get(path)
-        if known is None or known[0] != version:
-            known = self._known[path] = (version, _read(path, found.st_mtime, neuron))
+        if known is None or known[0] != stamp:
+            known = self._known[path] = (stamp, _read(path, found.st_mtime, neuron))
         return known[1]
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        return _stamped(os.lstat(path))
+    except OSError:
+        return None
+
+
+def _stamped(found: os.stat_result) -> Stamp:
+    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def _read(path: str, changed_at: float, neuron: str | None) -> On:
@@ -197,7 +213,7 @@ def _read(path: str, changed_at: float, neuron: str | None) -> On:
             return On(_one_line(reason), float(at), _one_line(by), neuron)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass
-    return On("its file cannot be read, which counts as on", changed_at, "", neuron)
+    return On(f'"{path}" cannot be read, which counts as on', changed_at, "", neuron)
 
 
 def _one_line(text: str) -> str:
