@@ -84,7 +84,7 @@ def verdict(neuron: Neuron, now: float, settings: TrialSettings) -> Verdict:
     """What follows from the counts now. Of an active neuron: that it goes on, or why not."""
     if not neuron.is_awake:
         return Going()
-    reason = _too_much(neuron, now, settings)
+    reason = _too_much(neuron, settings)
     if reason is not None:
         return Failed(reason)
     trial = neuron.trial
@@ -106,10 +106,10 @@ def progress(neuron: Neuron, now: float) -> Progress:
     return Progress(left_s / HOUR_S, signals_left, min(of_time, of_signals))
 
 
-def _too_much(neuron: Neuron, now: float, settings: TrialSettings) -> str | None:
-    hour = [entry for entry in neuron.watch.hour if abs(now - entry[0]) < HOUR_S]
-    errors, over_budget, restarts = (sum(entry[column] for entry in hour) for column in (1, 2, 3))
-    emitted = sum(count for began, count in neuron.watch.minute if abs(now - began) < MINUTE_S)
+def _too_much(neuron: Neuron, settings: TrialSettings) -> str | None:
+    # As of the last batch, and not as of now: a verdict that could not be carried out at once must not be outwaited.
+    errors, over_budget, restarts = (sum(entry[column] for entry in neuron.watch.hour) for column in (1, 2, 3))
+    emitted = sum(count for _, count in neuron.watch.minute)
     trial = neuron.trial
     counters = trial.counters if neuron.status is Status.TRIAL and trial is not None else neuron.counters
     last = f": {counters.last_error}" if counters.last_error else ""

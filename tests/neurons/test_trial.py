@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurons import DeferredStorage, Delivered, Failed, Going, Neuron, Passed, Status, noted, progress, verdict
+from neurons import (
+    DeferredStorage,
+    Delivered,
+    Failed,
+    Going,
+    Neuron,
+    Passed,
+    Status,
+    StorageError,
+    noted,
+    progress,
+    verdict,
+)
 from neurons.settings import TrialSettings
 
 from .governance import HOUR_S, START, Governed
@@ -268,6 +280,17 @@ def test_what_an_earlier_version_did_is_not_held_against_this_one():
     neuron = governed.in_trial()
     found = governed.deliver(neuron.id, Delivered(at=START, signals=9, errors=9), version=2, state={"of": "another"})
     assert (found.status, found.state) == (Status.TRIAL, {})
+
+
+def test_a_verdict_that_could_not_be_carried_out_at_once_is_not_outwaited():
+    governed = Governed()
+    neuron = governed.in_trial()
+    governed.storage.refuses = "no space left"
+    with pytest.raises(StorageError):
+        governed.deliver(neuron.id, Delivered(at=governed.clock(), signals=1, emitted=61))
+    governed.storage.refuses = None
+    governed.clock.forward(hours=48)
+    assert governed.judge_trial(neuron.id).status is Status.DISABLED
 
 
 def test_signals_of_a_quiet_neuron_are_judged_by_the_clock_alone():
