@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from .approval import ApprovalKey, why_not_approved
 from .errors import Refused
-from .hashes import about_hash, code_hash, policy_hash, shown_hash
+from .hashes import about_hash, canonical, code_hash, policy_hash, shown_hash
 from .lifecycle import Event, changed
-from .neuron import Counters, Metadata, Neuron, Policy, Report, Request, Status, Version, Watch
+from .neuron import Counters, Metadata, Neuron, Policy, Report, Request, Status, Version, Watch, storable
 from .proposal import Proposal
 from .settings import TrialSettings
 from .trial import HOUR_S, begun
@@ -20,6 +21,7 @@ from .trial import HOUR_S, begun
 MIN_SHOWN = 8
 # Characters of all versions together: the document has to stay one that can be read.
 MAX_KEPT = 1_000_000
+MAX_REPORT_TEXT = 2_000
 _DIGITS = frozenset("0123456789abcdef")
 
 
@@ -159,6 +161,27 @@ def taken_in(neuron: Neuron, now: float) -> Neuron:
     if is_known and neuron.metadata.code_hash == code:
         return neuron
     return _with_version(neuron, neuron.code, neuron.policy, now)
+
+
+def kept(report: Report) -> Report:
+    """The report as it will be read again: what the candidate said in it may be anything, and the seal covers it.
+
+    One with numbers that no document can hold has not passed. It is not raised: it would be tried again for ever.
+    """
+    facts = _storable(report.model_dump(mode="json", by_alias=True))
+    try:
+        return Report.model_validate(json.loads(canonical(facts)))
+    except ValueError as error:
+        problem = f"what was found about it cannot be kept: {error}"
+        return Report(at=0.0, code_hash=report.code_hash, policy_hash=report.policy_hash, problems=(problem,))
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value, MAX_REPORT_TEXT)
+    if isinstance(value, dict):
+        return {storable(key, MAX_REPORT_TEXT): _storable(inner) for key, inner in value.items()}
+    return [_storable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def iso(at: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from .errors import Refused
-from .neuron import Neuron, Status, StatusChange
+from .neuron import Neuron, Status, StatusChange, storable
 
 MAX_REASON = 500
 
@@ -73,7 +73,7 @@ def changed(neuron: Neuron, event: Event, *, at: float, by: str, reason: str = "
     # Not from an empty history alone: who deletes the history by hand must not make a neuron that nobody can disable.
     before = None if event is Event.PROPOSE and not neuron.history else neuron.status
     status = after(before, event)
-    reason = reason[:MAX_REASON]
+    reason = storable(reason, MAX_REASON)
     line = StatusChange(
         at=at,
         before=before,

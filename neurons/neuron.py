@@ -27,6 +27,11 @@ SignalType = Annotated[str, Field(pattern=SIGNAL_PATTERN)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
+def storable(text: str, most: int) -> str:
+    """The text as a document can hold it. What code says may be endless, and have halves of surrogate pairs."""
+    return text[:most].encode("utf-8", "replace").decode()
+
+
 class Status(StrEnum):
     QUARANTINE = "quarantine"
     AWAITING_OWNER = "awaiting_owner"

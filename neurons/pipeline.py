@@ -70,12 +70,14 @@ class Pipeline:
     def judged(self, neuron_id: str, report: Report) -> Neuron:
         """The neuron after its quarantine: the owner is asked, or it is disabled with the problems as the reason."""
 
+        found = decisions.kept(report)
+
         def judge(neuron: Neuron) -> Neuron:
             now = self._now()
-            if not report.passed:
-                return decisions.failed(neuron, report, now=now)
+            if not found.passed:
+                return decisions.failed(neuron, found, now=now)
             hours = self._settings.proposals.expires_hours
-            return decisions.asked(neuron, report, now=now, expires_hours=hours)
+            return decisions.asked(neuron, found, now=now, expires_hours=hours)
 
         return self._change(neuron_id, judge)
 
@@ -92,7 +94,9 @@ class Pipeline:
         version: int | None = None,
     ) -> Neuron:
         """Add what came of a batch, and what the code keeps, to the document soon; disable or consolidate at once when
-        that follows. Of a version that is not the one that is awake any more nothing is kept."""
+        that follows. Of a version that is not the one that is awake any more nothing is kept.
+
+        For a few at a time: who runs neurons sums up what they do, and writes that now and then."""
 
         def add(neuron: Neuron) -> Neuron:
             if not neuron.is_awake or version not in {None, neuron.version}:
@@ -157,8 +161,14 @@ class Pipeline:
 
     def modify(self, neuron_id: str, code: str, *, by: str = OWNER, max_code_bytes: int | None = None) -> Neuron:
         """A new version of the owner's own, which goes through quarantine and is asked about like any other."""
-        if not code.strip() or (max_code_bytes is not None and len(code.encode("utf-8", "replace")) > max_code_bytes):
-            raise Refused(f'Cannot modify "{neuron_id}": the code is empty or longer than {max_code_bytes} bytes')
+        try:
+            size = len(code.encode())
+        except UnicodeEncodeError:
+            raise Refused(f'Cannot modify "{neuron_id}": the code is not UTF-8') from None
+        if not code.strip():
+            raise Refused(f'Cannot modify "{neuron_id}": there is no code')
+        if max_code_bytes is not None and size > max_code_bytes:
+            raise Refused(f'Cannot modify "{neuron_id}": the code has {size} bytes, {max_code_bytes} are allowed')
         return self._decide(neuron_id, lambda neuron: decisions.modified(neuron, code, now=self._now(), by=by))
 
     def disable(self, neuron_id: str, reason: str, *, by: str = OWNER) -> Neuron:

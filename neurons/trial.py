@@ -6,9 +6,10 @@ counted by the minute, for an hour, and what it emits by five seconds, for a min
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from .neuron import Counters, Neuron, Status, Trial, Watch
+from .neuron import Counters, Neuron, Status, Trial, Watch, storable
 from .settings import TrialSettings
 
 HOUR_S = 3600
@@ -129,16 +130,15 @@ def _too_much(neuron: Neuron, settings: TrialSettings) -> str | None:
 
 
 def _counted(counters: Counters, delivered: Delivered) -> Counters:
-    # What code throws may hold half a surrogate pair, which no document can.
-    error = delivered.last_error.encode("utf-8", "replace").decode()[:MAX_ERROR_TEXT]
+    error = storable(delivered.last_error, MAX_ERROR_TEXT)
     return counters.model_copy(
         update={
             "signals": counters.signals + delivered.signals,
             "errors": counters.errors + delivered.errors,
             "emitted": counters.emitted + delivered.emitted,
-            "energy": counters.energy + delivered.energy,
+            "energy": counters.energy + _finite(delivered.energy),
             "restarts": counters.restarts + delivered.restarts,
-            "cpu_ms": counters.cpu_ms + delivered.cpu_ms,
+            "cpu_ms": counters.cpu_ms + _finite(delivered.cpu_ms),
             "last_error": error or counters.last_error,
             "last_signal_at": delivered.at if delivered.signals else counters.last_signal_at,
         }
@@ -162,6 +162,11 @@ def _watched(watch: Watch, delivered: Delivered) -> Watch:
         began = _step(delivered.at, _MINUTE_STEP_S)
         minute[began] = minute.get(began, 0) + delivered.emitted
     return watch.model_copy(update={"hour": tuple(hour.values()), "minute": tuple(minute.items())})
+
+
+def _finite(amount: float) -> float:
+    # A document that holds anything else cannot be written, and its neuron not be disabled.
+    return amount if math.isfinite(amount) else 0.0
 
 
 def _step(at: float, step_s: int) -> int:

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from neurons import Delivered, Neuron, NoSuchNeuron, Refused, Status, about_hash, code_hash, policy_hash, shown_hash
+from neurons import (
+    Delivered,
+    Neuron,
+    NoSuchNeuron,
+    Refused,
+    ScenarioResult,
+    Status,
+    about_hash,
+    code_hash,
+    policy_hash,
+    shown_hash,
+)
 
 from .governance import HOUR_S, KEY, MAX_CODE_BYTES, START, Governed, proposal, report_of, shown
 
@@ -77,6 +91,25 @@ def test_a_report_about_other_code_or_another_policy_says_nothing():
     edit(governed, neuron.id, code="emit('something else')")
     with pytest.raises(Refused, match="other code or another policy"):
         governed.judged(neuron.id, report)
+
+
+_any_text = st.text(st.characters(exclude_categories=[]), max_size=9)
+
+
+@given(st.lists(_any_text, max_size=3), st.dictionaries(_any_text, st.integers(), max_size=3), st.floats())
+def test_whatever_a_candidate_says_in_its_report_the_question_stands(findings, emitted, energy):
+    """The seal covers the report: one that is read back as another would send the neuron to quarantine for ever."""
+    governed = Governed()
+    neuron = governed.in_quarantine()
+    scenario = ScenarioResult(name="typical", signals=1, ok=True, emitted=emitted, energy=energy)
+    report = report_of(neuron).model_copy(update={"findings": tuple(findings), "scenarios": (scenario,)})
+    found = governed.judged(neuron.id, report)
+    if math.isfinite(energy):
+        assert governed.pending() == [found]
+        assert governed.restarted().approve(found.id, shown(found)).status is Status.TRIAL
+        assert len(governed.restarted().awake()) == 1
+    else:
+        assert (found.status, "cannot be kept" in found.reason) == (Status.DISABLED, True)
 
 
 def test_a_neuron_is_judged_once():
@@ -384,7 +417,7 @@ def test_what_the_owner_modifies_is_a_new_version_in_quarantine(stage):
 def test_a_modification_that_changes_nothing_or_too_much_is_refused():
     governed = Governed()
     neuron = governed.waiting()
-    for code in (neuron.code, "", "  \n", "x" * 101):
+    for code in (neuron.code, "", "  \n", "x" * 101, "\udcff"):
         with pytest.raises(Refused, match="Cannot modify"):
             governed.modify(neuron.id, code, max_code_bytes=100)
     assert governed.store.get(neuron.id) == neuron

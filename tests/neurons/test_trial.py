@@ -195,6 +195,14 @@ def test_an_error_that_is_no_text_and_too_long_is_kept_as_far_as_it_goes():
     assert neuron.trial.counters.last_signal_at == START + 1
 
 
+def test_numbers_that_are_none_do_not_keep_a_neuron_from_being_written_and_disabled():
+    governed = Governed()
+    neuron = governed.in_trial()
+    bad = Delivered(at=governed.clock(), signals=9, errors=9, energy=float("inf"), cpu_ms=float("nan"))
+    assert governed.deliver(neuron.id, bad).status is Status.DISABLED
+    assert governed.restarted().store.get(neuron.id).status is Status.DISABLED
+
+
 # Through the pipeline
 
 
