@@ -21,6 +21,7 @@ COMMANDS = {
     "chat": "talk to an agent that has hands",
     "run": "run one script in the sandbox",
     "energy": "show the level, the prices and the ledger; set or top up the level",
+    "neurons": "show what the agent has learned and wants to learn; approve, reject, modify, disable, roll back",
     "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
     "revive": "turn the kill switch off again",
     "audit": "show what happened, and verify that nobody has changed the record",

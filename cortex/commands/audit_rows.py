@@ -104,7 +104,7 @@ def _tool_call(facts: Mapping[str, Any]) -> Row:
 
 
 def _owner_decision(facts: Mapping[str, Any]) -> Row:
-    about = " ".join(filter(None, (_text(facts.get("what")), _text(facts.get("tool")))))
+    about = " ".join(_text(facts.get(name)) for name in ("what", "tool", "neuron") if facts.get(name))
     allowed = facts.get("allowed")
     answer = "allowed" if allowed is True else "denied" if allowed is False else ""
     return Row(_joined(about, _text(facts.get("reason"))), answer)
@@ -123,9 +123,15 @@ def _any_row(facts: Mapping[str, Any]) -> Row:
     return Row(text, answer, _text(facts.get("tier")))
 
 
+def _neuron(facts: Mapping[str, Any]) -> Row:
+    about = " ".join(_text(facts.get(name)) for name in ("what", "neuron") if facts.get(name))
+    return Row(_joined(about, _text(facts.get("reason"))) or _any_row(facts).text)
+
+
 _ROWS: dict[str, Callable[[Mapping[str, Any]], Row]] = {
     "execution": _execution,
     "refusal": _refusal,
+    "neuron": _neuron,
     "tool_call": _tool_call,
     "owner_decision": _owner_decision,
     "recovered": _recovered,

@@ -1,0 +1,138 @@
+"""What the owner decides about a neuron at the shell: recorded before it is done, or not done."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+
+from cortex.audit import Audit, AuditError
+from cortex.channels import owner_view
+from cortex.channels.console import set_in
+from cortex.channels.owner_view import HASH_CHARACTERS
+from cortex.home import Home
+from cortex.keyboard import is_somebody_there, typed
+from cortex.plasticity import Plasticity
+from cortex.settings import Settings
+from cortex.terminal import styled, terminal_columns, visible
+from neurons import KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
+from sandbox import SandboxError
+
+from .editor import edit
+from .exits import REFUSED, CommandError
+from .quarantine_now import try_now
+
+
+def decide(options: Namespace, settings: Settings) -> Neuron:
+    """The neuron after the decision, and after its quarantine if it went there."""
+    home = Home(settings.home)
+    audit = Audit(home.audit, settings.audit)
+    try:
+        plasticity = Plasticity(home.state, settings, record=audit.record)
+        try:
+            neuron = _DECISIONS[options.action](plasticity, options, settings)
+            switch = KillSwitch(home.state)
+            if isinstance(on := switch.state(neuron.id), On):
+                print(visible(str(on)), file=sys.stderr)
+            elif neuron.status is Status.QUARANTINE:
+                neuron = _tried(neuron, plasticity, settings, switch)
+            return neuron
+        finally:
+            plasticity.close()
+    except NoSuchNeuron as error:
+        raise CommandError(str(error)) from error
+    except NeuronError as error:
+        raise CommandError(str(error), REFUSED) from error
+    except AuditError as error:
+        raise CommandError(f"nothing was changed, because it could not be recorded: {error}", REFUSED) from error
+    finally:
+        audit.close()
+
+
+def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
+    pipeline = plasticity.pipeline
+    neuron = plasticity.store.get(options.neuron)
+    if options.hash is not None:
+        return pipeline.approve(neuron.id, options.hash)
+    if not is_somebody_there(sys.stdin, sys.stderr):
+        raise CommandError(
+            f'there is no terminal to ask at; look at it with "cortex neurons show {neuron.id}", and then repeat the'
+            f" hash that is shown: cortex neurons approve {neuron.id} --hash HASH",
+            REFUSED,
+        )
+    waiting = next((one for one in pipeline.pending() if one.id == neuron.id), None)
+    if waiting is None:
+        # It says why: nothing is asked about it, or the question has expired, or somebody changed the document.
+        return pipeline.approve(neuron.id, "")
+    habit = plasticity.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
+    first, *rest = set_in(owner_view(waiting, habit), terminal_columns(sys.stderr))
+    print("\n".join([styled(first, "bold", sys.stderr), *rest]), file=sys.stderr)
+    words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
+    answer = typed(words, sys.stdin, sys.stderr)
+    if not answer:
+        raise CommandError(f'nothing was approved; "{waiting.id}" goes on waiting', REFUSED)
+    return pipeline.approve(waiting.id, answer)
+
+
+def _reject(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
+    return plasticity.pipeline.reject(options.neuron, options.reason)
+
+
+def _modify(plasticity: Plasticity, options: Namespace, settings: Settings) -> Neuron:
+    neuron = plasticity.store.get(options.neuron)
+    max_bytes = settings.sandbox.max_code_bytes
+
+    def changed(code: str) -> Neuron:
+        return plasticity.pipeline.modify(neuron.id, code, max_code_bytes=max_bytes)
+
+    if options.source is not None:
+        return changed(_code_in(options.source))
+    return edit(neuron.code, f"{neuron.id}.ts", max_bytes, changed)
+
+
+def _disable(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
+    return plasticity.pipeline.disable(options.neuron, options.reason)
+
+
+def _enable(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
+    return plasticity.pipeline.enable(options.neuron)
+
+
+def _roll_back(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
+    return plasticity.pipeline.rollback(options.neuron, options.version)
+
+
+_DECISIONS: dict[str, Callable[[Plasticity, Namespace, Settings], Neuron]] = {
+    "approve": _approve,
+    "reject": _reject,
+    "modify": _modify,
+    "disable": _disable,
+    "enable": _enable,
+    "rollback": _roll_back,
+}
+
+
+def _tried(neuron: Neuron, plasticity: Plasticity, settings: Settings, switch: KillSwitch) -> Neuron:
+    """After its quarantine, there and then. Where that cannot be, it waits for the next agent that is started."""
+    if sys.stderr.isatty():
+        print(
+            f"Trying version {neuron.version} in quarantine, on signals that are made up and recorded", file=sys.stderr
+        )
+    try:
+        return anyio.run(try_now, neuron, plasticity, settings, switch)
+    except (SandboxError, NeuronError, OSError) as error:
+        print(f"It waits in quarantine, because it cannot be tried here: {visible(str(error))}", file=sys.stderr)
+        return plasticity.store.get(neuron.id)
+
+
+def _code_in(source: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        return data.decode()
+    except OSError as error:
+        raise CommandError(f'cannot read "{source}": {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f'"{source}" is not UTF-8: invalid byte at position {error.start}') from error

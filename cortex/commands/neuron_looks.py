@@ -1,0 +1,186 @@
+"""What there is to see of neurons and habits. No look makes a folder: the home may be a wrong one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+
+from cortex.channels import owner_view
+from cortex.channels.console import set_in
+from cortex.home import Home
+from cortex.settings import Settings
+from cortex.terminal import terminal_columns, visible
+from neurons import (
+    DeferredStorage,
+    Fingerprint,
+    Habit,
+    Habits,
+    KillSwitch,
+    Neuron,
+    NeuronError,
+    NeuronStore,
+    NoSuchNeuron,
+    On,
+    Status,
+)
+
+from .exits import REFUSED, CommandError
+from .neuron_facts import facts_of, habit_facts, history_of
+from .neuron_rows import (
+    Paint,
+    at,
+    counted,
+    counters_of,
+    habit_lines,
+    history_lines,
+    in_order,
+    list_lines,
+    progress_text,
+)
+from .skill_folder import write_skill
+
+_NO_EDGE = 100_000
+
+
+def look(options: Namespace, settings: Settings, now: float, width: int, paint: Paint) -> Iterator[str]:
+    """The lines to print. Raises CommandError."""
+    try:
+        yield from _Look(options, settings, now, width, paint).lines()
+    except NoSuchNeuron as error:
+        raise CommandError(str(error)) from error
+    except NeuronError as error:
+        raise CommandError(str(error), REFUSED) from error
+
+
+class _Look:
+    def __init__(self, options: Namespace, settings: Settings, now: float, width: int, paint: Paint) -> None:
+        self._options = options
+        self._now = now
+        self._width = width
+        self._paint = paint
+        state = settings.home / "state"
+        storage = DeferredStorage(Home(settings.home).state if state.exists() else state)
+        self._store = NeuronStore(storage)
+        self._habits = Habits(storage, settings.neurons.habits, read=_unread)
+        self._switch = KillSwitch(state)
+
+    def lines(self) -> Iterator[str]:
+        match self._options.action:
+            case "show":
+                return self._show(self._neuron())
+            case "habits":
+                return self._some_habits()
+            case "history":
+                return self._history(self._neuron())
+            case "export":
+                return self._export(self._neuron())
+            case _:
+                return self._list()
+
+    def _neuron(self) -> Neuron:
+        return self._store.get(self._options.neuron)
+
+    def _list(self) -> Iterator[str]:
+        neurons = in_order(self._store.load_all())
+        if self._options.json:
+            yield json.dumps([facts_of(neuron, self._now) for neuron in neurons])
+            return
+        if isinstance(on := self._switch.state(), On):
+            yield self._paint(visible(str(on)), "red")
+        if not neurons:
+            print("There are no neurons yet", file=sys.stderr)
+            return
+        killed = {neuron.id: on for neuron in neurons if isinstance(on := self._switch.state(neuron.id), On)}
+        yield from list_lines(neurons, self._now, self._width, self._paint, killed)
+        if any(neuron.status is Status.AWAITING_OWNER for neuron in neurons):
+            yield ""
+            yield self._paint("To decide: cortex neurons show ID, and then approve, reject or modify", "dim")
+
+    def _show(self, neuron: Neuron) -> Iterator[str]:
+        if self._options.json:
+            yield json.dumps(facts_of(neuron, self._now, in_full=True))
+            return
+        habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
+        # Only a terminal has an edge: what goes elsewhere keeps its lines, as the code has them.
+        width = terminal_columns(sys.stdout) if sys.stdout.isatty() else _NO_EDGE
+        first, *rest = set_in([*owner_view(neuron, habit), *_more_of(neuron, self._now)], width)
+        yield self._paint(first, "bold")
+        yield from rest
+        if isinstance(on := self._switch.state(neuron.id), On):
+            yield self._paint(visible(str(on)), "red")
+        if neuron.request is not None:
+            yield ""
+            yield f"To decide: cortex neurons approve {neuron.id}, or: cortex neurons reject {neuron.id} --reason WHY"
+
+    def _history(self, neuron: Neuron) -> Iterator[str]:
+        if self._options.json:
+            yield json.dumps(history_of(neuron))
+        else:
+            yield from history_lines(neuron, self._width, self._paint)
+
+    def _some_habits(self) -> Iterator[str]:
+        named = self._options.habit
+        if named is not None:
+            yield from self._habit(named)
+            return
+        habits = self._habits.all()
+        if self._options.json:
+            yield json.dumps([habit_facts(habit) for habit in habits])
+        elif habits:
+            yield from habit_lines(habits, self._width, self._paint)
+        else:
+            print("No script has come back often enough yet", file=sys.stderr)
+
+    def _habit(self, named: str) -> Iterator[str]:
+        habit = self._habits.get(named)
+        if habit is None:
+            raise CommandError(f'there is no habit "{named}"')
+        yield from [json.dumps(habit_facts(habit, in_full=True))] if self._options.json else _about(habit)
+
+    def _export(self, neuron: Neuron) -> Iterator[str]:
+        try:
+            folder = write_skill(neuron, self._options.to)
+        except FileExistsError as error:
+            raise CommandError(f"nothing was written: {error}") from error
+        except OSError as error:
+            raise CommandError(f'cannot write to "{self._options.to}": {error.strerror or error}') from error
+        yield json.dumps({"folder": str(folder)}) if self._options.json else str(folder)
+
+
+async def _unread(_: str) -> Fingerprint | None:
+    """A look reads no code."""
+    return None
+
+
+def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
+    """What there is beside what an owner decides on."""
+    if neuron.status is Status.TRIAL:
+        yield f"  {'trial':13} {progress_text(neuron, now)}"
+    if counters_of(neuron).signals:
+        yield f"  {'so far':13} {counted(counters_of(neuron))}"
+    if error := counters_of(neuron).last_error:
+        yield f"  {'last error':13} {visible(' '.join(error.split()))}"
+    if neuron.approvals:
+        last = neuron.approvals[-1]
+        yield f"  {'approved':13} {at(last.at)}, by {visible(last.by)}"
+    if neuron.state:
+        yield f"  {'state':13} {len(json.dumps(neuron.state))} bytes of JSON"
+    if len(neuron.versions) > 1:
+        yield f"  {'versions':13} {len(neuron.versions)}, see cortex neurons history {neuron.id}"
+
+
+def _about(habit: Habit) -> Iterator[str]:
+    yield f"{habit.id}: {visible(' '.join(habit.purpose.split())) or 'no purpose was given'}"
+    yield f"  {'seen':13} {habit.occurrences} times, from {at(habit.first_at)} to {at(habit.last_at)}"
+    yield f"  {'tier':13} {visible(habit.tier)}"
+    yield f"  {'hosts':13} {visible(', '.join(habit.hosts)) or 'none'}"
+    yield f"  {'tools':13} {visible(', '.join(habit.tools)) or 'none'}"
+    for one in habit.parameters:
+        values = ", ".join(json.dumps(value, ensure_ascii=False) for value in one.values)
+        yield f"  {'parameter':13} {visible(one.place)}: {visible(values)}"
+    if habit.neuron:
+        yield f"  {'neuron':13} {habit.neuron}"
+    yield f"  {'code':13} as it was written last"
+    yield from (f"  | {line}" for line in visible(habit.code.expandtabs(4)).split("\n"))

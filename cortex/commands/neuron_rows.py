@@ -1,0 +1,171 @@
+"""Neurons and habits for people: one line for each, as wide as the terminal. Pure; no text in them steers one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cortex.terminal import columns_of, fit, padded
+from neurons import Counters, Habit, Neuron, Status, progress
+
+if TYPE_CHECKING:
+    from neurons import On
+
+Paint = Callable[[str, str], str]
+"""A text in a style of the terminal, or as it is where there are no styles."""
+
+ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
+"""What somebody has to do first comes first."""
+_STYLES = {
+    Status.AWAITING_OWNER: "yellow",
+    Status.TRIAL: "cyan",
+    Status.ACTIVE: "green",
+    Status.QUARANTINE: "dim",
+    Status.DISABLED: "red",
+}
+_LEAST_TEXT = 20
+_MAX_ID = 40
+
+
+def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
+    return sorted(neurons, key=lambda neuron: (ORDER.index(neuron.status), neuron.id))
+
+
+def list_lines(
+    neurons: Sequence[Neuron], now: float, width: int, paint: Paint, killed: Mapping[str, On]
+) -> Iterator[str]:
+    """A table. `killed` are those whose own kill switch is on."""
+    names = _columns([neuron.id for neuron in neurons], "id")
+    room = max(_LEAST_TEXT, width - names - len(" awaiting_owner   v   signals errors  "))
+    yield paint(f"{'id':{names}} {'status':14} {'v':>3} {'signals':>9} {'errors':>6}  what", "dim")
+    for neuron in neurons:
+        counters = counters_of(neuron)
+        what = f"KILLED: {killed[neuron.id].reason}" if neuron.id in killed else _what(neuron, now)
+        yield (
+            f"{padded(fit(neuron.id, names), names)} {paint(f'{neuron.status.value:14}', _STYLES[neuron.status])} "
+            f"{neuron.version:>3} {_count(counters.signals):>9} {_count(counters.errors):>6}  {fit(what, room)}"
+        )
+
+
+def history_lines(neuron: Neuron, width: int, paint: Paint) -> Iterator[str]:
+    """The versions, and then what happened, the oldest first."""
+    yield paint(f"  v {'made':16} {'by':6} {'code':12} {'approved':8}", "dim")
+    approved = {(one.code_hash, one.policy_hash) for one in neuron.approvals}
+    for version in neuron.versions:
+        is_approved = (version.code_hash, version.policy_hash) in approved
+        mark = "  <- this one" if version.version == neuron.version else ""
+        yield (
+            f"{version.version:>3} {_iso(version.created_at):16} {fit(version.author, 6):6} "
+            f"{fit(version.code_hash, 12, ''):12} {'yes' if is_approved else 'no':8}{mark}"
+        ).rstrip()
+    yield ""
+    room = max(_LEAST_TEXT, width - len("2026-01-01 00:00:00   v  rollback_quarantine  awaiting_owner cortex  "))
+    yield paint(f"{'time':19} {'v':>3}  {'event':19}  {'status':14} {'by':6}  reason", "dim")
+    for line in neuron.history:
+        status = paint(f"{line.after.value:14}", _STYLES[line.after])
+        yield (
+            f"{at(line.at, '%Y-%m-%d %H:%M:%S')} {line.version:>3}  {fit(line.event, 19):19}  {status} "
+            f"{fit(line.by, 6):6}  {fit(line.reason, room)}"
+        ).rstrip()
+
+
+def habit_lines(habits: Sequence[Habit], width: int, paint: Paint) -> Iterator[str]:
+    room = max(_LEAST_TEXT, width - len("0123456789abcdef  1234  2026-01-01 00:00  isolated  "))
+    yield paint(f"{'id':16}  {'seen':>4}  {'last':16}  {'tier':8}  what", "dim")
+    for habit in habits:
+        learned = f" (neuron {habit.neuron})" if habit.neuron else ""
+        yield (
+            f"{fit(habit.id, 16):16}  {_count(habit.occurrences):>4}  {at(habit.last_at)}  {fit(habit.tier, 8):8}  "
+            f"{fit((habit.purpose or 'no purpose was given') + learned, room)}"
+        )
+
+
+def progress_text(neuron: Neuron, now: float) -> str:
+    """How far a trial is: `62 %, 31 of 50 signals, 9 h left`."""
+    trial = neuron.trial
+    if trial is None:
+        return ""
+    found = progress(neuron, now)
+    seen = f"{_count(trial.counters.signals)} of {trial.min_signals} signals"
+    left = "time is up" if found.hours_left <= 0 else f"{_hours(found.hours_left)} left"
+    return f"{found.share * 100:.0f} %, {seen}, {left}"
+
+
+def what_now(neuron: Neuron) -> str:
+    """What became of it by a decision, and what comes next."""
+    match neuron.status:
+        case Status.TRIAL:
+            return f"{neuron.id} is on trial now: {progress_left(neuron)}; cortex neurons list says how far it is"
+        case Status.ACTIVE:
+            return f"{neuron.id} is active again"
+        case Status.AWAITING_OWNER:
+            return f"{neuron.id} has passed its quarantine; to let it run: cortex neurons approve {neuron.id}"
+        case Status.QUARANTINE:
+            return f"{neuron.id} is in quarantine; the next agent that runs on this home tries it"
+        case Status.DISABLED:
+            return f"{neuron.id} is disabled: {neuron.reason or 'no reason was given'}"
+
+
+def progress_left(neuron: Neuron) -> str:
+    trial = neuron.trial
+    if trial is None:
+        return "for a while"
+    return f"at least {_hours((trial.ends_at - trial.started_at) / 3600)} and {trial.min_signals} signals"
+
+
+def counters_of(neuron: Neuron) -> Counters:
+    """Since it was approved, or since it is active."""
+    in_trial = neuron.status is Status.TRIAL or (neuron.status is Status.DISABLED and not neuron.counters.signals)
+    return neuron.trial.counters if neuron.trial is not None and in_trial else neuron.counters
+
+
+def counted(counters: Counters) -> str:
+    parts = [f"{_count(counters.signals)} signals", f"{_count(counters.errors)} errors"]
+    parts += [f"{_count(counters.emitted)} emitted", f"{counters.energy:.4g} energy"]
+    if counters.restarts:
+        parts.append(f"{_count(counters.restarts)} restarts")
+    if counters.last_signal_at is not None:
+        parts.append(f"the last signal at {at(counters.last_signal_at)}")
+    return ", ".join(parts)
+
+
+def at(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    """A time of the clock as people here write it. Documents may hold any number."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():{form}}"
+    except (ValueError, OverflowError, OSError):
+        return "at no time"
+
+
+def _what(neuron: Neuron, now: float) -> str:
+    match neuron.status:
+        case Status.TRIAL:
+            return f"{progress_text(neuron, now)}: {neuron.metadata.purpose}"
+        case Status.AWAITING_OWNER if neuron.request is not None:
+            if now >= neuron.request.expires_at:
+                return "the question has expired"
+            return f"decide until {at(neuron.request.expires_at)}: {neuron.metadata.purpose}"
+        case Status.DISABLED:
+            return neuron.reason or neuron.metadata.purpose
+        case _:
+            return neuron.metadata.purpose
+
+
+def _iso(text: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return fit(text, 16)
+
+
+def _columns(texts: Iterable[str], heading: str) -> int:
+    return min(_MAX_ID, max(map(columns_of, (*texts, heading))))
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if abs(number) < 10_000_000 else f"{number / 1e6:.0f} M"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:.0f} h" if hours >= 1 else f"{max(1, round(hours * 60))} min"

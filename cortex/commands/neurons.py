@@ -1,0 +1,82 @@
+"""`cortex neurons`: what the agent has learned and wants to learn. Looks make nothing; decisions are the owner's."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from cortex.settings import load_settings
+from cortex.terminal import styled, terminal_columns, visible
+
+from .exits import REFUSED, SUCCESS
+from .options import behind_an_action, number_of
+
+LOOKS = (None, "list", "show", "habits", "history", "export")
+ENDS = ("reject", "disable")
+# A file or a pipe has no edge, but a line has.
+_PLAIN_WIDTH = 160
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print what there is as JSON, for programs")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    common = behind_an_action("print JSON, for programs")
+
+    def action(name: str, what: str, *, of_one: bool = True) -> ArgumentParser:
+        found = actions.add_parser(name, parents=[common], help=what, description=what)
+        if of_one:
+            found.add_argument("neuron", metavar="ID", help="its id, the beginning of it, or its name")
+        return found
+
+    action("list", "all neurons, and how far their trials are; also without an action", of_one=False)
+    action("show", "all that there is to know of one, its code and its report too")
+    habits = action("habits", "scripts that the agent keeps writing", of_one=False)
+    habits.add_argument("habit", metavar="ID", nargs="?", help="one of them, with its code")
+    approve = action("approve", "let it run on trial: exactly the code and the policy that are shown")
+    approve.add_argument("--hash", metavar="HASH", help="8 or more characters of the hash that show prints")
+    reject = action("reject", "it is not to be learned, and not to be proposed again")
+    reject.add_argument("--reason", metavar="TEXT", required=True, help="why; the agent is told")
+    modify = action("modify", "open its code in VISUAL or EDITOR; the result goes through quarantine")
+    modify.add_argument("--from", dest="source", metavar="FILE", help="take the code from a file; - is standard input")
+    disable = action("disable", "stop it now, until it is enabled")
+    disable.add_argument("--reason", metavar="TEXT", default="the owner disabled it", help="why")
+    action("enable", "as it was before; through quarantine if its code or policy is another by now")
+    rollback = action("rollback", "back to a version: on trial if it was approved, and else through quarantine")
+    rollback.add_argument("version", metavar="VERSION", type=number_of("versions"), help="see history")
+    action("history", "its versions, and what happened to it")
+    export = action("export", "write it as a folder of the Agent Skills format")
+    export.add_argument("--to", metavar="DIR", type=Path, required=True, help="where the folder is made")
+
+
+def run(options: Namespace) -> int:
+    # Loaded here: who asks for help need not wait for it.
+    from neurons import Status
+
+    from .neuron_decisions import decide
+    from .neuron_facts import facts_of
+    from .neuron_looks import look
+    from .neuron_rows import what_now
+
+    settings = load_settings(options.config, home=options.home)
+    if options.action in LOOKS:
+        for line in look(options, settings, time.time(), _width(), _paint):
+            print(line)
+        return SUCCESS
+    neuron = decide(options, settings)
+    if options.json:
+        print(json.dumps(facts_of(neuron, time.time())))
+    else:
+        print(visible(what_now(neuron)))
+    # What was to be tried and has failed is refused, like any other code.
+    return REFUSED if neuron.status is Status.DISABLED and options.action not in ENDS else SUCCESS
+
+
+def _width() -> int:
+    return terminal_columns(sys.stdout) if sys.stdout.isatty() else _PLAIN_WIDTH
+
+
+def _paint(text: str, style: str) -> str:
+    return styled(text, style, sys.stdout)

@@ -1,0 +1,29 @@
+"""Tries what is in quarantine from a command, so that nobody has to wait for an agent to be started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cortex.channels import WebhookChannel
+from neurons import Neuron
+from sandbox import DenoRuntime, Guard, Running
+
+if TYPE_CHECKING:
+    from cortex.plasticity import Plasticity
+    from cortex.settings import Settings
+    from neurons import KillSwitch
+
+
+async def try_now(neuron: Neuron, plasticity: Plasticity, settings: Settings, switch: KillSwitch) -> Neuron:
+    """The neuron after its quarantine, or as it is when another process is at it. Raises SandboxUnavailable, and what
+    the pipeline raises."""
+    owner = settings.neurons.owner
+    # Not the console: whoever reads it is here, and is told.
+    channels = [WebhookChannel(owner)] if owner.webhook_url is not None else []
+    running = Running(switch.running, switch.refusal)
+    async with plasticity.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:
+        tried = await plasticity.candidates(
+            runtime, guard if settings.execute.guard else None, switch, channels
+        ).try_all()
+    found = next((one for one in tried if one.id == neuron.id), None)
+    return plasticity.store.get(neuron.id) if found is None else found

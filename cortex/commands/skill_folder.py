@@ -1,0 +1,155 @@
+"""A neuron as a folder of the Agent Skills format: SKILL.md for whoever reads, its code, and its document.
+
+What an agent wrote stands in quotes, or in a file of its own: in the instructions of another agent it says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cortex.terminal import visible
+from cortex.text import beginning
+from neurons import Neuron
+
+MAX_NAME = 64
+MAX_DESCRIPTION = 1024
+# What belongs to this home: another one has its own, and an approval means nothing there.
+_OF_THIS_HOME = {"approvals", "counters", "history", "request", "seal", "state", "trial", "versions", "watch"}
+
+_SIGNAL = {
+    "type": "string",
+    "source": "string",
+    "data": "any",
+    "priority": "number",
+    "at": "number",
+    "id": "string",
+    "correlation": "string",
+    "parent": "string | null",
+}
+
+
+def write_skill(neuron: Neuron, to: Path) -> Path:
+    """The folder that was made in `to`, which is made if it is missing. Raises FileExistsError, and OSError.
+
+    It is there whole or not at all.
+    """
+    to.mkdir(parents=True, exist_ok=True)
+    folder = to / skill_name(neuron)
+    if folder.exists():
+        raise FileExistsError(f'"{folder}" is there already')
+    unfinished = Path(tempfile.mkdtemp(prefix=".motor-cortex-", dir=to))
+    try:
+        for name, text in skill_files(neuron).items():
+            (unfinished / name).parent.mkdir(exist_ok=True)
+            (unfinished / name).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+        unfinished.chmod(0o755)
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    return folder
+
+
+def skill_files(neuron: Neuron) -> dict[str, str]:
+    return {
+        "SKILL.md": _skill(neuron),
+        "neuron.json": json.dumps(_portable(neuron), indent=2, ensure_ascii=False) + "\n",
+        "scripts/neuron.ts": _script(neuron),
+    }
+
+
+def skill_name(neuron: Neuron) -> str:
+    """The format allows lower case letters, digits and single hyphens, 64 at most, and none at either end."""
+    return re.sub(r"-{2,}", "-", neuron.id)[:MAX_NAME].strip("-") or "neuron"
+
+
+def _portable(neuron: Neuron) -> dict[str, Any]:
+    return neuron.model_dump(mode="json", by_alias=True, exclude=_OF_THIS_HOME)
+
+
+def _skill(neuron: Neuron) -> str:
+    purpose = " ".join(neuron.metadata.purpose.split())
+    when = f"Use it when one of these signals comes: {', '.join(neuron.input_signals)}."
+    described = beginning(f"{purpose.rstrip('.')}. {when}" if purpose else when, MAX_DESCRIPTION)
+    return "\n".join(
+        [
+            "---",
+            f"name: {skill_name(neuron)}",
+            # A JSON text is a YAML one: nothing in it can end it, or begin another key.
+            f"description: {json.dumps(described)}",
+            f"compatibility: {json.dumps(_needs(neuron))}",
+            "metadata:",
+            f'  version: "{neuron.version}"',
+            f"  author: {neuron.metadata.author}",
+            f"  code-hash: {json.dumps(neuron.metadata.code_hash)}",
+            "---",
+            "",
+            f"# {neuron.name}",
+            "",
+            *(f"> {line}" for line in visible(neuron.metadata.purpose).split("\n")),
+            "",
+            "A neuron of Motor Cortex: a little program that answers signals without a model.",
+            f"It was written by {_author(neuron)}. Whoever uses it elsewhere has to read its code, and to agree there.",
+            "",
+            "| what | which |",
+            "|---|---|",
+            *(f"| {what} | {which} |" for what, which in _table(neuron)),
+            "",
+            "`scripts/neuron.ts` is called once for each signal, with the signal, the state that it keeps from one to",
+            "the next, and `emit(type, data)`. `neuron.json` is its document, with the exact code that the hash is of.",
+            "",
+        ]
+    )
+
+
+def _author(neuron: Neuron) -> str:
+    return "an agent" if neuron.metadata.author == "agent" else "the owner of an agent"
+
+
+def _needs(neuron: Neuron) -> str:
+    hosts = f" and requests to {', '.join(neuron.hosts)}" if neuron.hosts else ""
+    return beginning(f"TypeScript, run by Deno with the {neuron.tier} tier{hosts}", 500)
+
+
+def _table(neuron: Neuron) -> list[tuple[str, str]]:
+    return [
+        ("listens to", _codes(neuron.input_signals)),
+        ("may emit", _codes(neuron.output_signals)),
+        ("tier", neuron.tier.value),
+        ("hosts", _codes(neuron.hosts)),
+        ("tools", _codes(neuron.tools)),
+        ("energy for one signal", f"{neuron.energy_budget:g} at most"),
+        ("status where it comes from", neuron.status.value.replace("_", " ")),
+    ]
+
+
+def _codes(names: Sequence[str]) -> str:
+    return ", ".join(f"`{re.sub(r'[`|]', '', visible(name))}`" for name in names) or "none"
+
+
+def _script(neuron: Neuron) -> str:
+    return "\n".join(
+        [
+            f"// {neuron.name}, version {neuron.version}. The body is the code; what is around it makes it a module.",
+            "",
+            "// deno-lint-ignore-file no-explicit-any",
+            "type Signal = {",
+            *(f"  {name}: {kind};" for name, kind in _SIGNAL.items()),
+            "};",
+            "",
+            "export default async function neuron(",
+            "  signal: Signal,",
+            "  state: Record<string, any>,",
+            "  emit: (type: string, data?: unknown) => void,",
+            "): Promise<unknown> {",
+            neuron.code.rstrip("\n"),
+            "}",
+            "",
+        ]
+    )
