@@ -5,17 +5,17 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from .approval import ApprovalKey, why_not_approved
 from .errors import Refused
 from .hashes import about_hash, canonical, code_hash, policy_hash, shown_hash
 from .lifecycle import Event, changed
-from .neuron import Counters, Metadata, Neuron, Policy, Report, Request, Status, Version, Watch, storable
+from .neuron import Counters, Metadata, Neuron, Report, Request, Status, Version, Watch, storable
 from .proposal import Proposal
 from .settings import TrialSettings
 from .trial import HOUR_S, begun
+from .versions import at_version, iso, taken_in, with_version
 
 # Of the hash that was shown: who repeats so much has read it off that very question.
 MIN_SHOWN = 8
@@ -101,7 +101,7 @@ def modified(neuron: Neuron, code: str, *, now: float, by: str) -> Neuron:
     neuron = taken_in(neuron, now)
     if sum(len(one.code) for one in neuron.versions) + len(code) > MAX_KEPT:
         raise Refused(f'Cannot modify "{neuron.id}": it has {len(neuron.versions)} versions, and none is forgotten')
-    return changed(_with_version(neuron, code, neuron.policy, now), Event.MODIFY, at=now, by=by)
+    return changed(with_version(neuron, code, neuron.policy, now), Event.MODIFY, at=now, by=by)
 
 
 def enabled(neuron: Neuron, *, key: ApprovalKey, settings: TrialSettings, now: float, by: str) -> Neuron:
@@ -129,7 +129,7 @@ def rolled_back(
         raise Refused(f'Cannot roll back "{neuron.id}": it has no version {version}; it has {known}')
     if found.version == neuron.version and neuron.is_awake:
         raise Refused(f'Cannot roll back "{neuron.id}": version {version} is the one that is awake')
-    neuron = _at_version(neuron, found)
+    neuron = at_version(neuron, found)
     reason = f"version {version}"
     why_not = why_not_approved(neuron, key)
     if why_not is not None:
@@ -149,18 +149,6 @@ def settled(neuron: Neuron, key: ApprovalKey) -> Neuron:
     if neuron.is_awake and (reason := why_not_approved(neuron, key)) is not None:
         raise Refused(f'Cannot wake "{neuron.id}": {reason}')
     return key.sealed(neuron)
-
-
-def taken_in(neuron: Neuron, now: float) -> Neuron:
-    """With what somebody wrote into the document by hand as a version of its own: none is lost, and none changes."""
-    code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
-    is_known = any(
-        (one.version, code_hash(one.code), policy_hash(one.policy)) == (neuron.version, code, policy)
-        for one in neuron.versions
-    )
-    if is_known and neuron.metadata.code_hash == code:
-        return neuron
-    return _with_version(neuron, neuron.code, neuron.policy, now)
 
 
 def kept(report: Report) -> Report:
@@ -184,10 +172,6 @@ def _storable(value: Any) -> Any:
     return [_storable(inner) for inner in value] if isinstance(value, list) else value
 
 
-def iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
-
 def _check_report(neuron: Neuron, report: Report) -> None:
     if not _fits(neuron, report.code_hash, report.policy_hash):
         raise Refused(f'Cannot judge "{neuron.id}": the report is about other code or another policy')
@@ -209,46 +193,3 @@ def _check_shown(neuron: Neuron, request: Request, shown: str) -> None:
 
 def _fits(neuron: Neuron, code: str, policy: str) -> bool:
     return (code_hash(neuron.code), policy_hash(neuron.policy)) == (code, policy)
-
-
-def _with_version(neuron: Neuron, code: str, policy: Policy, now: float) -> Neuron:
-    """With a new version by the owner: nobody else can write code into a document that is there already."""
-    number = max((one.version for one in neuron.versions), default=0) + 1
-    author: Literal["owner"] = "owner"
-    version = Version(
-        version=number,
-        code=code,
-        code_hash=code_hash(code),
-        policy=policy,
-        policy_hash=policy_hash(policy),
-        created_at=iso(now),
-        author=author,
-    )
-    return _at_version(neuron.model_copy(update={"versions": (*neuron.versions, version)}), version)
-
-
-def _at_version(neuron: Neuron, version: Version) -> Neuron:
-    """With its code and policy, and without what another version has left: its state, its report, its counts."""
-    metadata = neuron.metadata.model_copy(
-        update={
-            "author": version.author,
-            "created_at": version.created_at,
-            "code_hash": code_hash(version.code),
-            "shape": neuron.metadata.shape if version.code == neuron.code else "",
-            "approved_by": None,
-            "approved_at": None,
-        }
-    )
-    return neuron.model_copy(
-        update={
-            **dict(version.policy),
-            "code": version.code,
-            "metadata": metadata,
-            "version": version.version,
-            "state": {},
-            "report": None,
-            "trial": None,
-            "counters": Counters(),
-            "watch": Watch(),
-        }
-    )

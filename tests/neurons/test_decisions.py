@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from neurons import ApprovalKey, Neuron, Refused, Status, about_hash, code_hash
-from neurons.decisions import approved, enabled, rolled_back, settled, taken_in
+from neurons.decisions import approved, enabled, rolled_back, settled
 from neurons.settings import TrialSettings
+from neurons.versions import taken_in
 
 from .governance import KEY, START, Governed, shown
 
