@@ -291,7 +291,7 @@ class Consent(RuleBasedStateMachine):
 
 
 def test_nothing_is_ever_awake_but_what_the_owner_has_seen_and_agreed_to():
-    run_state_machine_as_test(Consent, settings=settings(max_examples=50, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(Consent, settings=settings(max_examples=30, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.soak
