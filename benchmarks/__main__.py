@@ -22,6 +22,7 @@ from sandbox.command import find_deno
 
 from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, table
 from .naive import NaiveExecutor
+from .neurons import neurons
 from .program import program
 from .storage import storage
 from .tools import Echo, echo
@@ -68,7 +69,7 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
-        for other in (wall, network, files, turn, program, storage):
+        for other in (wall, network, files, turn, program, storage, neurons):
             await self.take(other, self.rounds, self.rows.append)
 
     async def take(self, part: Any, *arguments: Any) -> None:
@@ -258,8 +259,8 @@ def main() -> None:
     parser.add_argument(
         "--only",
         metavar="PART",
-        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files, turn, program "
-        "or storage",
+        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files, turn, program, "
+        "storage or neurons",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)

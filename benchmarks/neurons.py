@@ -1,0 +1,145 @@
+"""Five neurons in their processes, through the whole autonomic layer: queue, energy, counts and documents."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from cortex.energy import EnergyReserve
+from cortex.sections import EnergySettings
+from neurons import (
+    ApprovalKey,
+    Autonomic,
+    DeferredStorage,
+    NeuronSettings,
+    NeuronStore,
+    Pipeline,
+    Proposal,
+    Report,
+    code_hash,
+    policy_hash,
+)
+from sandbox import DenoRuntime, Flusher, SandboxSettings
+
+from .measure import Row, p50
+
+AWAKE = 5
+CODE = "state.seen = (state.seen ?? 0) + 1; state.last = signal.data.price"
+# So little that the reserve is not empty after a second. It is paid for all the same, batch by batch.
+CHEAP = {"per_signal": 1e-8, "per_cpu_second": 1e-8}
+
+
+async def neurons(rounds: int, report: Callable[[Row], None]) -> None:
+    # Where homes are, and not in /tmp, which may be memory.
+    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
+        async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
+            loads, alone = [], []
+            for _ in range(3):
+                async with awake(Path(home), runtime, AWAKE) as (_, load_ms):
+                    loads.append(load_ms)
+            async with awake(Path(home), runtime, AWAKE) as (layer, _):
+                for _ in range(max(50, rounds * 5)):
+                    start = time.perf_counter()
+                    layer.emit("alone", {"price": 97_500})
+                    await layer.idle()
+                    alone.append((time.perf_counter() - start) * 1000)
+                await deliver(layer, 20_000)
+                gc.collect()
+                before = memory_mb()
+                each_us = await deliver(layer, 200_000 if rounds > 20 else 50_000)
+                gc.collect()
+                grown = max(0.0, memory_mb() - before)
+    report(Row(f"{AWAKE} neurons loaded at start", p50(loads), 500, "ms", 1.0, "limit"))
+    report(Row("a neuron answers a signal, p50", p50(alone), 1, "ms", 1.0, "limit"))
+    report(Row(f"a signal of many, {AWAKE} neurons in batches", each_us, 50, "µs", 1.0, "20,000 a second"))
+    # Python keeps what it was given; the heap of a process breathes.
+    report(Row("growth of the host and its neurons meanwhile", grown, 20, "MB", 1.0, "limit"))
+
+
+@asynccontextmanager
+async def awake(home: Path, runtime: DenoRuntime, count: int) -> AsyncIterator[tuple[Autonomic, float]]:
+    """A layer with so many neurons, each with its process, and how long that took in milliseconds."""
+    settings = NeuronSettings.model_validate({"cost": CHEAP, "autonomic": {"tick_s": 1_000_000}})
+    flusher = Flusher(100)
+    storage = DeferredStorage(home, flusher=flusher)
+    pipeline = Pipeline(NeuronStore(storage), settings, ApprovalKey(b"k" * 32), record=lambda *_, **__: None)
+    if not pipeline.awake():
+        for number in range(count):
+            approve(pipeline, number)
+    energy = EnergyReserve(home, EnergySettings(), flusher=flusher)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(flusher.run)
+        start = time.perf_counter()
+        async with Autonomic(pipeline, runtime, energy, settings, storage=storage) as layer:
+            while [view.state.value for view in layer.overview().nerves] != ["awake"] * count:
+                await anyio.sleep(0.001)
+            yield layer, (time.perf_counter() - start) * 1000
+        tasks.cancel_scope.cancel()
+    energy.close()
+    storage.close()
+
+
+def approve(pipeline: Pipeline, number: int) -> None:
+    proposal = Proposal.of(
+        {
+            "name": f"Neuron {'ABCDE'[number]}",
+            "code": f"{CODE} // {number}",
+            "purpose": "Be measured",
+            "inputSignals": ["price", "alone"] if number == 0 else ["price"],
+            "energyBudget": 0.001,
+        }
+    )
+    neuron = pipeline.propose(proposal, max_code_bytes=10_000)
+    passed = Report(at=time.time(), code_hash=code_hash(neuron.code), policy_hash=policy_hash(neuron.policy))
+    asked = pipeline.judged(neuron.id, passed)
+    assert asked.request is not None
+    pipeline.approve(neuron.id, asked.request.shown_hash)
+
+
+async def deliver(layer: Autonomic, total: int) -> float:
+    """Have so many signals answered, by all neurons together, and return the microseconds for each."""
+    before, dropped = layer.counts().delivered, layer.counts().dropped
+    start = time.perf_counter()
+    sent = 0
+    while sent < total // AWAKE:
+        most = max((view.waiting for view in layer.overview().nerves), default=0)
+        for _ in range(min(500 - most, total // AWAKE - sent)):
+            layer.emit("price", {"price": 97_500.5 + sent, "currency": "USD"})
+            sent += 1
+        await anyio.sleep(0.001)
+    await layer.idle()
+    took = time.perf_counter() - start
+    delivered = layer.counts().delivered - before
+    assert (delivered, layer.counts().dropped) == (sent * AWAKE, dropped)
+    return took / delivered * 1e6
+
+
+def memory_mb() -> float:
+    """What this process and those that it has started have in memory, each page once."""
+    ours = {os.getpid()}
+    parents = {pid: parent for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if (parent := parent_of(pid))}
+    while fresh := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= fresh
+    return sum(map(pss_mb, ours))
+
+
+def parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def pss_mb(pid: int) -> float:
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in rollup.splitlines() if line.startswith("Pss:")), 0.0)
