@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from cortex.audit import AuditError
 from neurons import NeuronError
+from sandbox import FILE_MODE
 
 from .exits import REFUSED, CommandError
 
@@ -31,13 +32,16 @@ def edit(
     command = _command(os.environ if environment is None else environment)
     folder = Path(tempfile.mkdtemp(prefix="motor-cortex-"))
     path = folder / name
-    before = text.encode(errors="backslashreplace")
     keeps = False
     try:
-        path.write_bytes(before)
+        _write(path, text)
         _run([*command, str(path)])
-        keeps = path.read_bytes() != before if path.exists() else False
-        result = use(_as_left(_read(path, max_bytes), text))
+        keeps = path.exists()
+        edited = _read(path, max_bytes)
+        # Most editors end the last line, whether it was ended or not.
+        edited = edited if text.endswith("\n") else edited.removesuffix("\n")
+        keeps = edited != text
+        result = use(edited)
         keeps = False
         return result
     except (CommandError, NeuronError, AuditError) as error:
@@ -50,9 +54,10 @@ def edit(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _as_left(edited: str, text: str) -> str:
-    """Most editors end the last line, whether it was ended or not."""
-    return edited.removesuffix("\n") if not text.endswith("\n") else edited
+def _write(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+    with os.fdopen(handle, "wb") as file:
+        file.write(text.encode(errors="backslashreplace"))
 
 
 def _command(environment: Mapping[str, str]) -> list[str]:

@@ -147,7 +147,7 @@ def _script(neuron: Neuron) -> str:
             "  signal: Signal,",
             "  state: Record<string, any>,",
             "  emit: (type: string, data?: unknown) => void,",
-            "): Promise<unknown> {",
+            "): Promise<any> {",
             neuron.code.rstrip("\n"),
             "}",
             "",

@@ -1,0 +1,561 @@
+"""`cortex neurons` as an owner at a shell finds it: tables, JSON, decisions that are recorded, and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import pytest
+
+from cortex.audit import Audit
+from cortex.commands import run_command
+from cortex.home import Home
+from cortex.settings import Settings
+from neurons import (
+    ApprovalKey,
+    DeferredStorage,
+    Delivered,
+    FingerprintReader,
+    Habits,
+    KillSwitch,
+    Neuron,
+    Status,
+    why_not_awake,
+)
+from tests.cortex.chat.screen import BOUND_S, Screen
+from tests.neurons.governance import Clock, Governed, shown
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Shell:
+    """A home, and the commands of its owner."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self._capsys = capsys
+        state = Home(home).state
+        self.key = ApprovalKey.load_or_make(state)
+        settings = {"proposals": {"max_pending": 10}}
+        self.agent = Governed(DeferredStorage(state), key=self.key, clock=Clock(time.time()), **settings)
+
+    def __call__(self, *arguments: str) -> Said:
+        self.agent.storage.flush()
+        self._capsys.readouterr()
+        try:
+            code = run_command(["neurons", *arguments, "--home", str(self.home)])
+        except SystemExit as usage:
+            code = int(usage.code)
+        return Said(code, *self._capsys.readouterr())
+
+    def neuron(self, neuron_id: str) -> Neuron:
+        return self.agent.store.get(neuron_id)
+
+    def recorded(self) -> list[tuple[str, dict[str, Any]]]:
+        audit = Audit(self.home / "audit", Settings().audit)
+        try:
+            return [(record.kind, dict(record.facts)) for record in audit.records()]
+        finally:
+            audit.close()
+
+    def decisions(self) -> list[str]:
+        return [facts["what"] for kind, facts in self.recorded() if kind == "owner_decision"]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with open(os.devnull, encoding="utf-8") as nothing:
+        # No terminal, whoever runs the tests.
+        monkeypatch.setattr(sys, "stdin", nothing)
+        shell = Shell(tmp_path / "home", capsys)
+        yield shell
+        shell.agent.storage.close()
+
+
+def test_a_look_at_a_home_without_neurons_makes_nothing(tmp_path, capsys):
+    home = tmp_path / "nowhere"
+    for action in ([], ["list"], ["habits"]):
+        assert run_command(["neurons", *action, "--home", str(home)]) == 0
+    assert run_command(["neurons", "list", "--json", "--home", str(home)]) == 0
+    assert run_command(["neurons", "show", "x", "--home", str(home)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "[]\n"
+    assert "There are no neurons yet" in err
+    assert not home.exists()
+
+
+def test_the_list_says_what_each_one_does_and_what_has_to_be_decided_first(shell):
+    trial = shell.agent.in_trial(name="Weather")
+    shell.agent.deliver(trial.id, Delivered(at=time.time(), signals=31, errors=1, emitted=2))
+    shell.agent.waiting(name="CryptoPrice", purpose="Watch the price")
+    shell.agent.reject(shell.agent.in_quarantine(name="Noise").id, "too loud")
+    shell.agent.in_quarantine(name="Quiet")
+    said = shell()
+    head, *rows = said.out.splitlines()
+    assert head.split() == ["id", "status", "v", "signals", "errors", "what"]
+    assert [row.split()[:5] for row in rows[:4]] == [
+        ["crypto-price", "awaiting_owner", "1", "0", "0"],
+        ["weather", "trial", "1", "31", "1"],
+        ["quiet", "quarantine", "1", "0", "0"],
+        ["noise", "disabled", "1", "0", "0"],
+    ]
+    assert re.search(r"decide until \d{4}-\d\d-\d\d \d\d:\d\d: Watch the price", rows[0])
+    assert "0 %, 31 of 50 signals, 24 h left: Tell when the price moves" in rows[1]
+    assert rows[3].endswith("too loud")
+    assert rows[-1].startswith("To decide: ")
+    assert "\x1b" not in said.out
+    assert (said.code, said.err) == (0, "")
+    assert shell("list") == said
+
+
+def test_the_progress_of_a_trial_is_shown(shell):
+    trial = shell.agent.in_trial()
+    shell.agent.clock.at -= 12 * 3600
+    begun = shell.agent.in_trial(name="Older")
+    shell.agent.deliver(begun.id, Delivered(at=time.time(), signals=40))
+    rows = {row["id"]: row["progress"] for row in shell("--json").json}
+    assert rows[trial.id]["signalsLeft"] == 50
+    assert rows[begun.id] == {
+        "hoursLeft": pytest.approx(12, abs=0.1),
+        "signalsLeft": 10,
+        "share": pytest.approx(0.5, abs=0.01),
+    }
+    assert "50 %, 40 of 50 signals, 12 h left" in shell("list").out
+
+
+def test_json_is_for_programs(shell):
+    neuron = shell.agent.waiting()
+    [listed] = shell("list", "--json").json
+    assert listed["id"] == neuron.id
+    assert listed["status"] == "awaiting_owner"
+    assert listed["request"]["shownHash"] == neuron.request.shown_hash
+    assert not {"code", "seal", "watch"} & listed.keys()
+    whole = shell("--json", "show", neuron.id).json
+    assert (whole["code"], whole["history"][0]["event"], whole["report"]["problems"]) == (neuron.code, "propose", [])
+
+
+def test_show_is_all_that_an_owner_has_to_see_and_no_text_of_the_agent_steers_the_terminal(shell):
+    neuron = shell.agent.waiting(code="// \u202egnp.exe\x1b[2J\nemit('price_change', 1)", hosts=[])
+    said = shell("show", "CryptoPrice")
+    for words in (
+        "Agent wants to learn: CryptoPrice neuron",
+        "Tell when the price moves",
+        "quarantine    passed, 1 of 1 scenarios",
+        "  | // \\u202egnp.exe\\u001b[2J\n  | emit('price_change', 1)",
+        f"hash          {neuron.request.shown_hash}",
+        f"To decide: cortex neurons approve {neuron.id}",
+    ):
+        assert words in said.out
+    assert not {"\u202e", "\x1b"} & {*said.out}
+    trial = shell.agent.in_trial(name="Weather")
+    shell.agent.deliver(
+        trial.id, Delivered(at=time.time(), signals=3, errors=1, last_error="no\x1b[2J"), state={"n": 1}
+    )
+    out = shell("show", "weather").out
+    for words in (
+        "trial         0 %, 3 of 50 signals",
+        "3 signals, 1 errors",
+        "approved      ",
+        "state         8 bytes",
+    ):
+        assert words in out
+    assert "last error    no\\u001b[2J" in out
+    assert "To decide" not in out
+
+
+def test_approving_without_a_terminal_needs_the_hash(shell):
+    neuron = shell.agent.waiting()
+    said = shell("approve", neuron.id)
+    assert said.code == 3
+    assert "there is no terminal to ask at" in said.err
+    assert f'"cortex neurons show {neuron.id}"' in said.err
+    assert neuron.request.shown_hash[:8] not in said.err
+    assert shell.neuron(neuron.id) == neuron
+    assert shell.recorded() == []
+
+
+def test_the_hash_that_is_shown_approves_exactly_that_and_once(shell):
+    neuron = shell.agent.waiting()
+    for wrong in ("", "0" * 8, shown(neuron, 7), shown(neuron) + "g", neuron.metadata.code_hash):
+        said = shell("approve", neuron.id, "--hash", wrong)
+        assert (said.code, said.out) == (3, "")
+    assert shell.neuron(neuron.id) == neuron
+    said = shell("approve", neuron.id, "--hash", shown(neuron).upper())
+    assert said == (
+        0,
+        f"{neuron.id} is on trial now: at least 24 h and 50 signals; cortex neurons list says how far it is\n",
+        "",
+    )
+    approved = shell.neuron(neuron.id)
+    assert approved.status is Status.TRIAL
+    assert why_not_awake(approved, shell.key) is None
+    [(kind, facts)] = shell.recorded()
+    assert (kind, facts["what"], facts["neuron"], facts["by"]) == (
+        "owner_decision",
+        "neuron approve",
+        neuron.id,
+        "owner",
+    )
+    assert (facts["code_hash"], facts["policy_hash"]) == (neuron.request.code_hash, neuron.request.policy_hash)
+    assert shell("approve", neuron.id, "--hash", shown(neuron)).code == 3
+
+
+def test_a_decision_that_cannot_be_recorded_is_not_made(shell):
+    neuron = shell.agent.waiting()
+    audit = shell.home / "audit"
+    audit.mkdir(mode=0o700)
+    (audit / ".lock").mkdir()
+    for decision in (
+        ("approve", neuron.id, "--hash", shown(neuron)),
+        ("reject", neuron.id, "--reason", "no"),
+        ("modify", neuron.id, "--from", __file__),
+    ):
+        said = shell(*decision)
+        assert said.code == 3
+        assert "nothing was changed, because it could not be recorded" in said.err
+    assert shell.neuron(neuron.id) == neuron
+
+
+def test_rejecting_needs_a_reason_which_is_kept(shell):
+    neuron = shell.agent.waiting()
+    assert shell("reject", neuron.id).code == 2
+    said = shell("reject", neuron.id, "--reason", "we have one")
+    assert said == (0, f"{neuron.id} is disabled: we have one\n", "")
+    assert shell.neuron(neuron.id).reason == "we have one"
+    assert shell.decisions() == ["neuron reject"]
+    assert shell("reject", neuron.id, "--reason", "again").code == 3
+
+
+def test_disabling_enabling_and_rolling_back(shell):
+    neuron = shell.agent.in_trial()
+    assert shell("disable", neuron.id, "--reason", "too loud").out == f"{neuron.id} is disabled: too loud\n"
+    assert shell("disable", neuron.id).code == 3
+    assert shell("enable", neuron.id, "--json").json["status"] == "trial"
+    assert why_not_awake(shell.neuron(neuron.id), shell.key) is None
+    assert shell("rollback", neuron.id, "7").code == 3
+    assert shell("rollback", neuron.id, "soon").code == 2
+    modified = shell.agent.modify(neuron.id, "emit('price_change', 2)")
+    assert modified.version == 2
+    said = shell("rollback", neuron.id, "1")
+    assert (said.code, shell.neuron(neuron.id).version) == (0, 1)
+    assert shell.neuron(neuron.id).status is Status.TRIAL
+    assert shell.decisions() == ["neuron disable", "neuron enable_trial", "neuron rollback_trial"]
+
+
+def test_the_history_names_versions_events_and_who_decided(shell):
+    neuron = shell.agent.in_trial()
+    shell.agent.disable(neuron.id, "too \x1b[2Jloud")
+    shell.agent.modify(neuron.id, "emit('price_change', 2)")
+    out = shell("history", neuron.id).out
+    versions, _, events = out.partition("\n\n")
+    assert [line.split()[0] for line in versions.splitlines()[1:]] == ["1", "2"]
+    assert ["yes" in line for line in versions.splitlines()[1:]] == [True, False]
+    assert versions.endswith("<- this one")
+    assert [line.split()[3] for line in events.splitlines()[1:]] == [
+        "propose",
+        "passed",
+        "approve",
+        "disable",
+        "modify",
+    ]
+    assert "\x1b" not in out
+    history = shell("history", neuron.id, "--json").json
+    assert [version["approved"] for version in history["versions"]] == [True, False]
+    assert [line["by"] for line in history["history"]] == ["agent", "cortex", "owner", "owner", "owner"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show", "nobody"), ("approve", "nobody", "--hash", "0" * 8), ("history", "c"), ("disable", "c")]
+)
+def test_who_is_not_meant_clearly_is_not_touched(shell, arguments):
+    shell.agent.waiting(name="Crypto A")
+    shell.agent.waiting(name="Crypto B")
+    said = shell(*arguments)
+    assert said.code == 2
+    assert "Cannot tell which neuron" in said.err or 'There is no neuron "nobody"' in said.err
+
+
+def test_a_damaged_document_is_reported_and_the_others_are_listed(shell):
+    neuron = shell.agent.waiting()
+    (shell.home / "state/neurons/broken.json").write_text("{")
+    said = shell("list")
+    assert said.code == 0
+    assert neuron.id in said.out
+    assert 'Cannot read "neurons/broken": it is not JSON' in said.err
+    assert (shell.home / "state/neurons/broken.json.damaged-1").exists()
+
+
+def test_a_home_that_others_can_write_to_is_refused(shell):
+    neuron = shell.agent.waiting()
+    (shell.home / "state").chmod(0o777)
+    for arguments in (("list",), ("approve", neuron.id, "--hash", shown(neuron))):
+        said = shell(*arguments)
+        assert said.code == 2
+        assert "others may write there" in said.err
+
+
+def test_the_kill_switch_is_told_wherever_something_would_run(shell):
+    neuron = shell.agent.waiting()
+    other = shell.agent.in_trial(name="Weather")
+    KillSwitch(shell.home / "state").turn_on("it is on fire", "owner", neuron=other.id)
+    assert "KILLED: it is on fire" in shell("list").out
+    KillSwitch(shell.home / "state").turn_on("all of it is", "owner")
+    assert shell("list").out.startswith("Kill switch is on since ")
+    said = shell("approve", neuron.id, "--hash", shown(neuron))
+    assert said.code == 0
+    assert "Kill switch is on since" in said.err
+    said = shell("modify", neuron.id, "--from", os.devnull)
+    assert (said.code, "there is no code" in said.err) == (3, True)
+
+
+def habit_of(home: Path) -> None:
+    async def notice() -> None:
+        async with FingerprintReader() as reader:
+            habits = Habits(DeferredStorage(Home(home).state), Settings().neurons.habits, read=reader.read)
+            for coin in ("btc", "eth", "doge"):
+                code = f'const r = await fetch("https://prices.example/{coin}");\nreturn (await r.json()).price;'
+                hosts = ["prices.example"]
+                await habits.noticed(
+                    code, code_hash="0" * 64, purpose="check\x1b[2J a price", tier="network", hosts=hosts
+                )
+
+    anyio.run(notice)
+
+
+def test_habits_are_shown_to_the_owner(shell):
+    said = shell("habits")
+    assert (said.code, said.out, said.err) == (0, "", "No script has come back often enough yet\n")
+    habit_of(shell.home)
+    [row] = shell("habits").out.splitlines()[1:]
+    assert row.split()[1] == "3"
+    assert "network" in row
+    assert row.endswith("check\\u001b[2J a price")
+    [habit] = shell("habits", "--json").json
+    assert (habit["occurrences"], habit["hosts"], habit["neuron"]) == (3, ["prices.example"], None)
+    assert [one["values"] for one in habit["parameters"]] != []
+    out = shell("habits", habit["id"][:6]).out
+    assert "prices.example" in out
+    assert '  | const r = await fetch("https://prices.example/doge");\n  | return (await r.json()).price;' in out
+    assert "\x1b" not in out
+    assert shell("habits", habit["id"], "--json").json["code"].startswith("const r")
+    assert shell("habits", "nobody").code == 2
+
+
+def test_an_exported_neuron_is_an_agent_skill_with_its_document_and_its_code(shell, tmp_path):
+    neuron = shell.agent.in_trial(name="Crypto - Price", purpose='Say "price": when it moves', hosts=[])
+    shell.agent.deliver(neuron.id, Delivered(at=time.time(), signals=1), state={"private": "things"})
+    to = tmp_path / "skills"
+    said = shell("export", neuron.id, "--to", str(to))
+    folder = Path(said.out.strip())
+    assert folder.parent == to
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", folder.name)
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
+        "SKILL.md",
+        "neuron.json",
+        "scripts/neuron.ts",
+    ]
+    head, _, body = (folder / "SKILL.md").read_text().removeprefix("---\n").partition("\n---\n")
+    facts = dict(line.split(": ", 1) for line in head.splitlines() if not line.startswith(" ") and ": " in line)
+    assert facts["name"] == folder.name
+    assert json.loads(facts["description"]).startswith('Say "price": when it moves. Use it when')
+    assert "| may emit | `price_change` |" in body
+    document = json.loads((folder / "neuron.json").read_text())
+    assert (document["code"], document["inputSignals"]) == (neuron.code, ["tick"])
+    assert not {"state", "approvals", "seal", "request"} & document.keys()
+    assert neuron.code in (folder / "scripts/neuron.ts").read_text()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    again = shell("export", neuron.id, "--to", str(to), "--json")
+    assert (again.code, "is there already" in again.err) == (2, True)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert [path.name for path in to.iterdir()] == [folder.name]
+    assert shell("export", neuron.id, "--to", "/dev/null/x").code == 2
+
+
+@pytest.mark.deno
+def test_the_exported_code_is_a_module_that_deno_can_check(shell, tmp_path):
+    code = "const n = ((state.n as number) ?? 0) + 1;\nstate.n = n;\nemit('price_change', { n, of: signal.data.x }); // done"
+    neuron = shell.agent.waiting(code=code)
+    folder = shell("export", neuron.id, "--to", str(tmp_path)).out.strip()
+    checked = [sys.executable, "-m", "deno", "check", f"{folder}/scripts/neuron.ts"]
+    done = subprocess.run(checked, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def editor(tmp_path: Path, program: str) -> str:
+    """What stands in EDITOR: a program with an argument of its own, given the file."""
+    path = tmp_path / "an editor.py"
+    path.write_text(f"import sys\nfrom pathlib import Path\npath = Path(sys.argv[2])\n{program}\n")
+    return f"{sys.executable} '{path}' --wait"
+
+
+@pytest.mark.deno
+def test_what_the_owner_writes_in_the_editor_goes_through_quarantine_and_is_asked_about(shell, tmp_path, monkeypatch):
+    neuron = shell.agent.in_trial()
+    (tmp_path / "new.ts").write_text("state.n = 1;\nemit('price_change', { n: 2 })\n")
+    program = f"""
+import json, os
+Path({str(tmp_path / "seen")!r}).write_text(json.dumps([path.read_text(), path.stat().st_mode, path.parent.stat().st_mode]))
+path.write_bytes(Path({str(tmp_path / "new.ts")!r}).read_bytes())
+"""
+    monkeypatch.setenv("EDITOR", "false")
+    monkeypatch.setenv("VISUAL", editor(tmp_path, program))
+    said = shell("modify", neuron.id)
+    assert said == (
+        0,
+        f"{neuron.id} has passed its quarantine; to let it run: cortex neurons approve {neuron.id}\n",
+        "",
+    )
+    text, file_mode, folder_mode = json.loads((tmp_path / "seen").read_text())
+    assert text == neuron.code
+    assert (stat.S_IMODE(folder_mode), stat.S_IMODE(file_mode) & 0o077) == (0o700, 0)
+    changed = shell.neuron(neuron.id)
+    assert (changed.status, changed.version, changed.metadata.author) == (Status.AWAITING_OWNER, 2, "owner")
+    assert changed.code == "state.n = 1;\nemit('price_change', { n: 2 })"
+    assert [version.code for version in changed.versions] == [neuron.code, changed.code]
+    assert len(changed.report.scenarios) >= 3
+    assert [facts["what"] for _, facts in shell.recorded()] == ["neuron modify", "neuron passed"]
+    assert not list(tmp_path.glob("motor-cortex-*")), "nothing of it is left"
+    assert shell("approve", neuron.id, "--hash", shown(changed)).code == 0
+
+
+@pytest.mark.deno
+def test_what_fails_in_quarantine_is_disabled_with_the_reason(shell, tmp_path):
+    neuron = shell.agent.in_trial()
+    (tmp_path / "bad.ts").write_text("emit('not_declared', 1)")
+    said = shell("modify", neuron.id, "--from", str(tmp_path / "bad.ts"))
+    assert said.code == 3
+    assert said.out.startswith(f"{neuron.id} is disabled: quarantine: ")
+    assert "not_declared" in said.out
+    assert shell.neuron(neuron.id).status is Status.DISABLED
+    assert why_not_awake(shell.neuron(neuron.id), shell.key) is not None
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "message", "is_kept"),
+    [
+        ("pass", 3, "the code is the same as before", False),
+        ("path.write_text(path.read_text() + chr(10))", 3, "the code is the same as before", False),
+        ("path.write_text('x = 1'); sys.exit(1)", 3, "ended with 1; nothing was changed", False),
+        ("path.unlink()", 3, "has left no file", False),
+        ("path.write_text('  ')", 3, "there is no code", True),
+        ("path.write_bytes(b'x' * 60_000)", 3, "longer than 51200 bytes", True),
+        ("path.write_bytes(bytes([255]))", 2, "not UTF-8: invalid byte at position 0", True),
+    ],
+)
+def test_what_the_editor_leaves_is_looked_at_and_not_lost(
+    shell, tmp_path, monkeypatch, program, code, message, is_kept
+):
+    neuron = shell.agent.in_trial()
+    monkeypatch.setenv("EDITOR", editor(tmp_path, program))
+    said = shell("modify", neuron.id)
+    assert said.code == code
+    assert message in said.err
+    assert shell.neuron(neuron.id) == neuron
+    left = list(tmp_path.glob("motor-cortex-*/*.ts"))
+    assert len(left) == is_kept
+    assert all(f'what you wrote is kept in "{path}"' in said.err for path in left)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("", "no editor is named"), ("/nowhere/vi", "cannot start the editor"), ("vi 'x", "No closing quotation")],
+)
+def test_an_editor_that_is_none_is_told(shell, monkeypatch, name, message):
+    neuron = shell.agent.in_trial()
+    monkeypatch.setenv("EDITOR", name)
+    said = shell("modify", neuron.id)
+    assert (said.code, message in said.err) == (2, True)
+    assert shell("modify", neuron.id, "--from", "/nowhere").code == 2
+
+
+_IN_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from cortex.commands import main; main()"
+
+
+class Terminal(Screen):
+    """`cortex neurons` in a terminal of its own."""
+
+    def __init__(self, shell: Shell, *arguments: str, columns: int = 80) -> None:
+        super().__init__(columns)
+        shell.agent.storage.flush()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _IN_TERMINAL, "neurons", *arguments, "--home", str(shell.home)],
+            stdin=self.theirs,
+            stdout=self.theirs,
+            stderr=self.theirs,
+            start_new_session=True,
+            env={**os.environ, "TERM": "xterm"},
+        )
+        os.close(self.theirs)
+
+    def ended(self) -> int:
+        self.read_to_end()
+        return self.process.wait(BOUND_S)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        super().close()
+
+
+def test_at_a_terminal_the_owner_sees_all_of_it_and_types_the_hash(shell):
+    neuron = shell.agent.waiting()
+    with Terminal(shell, "approve", neuron.id) as screen:
+        # Typed before anybody can have read the question: it is no answer to it.
+        screen.wait_for(f"{neuron.request.shown_hash}\n")
+        screen.type("00000000\r")
+        text = screen.wait_for("or nothing: ")
+        assert '| emit("price_change"' in text
+        [seen] = re.findall(r"^  hash +([0-9a-f]{64})$", text, re.M)
+        assert seen == neuron.request.shown_hash
+        screen.type(f"{seen[:8]}\r")
+        screen.wait_for("is on trial now")
+        assert screen.ended() == 0
+        assert "\x1b[1m" in screen.raw
+    assert shell.neuron(neuron.id).status is Status.TRIAL
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [("\r", "nothing was approved"), ("\x04", "nothing was approved"), ("yes\r", "give at least the first 8")],
+)
+def test_anything_else_than_the_hash_approves_nothing(shell, typed, message):
+    neuron = shell.agent.waiting()
+    with Terminal(shell, "approve", neuron.id) as screen:
+        screen.wait_for("or nothing: ")
+        screen.type(typed)
+        screen.wait_for(message)
+        assert screen.ended() == 3
+    assert shell.neuron(neuron.id) == neuron
+
+
+def test_a_table_in_a_terminal_is_as_wide_as_it_and_has_colours(shell):
+    shell.agent.waiting(
+        purpose="A purpose that is a good deal longer than any terminal is wide, as one of them is " * 4
+    )
+    with Terminal(shell, "list", columns=100) as screen:
+        assert screen.ended() == 0
+        text = screen.text
+        assert "\x1b[33mawaiting_owner" in screen.raw
+    assert max(map(len, text.splitlines())) == 100
