@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from cortex.habit_watch import HabitWatch
+from cortex.intents import RunCode, RunCodeIntent
 from cortex.sections import EnergySettings
 from cortex.tools import Toolbox
 from neurons import FingerprintReader, Habits, HabitSettings, MemoryStorage, Recording, Recordings
@@ -150,12 +151,26 @@ async def test_a_fault_of_whoever_looks_reaches_no_turn_and_ends_nothing(tmp_pat
         assert watching.watch.hint() == "a hint about a habit"
 
 
-async def test_what_was_run_last_is_looked_at_before_the_cortex_closes(tmp_path):
-    noticing, keeping = Noticing(), Keeping()
-    async with Watching(tmp_path, noticing, keeping, runtime=ScriptedRuntime([GOOD])) as watching:
-        await watching.run()
-    assert len(noticing.seen) == 1
-    assert len(keeping.kept) == 1
+async def test_what_was_run_last_is_looked_at_before_the_cortex_closes():
+    noticing = Noticing(gate=anyio.Event())
+    watch = HabitWatch(noticing, None, HabitSettings())
+    intent = RunCodeIntent(payload=RunCode(purpose="", code="return 1", tier="isolated", timeout=100))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        for _ in range(2):
+            watch.ended(watch.begin(intent, "hash"), GOOD)
+        await anyio.wait_all_tasks_blocked()
+        # One is being looked at, the other waits.
+        tasks.cancel_scope.cancel()
+        noticing.gate.set()
+    assert len(noticing.seen) == 2
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        await anyio.wait_all_tasks_blocked()
+        # It has had no time to notice that there is something.
+        watch.ended(watch.begin(intent, "hash"), GOOD)
+        tasks.cancel_scope.cancel()
+    assert len(noticing.seen) == 3
 
 
 async def test_nobody_watches_and_nothing_is_different(tmp_path):
