@@ -27,6 +27,9 @@ log = logging.getLogger("motor_cortex")
 MAX_QUEUED = 64
 MAX_HINTS = 3
 LOOKING_S = 5
+QUIET_S = 0.2
+"""So long nothing more was run before what was run is looked at: it takes a processor and the disk, and the next run
+may need them."""
 CLOSING_S = 2
 
 
@@ -86,6 +89,8 @@ class HabitWatch:
         self._waiting: deque[tuple[ObservedRun, ExecutionOutcome, float]] = deque()
         self._hints: deque[str] = deque(maxlen=MAX_HINTS)
         self._more = anyio.Event()
+        self._crowd = anyio.Event()
+        self._last_at = 0.0
         self.dropped = 0
         """Runs that nobody looked at, because too many came at once."""
 
@@ -99,7 +104,10 @@ class HabitWatch:
             self.dropped += 1
             return
         self._waiting.append((run, outcome, self._now()))
+        self._last_at = time.monotonic()
         self._more.set()
+        if len(self._waiting) * 2 >= self._max_queued:
+            self._crowd.set()
 
     def hint(self) -> str | None:
         return self._hints.popleft() if self._hints else None
@@ -109,12 +117,19 @@ class HabitWatch:
         agent and leaves has run something, too."""
         try:
             while True:
-                await self._look_at_all()
                 await self._more.wait()
-                self._more = anyio.Event()
+                await self._quiet()
+                self._more, self._crowd = anyio.Event(), anyio.Event()
+                await self._look_at_all()
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_S):
                 await self._look_at_all()
+
+    async def _quiet(self) -> None:
+        """Until nothing is run any more, or too much waits."""
+        while (left_s := self._last_at + QUIET_S - time.monotonic()) > 0 and not self._crowd.is_set():
+            with anyio.move_on_after(left_s):
+                await self._crowd.wait()
 
     async def _look_at_all(self) -> None:
         while self._waiting:
