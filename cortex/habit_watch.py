@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from neurons import Recording
@@ -140,6 +141,7 @@ class HabitWatch:
                     await self._look_at(run, outcome, at)
             except Exception:
                 log.exception("Cannot look at what the agent ran")
+            await anyio.lowlevel.checkpoint_if_cancelled()
 
     async def _look_at(self, run: ObservedRun, outcome: ExecutionOutcome, at: float) -> None:
         payload, clean = run.intent.payload, run.is_clean(outcome)
