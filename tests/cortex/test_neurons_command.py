@@ -9,8 +9,10 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -392,6 +394,7 @@ def test_an_exported_neuron_is_an_agent_skill_with_its_document_and_its_code(she
     assert shell("export", neuron.id, "--to", "/dev/null/x").code == 2
 
 
+@pytest.mark.soak
 @pytest.mark.deno
 def test_the_exported_code_is_a_module_that_deno_can_check(shell, tmp_path):
     code = "const n = ((state.n as number) ?? 0) + 1;\nstate.n = n;\nemit('price_change', { n, of: signal.data.x }); // done"
@@ -536,26 +539,49 @@ def test_at_a_terminal_the_owner_sees_all_of_it_and_types_the_hash(shell):
     assert shell.neuron(neuron.id).status is Status.TRIAL
 
 
+@contextmanager
+def here(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> Iterator[Screen]:
+    """A terminal for a command that runs in this process: the start of another takes longer than all that it does."""
+    with (
+        Screen(columns) as screen,
+        open(os.dup(screen.theirs), encoding="utf-8") as keyboard,
+        open(os.dup(screen.theirs), "w", encoding="utf-8") as out,
+        monkeypatch.context() as patch,
+    ):
+        patch.setattr(sys, "stdin", keyboard)
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", out)
+        patch.setenv("TERM", "xterm")
+        patch.delenv("NO_COLOR", raising=False)
+        yield screen
+
+
 @pytest.mark.parametrize(
     ("typed", "message"),
     [("\r", "nothing was approved"), ("\x04", "nothing was approved"), ("yes\r", "give at least the first 8")],
 )
-def test_anything_else_than_the_hash_approves_nothing(shell, typed, message):
+def test_anything_else_than_the_hash_approves_nothing(shell, monkeypatch, typed, message):
     neuron = shell.agent.waiting()
-    with Terminal(shell, "approve", neuron.id) as screen:
-        screen.wait_for("or nothing: ")
-        screen.type(typed)
+    with here(monkeypatch) as screen:
+
+        def person() -> None:
+            screen.wait_for("or nothing: ")
+            screen.type(typed)
+
+        thread = threading.Thread(target=person)
+        thread.start()
+        assert shell("approve", neuron.id).code == 3
+        thread.join(BOUND_S)
         screen.wait_for(message)
-        assert screen.ended() == 3
     assert shell.neuron(neuron.id) == neuron
 
 
-def test_a_table_in_a_terminal_is_as_wide_as_it_and_has_colours(shell):
+def test_a_table_in_a_terminal_is_as_wide_as_it_and_has_colours(shell, monkeypatch):
     shell.agent.waiting(
         purpose="A purpose that is a good deal longer than any terminal is wide, as one of them is " * 4
     )
-    with Terminal(shell, "list", columns=100) as screen:
-        assert screen.ended() == 0
-        text = screen.text
+    with here(monkeypatch, columns=100) as screen:
+        assert shell("list").code == 0
+        text = screen.wait_for("To decide: ")
         assert "\x1b[33mawaiting_owner" in screen.raw
     assert max(map(len, text.splitlines())) == 100

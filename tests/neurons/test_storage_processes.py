@@ -125,12 +125,12 @@ def kill_at_random(nursery: Nursery, tmp_path: Path, rounds: int) -> None:
 
 
 def test_a_process_that_is_killed_at_any_moment_leaves_the_old_document_or_the_new_one(nursery, tmp_path):
-    kill_at_random(nursery, tmp_path, 100)
+    kill_at_random(nursery, tmp_path, 80)
 
 
 @pytest.mark.soak
-def test_thousands_of_kills_lose_no_approval_and_make_none(nursery, tmp_path):
-    kill_at_random(nursery, tmp_path, 3_000)
+def test_a_thousand_kills_lose_no_approval_and_make_none(nursery, tmp_path):
+    kill_at_random(nursery, tmp_path, 1_000)
 
 
 def home_with_a_question(state: Path) -> tuple[Neuron, str]:
