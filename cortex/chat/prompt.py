@@ -19,6 +19,7 @@ _WORDS = "you> "
 class Prompt:
     def __init__(self, history: LineHistory, screen: TextIO) -> None:
         self._history = history
+        self._is_reading = False
         # Between these two marks readline counts no columns.
         self._words = f"\001\x1b[1m\002{_WORDS}\001\x1b[0m\002" if readline and has_colour(screen) else _WORDS
         if readline is not None:
@@ -28,11 +29,16 @@ class Prompt:
 
     def read(self) -> str:
         """Raises EOFError, KeyboardInterrupt, and UnicodeDecodeError."""
-        line = input(self._words)
+        self._is_reading = True
+        try:
+            line = input(self._words)
+        finally:
+            # At once: what was typed must not be given up any more.
+            self._is_reading = False
         if line.strip():
             self._history.add(line)
         return line
 
     def is_idle(self) -> bool:
         """Whether the person has typed nothing yet, as far as one can tell."""
-        return readline is None or not readline.get_line_buffer()
+        return self._is_reading and (readline is None or not readline.get_line_buffer())

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from cortex import Decision, ScriptedOwner, Settings
+from cortex import Decision, MotorCortex, ScriptedOwner, Settings
 from cortex.consolidate_tool import ConsolidateTool, Proposed
 from cortex.events import Proposed as ProposedEvent
 from cortex.events import Refused
@@ -15,6 +15,7 @@ from cortex.sections import ToolSettings
 from cortex.tools import Toolbox, arguments_for
 from neurons import Fingerprint, Status, StorageError
 from sandbox import SandboxError
+from sandbox.testing import ScriptedRuntime
 from tests.cortex.learning import MAX_CODE_BYTES, PROPOSAL, learning_cortex
 from tests.neurons.governance import Governed
 
@@ -287,3 +288,19 @@ def test_no_tool_of_a_program_can_take_its_name():
 
 def test_it_is_a_tool_that_settings_may_name():
     assert Settings(home="unused", tools={"policies": {"core.consolidate": "deny"}}).tools.policies
+
+
+class Hosting(ScriptedRuntime):
+    """A runtime that could keep programs, and is never asked to."""
+
+    def resident(self, *_, **__):
+        raise AssertionError("nothing is awake here")
+
+
+@pytest.mark.parametrize(("policy", "offered"), [("allow", True), ("ask", True), ("deny", False)])
+async def test_a_model_is_not_told_of_it_where_the_owner_denies_it(policy, offered, tmp_path):
+    settings = Settings(home=tmp_path, tools={"policies": {"core.consolidate": policy}})
+    async with MotorCortex(settings, runtime=Hosting([])) as cortex:
+        for api in ("chat", "responses"):
+            told = [tool.get("function", tool)["name"] for tool in cortex.openai_tools(api)]
+            assert ("core_consolidate" in told) == offered
