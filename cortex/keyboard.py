@@ -10,7 +10,7 @@ from typing import TextIO
 from .terminal import styled
 
 READING_S = 0.7
-"""So long nobody can have read a question."""
+"""So long a question is there before it can be answered: shorter than anybody reads one."""
 _MAX_LINE_BYTES = 1_024
 
 

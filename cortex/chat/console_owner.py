@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import anyio
 
+from cortex.keyboard import READING_S
 from cortex.owner import Decision, Question, describe
 from cortex.terminal import styled, terminal_columns, wrapped
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 NO_TERMINAL = "nobody can be asked, because there is no terminal; the owner can set its policy to allow or deny"
 NO = Decision(allowed=False)
-READING_S = 0.7
-"""So long a question is there before it can be answered: shorter than anybody reads one."""
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024
 

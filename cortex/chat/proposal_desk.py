@@ -6,24 +6,19 @@ terminal, after that was shown, and from nowhere else; no message, no reply of t
 
 from __future__ import annotations
 
-import os
-import select
-import termios
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from cortex.channels.console import set_in
 from cortex.channels.owner_view import HASH_CHARACTERS, owner_summary, owner_view
+from cortex.keyboard import READING_S, is_somebody_there, typed
 from cortex.terminal import styled, terminal_columns
 from neurons import NeuronError
-
-from .console_owner import READING_S
 
 if TYPE_CHECKING:
     from cortex.channels.owner_view import HabitSeen
     from neurons import Neuron
 
-_MAX_LINE_BYTES = 1_024
 _CHOICES = "[a]pprove, [v]iew, [r]eject, [l]ater? "
 
 
@@ -64,7 +59,7 @@ class ProposalDesk:
 
     def offer(self, *, again: bool = False) -> None:
         """Each proposal that waits, once in a chat; `again` also those that were put off. Ctrl-C puts off."""
-        if not (self._keyboard.isatty() and self._screen.isatty()):
+        if not is_somebody_there(self._keyboard, self._screen):
             return
         if again:
             self._later.clear()
@@ -100,10 +95,10 @@ class ProposalDesk:
         # All of it, whatever was shown before: the hash is the last line of what it stands for.
         self._show(owner_view(neuron, self._habit(neuron)))
         words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
-        typed = self._typed(words)
-        if not typed:
+        answer = self._typed(words)
+        if not answer:
             return False
-        return self._done(lambda: self._decisions.approve(neuron.id, typed.lower()), "is on trial now")
+        return self._done(lambda: self._decisions.approve(neuron.id, answer.lower()), "is on trial now")
 
     def _reject(self, neuron: Neuron) -> bool:
         reason = self._typed("Why? ")
@@ -124,20 +119,7 @@ class ProposalDesk:
         return self._habit_of(neuron.metadata.habit) if neuron.metadata.habit else None
 
     def _typed(self, words: str) -> str | None:
-        return self._read(lambda: self._line(words))
-
-    def _line(self, words: str) -> str | None:
-        """What is typed after the words were there; None at Ctrl-D."""
-        # What was typed before anybody could have read the question cannot be its answer.
-        select.select([], [], [], self._reading_s)
-        termios.tcflush(self._keyboard, termios.TCIFLUSH)
-        self._screen.write(styled(words, "bold", self._screen))
-        self._screen.flush()
-        data = os.read(self._keyboard.fileno(), _MAX_LINE_BYTES)
-        if not data.endswith(b"\n"):
-            self._screen.write("\n")
-            self._screen.flush()
-        return data.decode(errors="replace").strip() if data else None
+        return self._read(lambda: typed(words, self._keyboard, self._screen, self._reading_s))
 
     def _show(self, lines: list[str]) -> None:
         first, *rest = set_in(lines, terminal_columns(self._screen))
