@@ -126,11 +126,11 @@ class Folders:
         self._swept: set[str] = set()
 
     def start_anew(self) -> None:
-        for lock in self._locks.values():
+        for lock in list(self._locks.values()):
             lock.start_anew()
 
     def close(self) -> None:
-        for lock in self._locks.values():
+        for lock in list(self._locks.values()):
             lock.close()
 
     @contextmanager
