@@ -7,7 +7,9 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from .console_owner import READING_S, Asked, ask
+from cortex.keyboard import READING_S
+
+from .console_owner import Asked, ask
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
