@@ -320,6 +320,7 @@ class Autonomic:
             self._purse.level = look.level
             self._awake.wrote(unwritten, look)
             if look.awake is not None and self._state is LayerState.LEADING and self._tasks is not None:
+                self._killed_ones = frozenset(one.id for one in look.awake if self._is_on(one.id))
                 self._awake.adopt([one for one in look.awake if one.id not in self._killed_ones], self._tasks)
                 self._admission.forget_all_but(self._awake.ids)
 

@@ -196,6 +196,18 @@ async def test_the_kill_switch_for_one_neuron_stops_that_one():
         await until(lambda: set(awake(autonomic)) == {first.id, second.id})
 
 
+async def test_a_neuron_that_was_killed_alone_is_not_loaded_on_start_and_wakes_up_when_it_is_revived():
+    layer = Layer(count)
+    first, second = layer.trial("First"), layer.trial("Second")
+    layer.killed.add(first.id)
+    async with layer.open() as autonomic:
+        assert awake(autonomic) == [second.id]
+        await until(lambda: layer.residents.opened)
+        assert [program.code for program in layer.residents.opened] == ["Second"]
+        layer.killed.clear()
+        await until(lambda: set(awake(autonomic)) == {first.id, second.id})
+
+
 async def test_a_switch_that_cannot_be_asked_is_on():
     layer = Layer(count)
     layer.trial()
@@ -252,6 +264,34 @@ async def test_a_disk_that_refuses_stops_no_neuron_and_nothing_is_counted_twice(
         await settled(autonomic)
     assert layer.document(neuron).trial.counters.signals == 5
     assert layer.document(neuron).state == {"seen": 5}
+
+
+async def test_what_could_not_even_be_written_behind_is_written_later():
+    layer = Layer(count)
+    neuron = layer.trial()
+    change = layer.governed.store.change
+
+    def broken(*arguments, **options):
+        raise OSError("input/output error")
+
+    async with layer.open() as autonomic:
+        layer.governed.store.change = broken
+        for _ in range(3):
+            autonomic.emit("tick")
+            await settled(autonomic)
+        assert "input/output error" in autonomic.overview().trouble
+        layer.governed.store.change = change
+        autonomic.emit("tick")
+        await settled(autonomic)
+        assert layer.document(neuron).trial.counters.signals == 4
+        assert layer.document(neuron).state == {"seen": 4}
+        layer.governed.store.change = broken
+        autonomic.emit("tick")
+        await settled(autonomic)
+        autonomic.stop(neuron.id)
+        await autonomic.refresh()
+        layer.governed.store.change = change
+    assert layer.document(neuron).trial.counters.signals == 5
 
 
 async def test_a_neuron_that_failed_is_stopped_also_when_the_disk_does_not_take_it():
@@ -422,6 +462,13 @@ async def test_one_of_two_runs_the_neurons_and_the_other_takes_over_when_it_is_g
             autonomic.emit("tick")
             await settled(autonomic)
             assert layer.document(neuron).state == {"seen": 2}
+
+
+async def test_the_same_lock_can_be_taken_again_when_the_layer_is_closed(tmp_path):
+    lock = FileLock(tmp_path / "autonomic.lock")
+    for _ in range(2):
+        async with Layer(count).open(lock=lock) as autonomic:
+            assert autonomic.overview().state == "leading"
 
 
 HOLDER = """

@@ -62,7 +62,8 @@ async def test_state_is_written_as_often_as_the_settings_say(save_s, is_written)
             assert layer.document(neuron).state == {}
 
 
-async def test_an_error_is_written_at_once():
+async def test_an_error_is_written_at_once(monkeypatch):
+    monkeypatch.setattr("neurons.autonomic.LOOK_S", 1000)
     layer = Layer(fail, autonomic={"save_s": 1000})
     neuron = layer.trial()
     async with layer.open() as autonomic:
