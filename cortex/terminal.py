@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import unicodedata
 from typing import TextIO
 
@@ -70,7 +69,11 @@ def terminal_columns(stream: TextIO) -> int:
         columns = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         columns = 0
-    return max(columns or shutil.get_terminal_size((PLAIN_COLUMNS, 24)).columns, _NARROWEST)
+    if not columns:
+        from shutil import get_terminal_size  # noqa: PLC0415 - it loads much, and the kill switch loads this file
+
+        columns = get_terminal_size((PLAIN_COLUMNS, 24)).columns
+    return max(columns, _NARROWEST)
 
 
 def columns_of(text: str) -> int:

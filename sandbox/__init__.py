@@ -17,19 +17,7 @@ if TYPE_CHECKING:
     )
     from .declarations import typescript_of
     from .doctor import Diagnosis, examine
-    from .durable import (
-        FILE_MODE,
-        FOLDER_MODE,
-        LOCK_TIMEOUT_S,
-        FileLock,
-        Flusher,
-        LockBusy,
-        flush_file,
-        flush_folder,
-        private_folder,
-        replace_file,
-        sweep_unfinished,
-    )
+    from .durable import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy
     from .errors import SandboxError, SandboxUnavailable, ToolError
     from .guard import Guard
     from .guard_patterns import Finding
@@ -44,6 +32,15 @@ if TYPE_CHECKING:
     from .runtime import DenoRuntime
     from .settings import SandboxSettings
     from .tiers import Tier
+    from .whole_files import (
+        FILE_MODE,
+        FOLDER_MODE,
+        flush_file,
+        flush_folder,
+        private_folder,
+        replace_file,
+        sweep_unfinished,
+    )
     from .workspace import Workspace, WorkspaceBusy, WorkspaceConflict, WorkspaceError, WorkspaceLimits
 
 __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
@@ -126,8 +123,8 @@ __getattr__ = late_names(
         "ExecutionError": "contracts",
         "ExecutionOutcome": "contracts",
         "ExecutionRequest": "contracts",
-        "FILE_MODE": "durable",
-        "FOLDER_MODE": "durable",
+        "FILE_MODE": "whole_files",
+        "FOLDER_MODE": "whole_files",
         "FileLock": "durable",
         "Finding": "guard_patterns",
         "Flusher": "durable",
@@ -164,13 +161,13 @@ __getattr__ = late_names(
         "WorkspaceLimits": "workspace",
         "data_file": "locations",
         "examine": "doctor",
-        "flush_file": "durable",
-        "flush_folder": "durable",
+        "flush_file": "whole_files",
+        "flush_folder": "whole_files",
         "kill_recorded": "running",
         "person_decides": "person",
-        "private_folder": "durable",
-        "replace_file": "durable",
-        "sweep_unfinished": "durable",
+        "private_folder": "whole_files",
+        "replace_file": "whole_files",
+        "sweep_unfinished": "whole_files",
         "time_is_up": "person",
         "typescript_of": "declarations",
     },

@@ -1,109 +1,30 @@
-"""How state gets to disk: private folders, whole files, a lock between processes, and flushing off the hot path.
+"""A lock between processes, and flushing off the hot path: in the background, many at a time.
 
-What `os.write` has taken survives the end of this process, however it ends. What must also survive a power cut is
-flushed: at once (`durable=True`) for what a person decided, and in the background, many at a time, for the rest.
+What a person decided is flushed at once instead: `whole_files.py`.
 """
 
 from __future__ import annotations
 
 import fcntl
 import logging
-import math
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from weakref import WeakSet
 
-# Not anyio: it is imported by the two who have an event loop. The kill switch has none, and no time to load one.
+import anyio
+import anyio.to_thread
+
+from .whole_files import FILE_MODE
 
 log = logging.getLogger("motor_cortex")
 
-FILE_MODE = 0o600
-FOLDER_MODE = 0o700
 LOCK_TIMEOUT_S = 5.0
-_UNFINISHED = ".cortex-new"
-_ABANDONED_S = 3600.0
 _FIRST_RETRY_S = 0.000_05
 _LOCK_RETRY_S = 0.001
-
-
-def private_folder(path: Path) -> Path:
-    """The folder, made if it is missing, for nobody but its owner. So are those above it that are missing."""
-    try:
-        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    except FileNotFoundError:
-        # Not `parents=True`: that leaves those above open to all.
-        private_folder(path.parent)
-        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    return path
-
-
-def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
-    """Whoever reads the path finds the old bytes or the new ones, never a part."""
-    _sweep(path.parent)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    if durable:
-        flush_folder(path.parent)
-
-
-_swept: dict[Path, float] = {}
-
-
-def _sweep(folder: Path) -> None:
-    """Delete what killed processes have left in the folder in the middle of a replacement; looks once an hour.
-
-    Only what is older than that: the young ones may be of somebody who is at it.
-    """
-    if time.monotonic() - _swept.get(folder, -math.inf) < _ABANDONED_S:
-        return
-    _swept[folder] = time.monotonic()
-    sweep_unfinished(folder, older_than_s=_ABANDONED_S)
-
-
-def sweep_unfinished(folder: Path, *, older_than_s: float) -> None:
-    """Delete what replacements have left unfinished. Who knows that nobody is at one there may sweep the youngest."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(".") and entry.name.endswith(_UNFINISHED):
-                with suppress(OSError):
-                    if time.time() - entry.stat(follow_symlinks=False).st_mtime >= older_than_s:
-                        os.unlink(entry)
-
-
-def flush_file(path: Path) -> None:
-    """What was written to the file, by whomever, is on disk when this returns."""
-    with _opened(path) as handle:
-        os.fsync(handle)
-
-
-def flush_folder(path: Path) -> None:
-    """A new name in a folder is on disk when the folder is."""
-    with _opened(path, os.O_DIRECTORY) as handle:
-        os.fsync(handle)
-
-
-@contextmanager
-def _opened(path: Path, flags: int = 0) -> Iterator[int]:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
 
 
 class LockBusy(Exception):
@@ -168,8 +89,6 @@ class FileLock:
 
     async def take(self, timeout_s: float = LOCK_TIMEOUT_S) -> None:
         """The caller releases it. Raises LockBusy."""
-        import anyio  # noqa: PLC0415 - see above
-
         give_up = anyio.current_time() + timeout_s
         while not self.try_take():
             if anyio.current_time() > give_up:
@@ -231,9 +150,6 @@ class Flusher:
 
     async def run(self) -> None:
         """Until it is cancelled; then it returns once everything that was wanted is done."""
-        import anyio  # noqa: PLC0415 - see above
-        import anyio.to_thread  # noqa: PLC0415
-
         ended = threading.Event()
         # A thread of its own, and not a task: those who ask may be in any thread, and cannot wake a loop from there.
         thread = threading.Thread(target=self._work, args=(ended,), name="motor-cortex-flusher", daemon=True)

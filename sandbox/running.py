@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from .errors import NothingMayRun, SandboxUnavailable
+from .whole_files import FILE_MODE, private_folder, replace_file
 
 # Of the launcher's command line, for a note that cannot be read.
 LAUNCHER_MARK = b"jail.launcher"
@@ -112,8 +113,6 @@ class Running:
             _unlink(_path(self._folder, pid))
 
     def _write(self, folder: Path, identity: Identity) -> None:
-        from .durable import FILE_MODE, private_folder, replace_file  # noqa: PLC0415 - a head start does not wait for it
-
         private_folder(folder)
         if not self._has_swept:
             self._has_swept = True

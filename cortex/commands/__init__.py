@@ -11,8 +11,11 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+
+from cortex.terminal import terminal_columns, visible
 
 from .exits import INTERRUPTED, SUCCESS, USAGE, CommandError
 
@@ -45,8 +48,9 @@ def run_command(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser, commands = _parsers()
     name = _named(arguments)
+    # Only that one, if it comes first: to make those of all commands takes as long as to kill what runs.
+    parser, commands = _parsers((name,) if name is not None and arguments[0] == name else COMMANDS)
     if name is not None:
         module = importlib.import_module(f".{name}", __name__)
         module.add_arguments(commands[name])
@@ -58,12 +62,9 @@ def _run(arguments: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     from cortex.setting_errors import SettingsError
-    from cortex.terminal import visible
-
-    from .log_lines import log_lines
 
     try:
-        with log_lines(options.command):
+        with _log_lines(options.command) if getattr(module, "LOGS", True) else nullcontext():
             code = int(module.run(options))
         sys.stdout.flush()
         return code
@@ -76,6 +77,12 @@ def _run(arguments: Sequence[str]) -> int:
         return error.exit_code if isinstance(error, CommandError) else USAGE
 
 
+def _log_lines(command: str) -> AbstractContextManager[None]:
+    from .log_lines import log_lines
+
+    return log_lines(command)
+
+
 def _named(arguments: Sequence[str]) -> str | None:
     """The command, wherever it stands; not the value of an option that happens to be called like one."""
     before = ("", *arguments)
@@ -83,19 +90,30 @@ def _named(arguments: Sequence[str]) -> str | None:
     return next((word for last, word in pairs if word in COMMANDS and last not in {"--config", "--home"}), None)
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    parser = argparse.ArgumentParser(prog="cortex", description="Hands for an LLM agent that can be trusted with them.")
+def _parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    description = "Hands for an LLM agent that can be trusted with them."
+    parser = argparse.ArgumentParser(prog="cortex", description=description, formatter_class=_Page)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(command=None)
     parser.set_defaults(config=None, home=None)
     # Before the command or after it; suppressed, so that the second place does not undo the first.
-    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS, formatter_class=_Page)
     for place in (parser, common):
         place.add_argument("--config", type=Path, metavar="FILE", help="settings (TOML), also CORTEX_CONFIG")
         place.add_argument("--home", type=Path, metavar="DIR", help="where state lives, also CORTEX_HOME")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    commands = {name: subparsers.add_parser(name, help=help_, parents=[common]) for name, help_ in COMMANDS.items()}
+    commands = {
+        name: subparsers.add_parser(name, help=COMMANDS[name], parents=[common], formatter_class=_Page)
+        for name in names
+    }
     return parser, commands
+
+
+class _Page(argparse.HelpFormatter):
+    """As wide as the terminal. Otherwise each option that is added would find that out by loading what packs files."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=terminal_columns(sys.stdout) - 2)
 
 
 class _Version(argparse.Action):

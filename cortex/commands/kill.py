@@ -15,6 +15,8 @@ from neurons import Killed, KillSwitch, Refused
 
 from .exits import CODE_FAILED, SUCCESS, CommandError
 
+# Not before everything is dead: what logs takes as long to load as the rest.
+LOGS = False
 DEFAULT_REASON = "the owner stopped everything"
 
 
@@ -57,15 +59,18 @@ def _record(home: Path, options: Namespace, kind: str, facts: dict[str, Any]) ->
     from cortex.setting_errors import SettingsError
     from cortex.settings import load_settings
 
+    from .log_lines import log_lines
+
     try:
         settings = load_settings(options.config, home=home).audit
     except SettingsError:
         settings = AuditSettings()
-    audit = Audit(home / "audit", settings)
-    try:
-        audit.record(kind, **facts)
-    finally:
-        audit.close()
+    with log_lines("kill"):
+        audit = Audit(home / "audit", settings)
+        try:
+            audit.record(kind, **facts)
+        finally:
+            audit.close()
 
 
 def _neuron_of(state: Path, named: str) -> tuple[str, str | None]:

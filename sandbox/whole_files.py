@@ -1,0 +1,96 @@
+"""Private folders and whole files. Imports next to nothing: the kill switch is written with this, and does not wait for
+what others need.
+
+What `os.write` has taken survives the end of this process, however it ends. What must also survive a power cut is
+flushed, with `durable=True`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+_UNFINISHED = ".cortex-new"
+_ABANDONED_S = 3600.0
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made if it is missing, for nobody but its owner. So are those above it that are missing."""
+    try:
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    except FileNotFoundError:
+        # Not `parents=True`: that leaves those above open to all.
+        private_folder(path.parent)
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    return path
+
+
+def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Whoever reads the path finds the old bytes or the new ones, never a part."""
+    _sweep(path.parent)
+    name = path.parent / f".{path.name}.{os.urandom(8).hex()}{_UNFINISHED}"
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    if durable:
+        flush_folder(path.parent)
+
+
+_swept: dict[Path, float] = {}
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what killed processes have left in the folder in the middle of a replacement; looks once an hour.
+
+    Only what is older than that: the young ones may be of somebody who is at it.
+    """
+    if time.monotonic() - _swept.get(folder, -math.inf) < _ABANDONED_S:
+        return
+    _swept[folder] = time.monotonic()
+    sweep_unfinished(folder, older_than_s=_ABANDONED_S)
+
+
+def sweep_unfinished(folder: Path, *, older_than_s: float) -> None:
+    """Delete what replacements have left unfinished. Who knows that nobody is at one there may sweep the youngest."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") and entry.name.endswith(_UNFINISHED):
+                with suppress(OSError):
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime >= older_than_s:
+                        os.unlink(entry)
+
+
+def flush_file(path: Path) -> None:
+    """What was written to the file, by whomever, is on disk when this returns."""
+    with _opened(path) as handle:
+        os.fsync(handle)
+
+
+def flush_folder(path: Path) -> None:
+    """A new name in a folder is on disk when the folder is."""
+    with _opened(path, os.O_DIRECTORY) as handle:
+        os.fsync(handle)
+
+
+@contextmanager
+def _opened(path: Path, flags: int = 0) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
