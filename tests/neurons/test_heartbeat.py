@@ -103,11 +103,11 @@ def neuron(name: str, status: Status = Status.ACTIVE, budget: float = 0.01, crea
 def test_those_on_trial_rest_before_active_ones_and_dear_ones_before_cheap_ones():
     awake = [
         neuron("trial", Status.TRIAL, 0.001),
-        neuron("dear", budget=0.05),
+        neuron("a-dear", budget=0.05),
         neuron("cheap"),
         neuron("older", created="2025-01-01"),
     ]
-    assert [one.id for one in most_important_first(awake)] == ["older", "cheap", "dear", "trial"]
+    assert [one.id for one in most_important_first(awake)] == ["older", "cheap", "a-dear", "trial"]
 
 
 def test_the_least_important_rests_at_the_level_of_the_settings_and_the_others_below_it():

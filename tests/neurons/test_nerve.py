@@ -265,13 +265,13 @@ async def test_when_energy_is_low_a_neuron_rests_keeps_its_newest_signals_and_no
 
 async def test_the_least_important_rest_first():
     layer = Layer(count, level=0.12, autonomic={"rest_below": 0.15})
-    layer.trial("Dear", energyBudget=0.02)
+    layer.trial("A Dear One", energyBudget=0.02)
     layer.trial("Cheap", energyBudget=0.01)
     async with layer.open() as autonomic:
         autonomic.emit("tick")
         await settled(autonomic)
         states = {view.neuron.name: view.state.value for view in autonomic.overview().nerves}
-        assert states == {"Dear": "resting", "Cheap": "awake"}
+        assert states == {"A Dear One": "resting", "Cheap": "awake"}
         layer.reserve.now = 0.05
         await autonomic.refresh()
         autonomic.emit("tick")
