@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 import pytest
@@ -16,7 +18,7 @@ from tests.conftest import descendants, small
 from tests.network.servers import Server
 
 from .governance import Governed
-from .layer import Reserve, one, until
+from .layer import FREE, Reserve, one, until
 
 pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
 
@@ -46,7 +48,7 @@ class Home:
             yield layer
 
     @asynccontextmanager
-    async def layer(self, runtime: DenoRuntime):
+    async def layer(self, runtime: DenoRuntime, bound_s: float = BOUND_S):
         layer = Autonomic(
             self.governed,
             runtime,
@@ -57,7 +59,7 @@ class Home:
             network=lambda neuron: self.network,
         )
         layer.watch(lambda signal: self.heard.append(signal) if signal.type == "counted" else None)
-        with anyio.fail_after(BOUND_S):
+        with anyio.fail_after(bound_s):
             async with layer:
                 yield layer
 
@@ -200,3 +202,22 @@ async def test_each_neuron_has_a_process_of_its_own_that_ends_when_it_is_stopped
             assert len(descendants()) >= before + 5
             autonomic.stop()
             await until(lambda: len(descendants()) <= before)
+
+
+@pytest.mark.soak
+async def test_memory_stays_flat_over_two_hundred_thousand_signals():
+    home = Home(cost=FREE)
+    for name in ("First", "Second", "Third", "Fourth", "Fifth"):
+        home.neuron(name, "state.by = 'NAME'; state.seen = (state.seen ?? 0) + 1; state.last = signal.data")
+    async with DenoRuntime(small(pool_size=0)) as runtime, home.layer(runtime, bound_s=600) as autonomic:
+        memory = []
+        for _ in range(5):
+            for number in range(8_000):
+                if not number % 100:
+                    await autonomic.idle()
+                assert autonomic.emit("tick", {"number": number, "text": "x" * 100})
+            await autonomic.idle()
+            gc.collect()
+            memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20)
+        assert (autonomic.counts().delivered, autonomic.counts().dropped) == (200_000, {})
+    assert memory[-1] - memory[0] < 4, memory
