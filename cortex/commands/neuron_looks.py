@@ -155,16 +155,16 @@ async def _unread(_: str) -> Fingerprint | None:
 
 
 def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
-    """What there is beside what an owner decides on."""
+    """What there is beside what an owner decides on. Whoever prints it makes it visible, like all the rest."""
     if neuron.status is Status.TRIAL:
         yield f"  {'trial':13} {progress_text(neuron, now)}"
     if counters_of(neuron).signals:
         yield f"  {'so far':13} {counted(counters_of(neuron))}"
     if error := counters_of(neuron).last_error:
-        yield f"  {'last error':13} {visible(' '.join(error.split()))}"
+        yield f"  {'last error':13} {' '.join(error.split())}"
     if neuron.approvals:
         last = neuron.approvals[-1]
-        yield f"  {'approved':13} {at(last.at)}, by {visible(last.by)}"
+        yield f"  {'approved':13} {at(last.at)}, by {last.by}"
     if neuron.state:
         yield f"  {'state':13} {len(json.dumps(neuron.state))} bytes of JSON"
     if len(neuron.versions) > 1:

@@ -21,6 +21,7 @@ import pytest
 
 from cortex.audit import Audit
 from cortex.commands import run_command
+from cortex.commands.skill_folder import skill_name
 from cortex.home import Home
 from cortex.settings import Settings
 from neurons import (
@@ -336,7 +337,7 @@ def habit_of(home: Path) -> None:
         async with FingerprintReader() as reader:
             habits = Habits(DeferredStorage(Home(home).state), Settings().neurons.habits, read=reader.read)
             for coin in ("btc", "eth", "doge"):
-                code = f'const r = await fetch("https://prices.example/{coin}");\nreturn (await r.json()).price;'
+                code = f'const r = await fetch("https://prices.example/{coin}"); // \x1b[2J\nreturn (await r.json()).price;'
                 hosts = ["prices.example"]
                 await habits.noticed(
                     code, code_hash="0" * 64, purpose="check\x1b[2J a price", tier="network", hosts=hosts
@@ -358,7 +359,10 @@ def test_habits_are_shown_to_the_owner(shell):
     assert [one["values"] for one in habit["parameters"]] != []
     out = shell("habits", habit["id"][:6]).out
     assert "prices.example" in out
-    assert '  | const r = await fetch("https://prices.example/doge");\n  | return (await r.json()).price;' in out
+    assert (
+        '  | const r = await fetch("https://prices.example/doge"); // \\u001b[2J\n  | return (await r.json()).price;'
+        in out
+    )
     assert "\x1b" not in out
     assert shell("habits", habit["id"], "--json").json["code"].startswith("const r")
     assert shell("habits", "nobody").code == 2
@@ -392,6 +396,13 @@ def test_an_exported_neuron_is_an_agent_skill_with_its_document_and_its_code(she
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     assert [path.name for path in to.iterdir()] == [folder.name]
     assert shell("export", neuron.id, "--to", "/dev/null/x").code == 2
+
+
+@pytest.mark.parametrize(
+    ("neuron_id", "name"), [("a", "a"), ("a--b", "a-b"), ("a-", "a"), ("a" * 80, "a" * 64), ("a" * 63 + "-b", "a" * 63)]
+)
+def test_a_skill_has_a_name_that_the_format_allows(shell, neuron_id, name):
+    assert skill_name(shell.agent.in_quarantine().model_copy(update={"id": neuron_id})) == name
 
 
 @pytest.mark.soak
