@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
+from cortex.events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
 from cortex.intents import RunCode, RunCodeIntent, Trace
 from cortex.loop import Answer, CallEnded, CallStarted, Notice, RoundEnded, TextArrived, ToolRequest, Usage, Waiting
 from cortex.show import Show, as_json
@@ -291,6 +291,7 @@ def test_nothing_is_wider_than_the_terminal(width):
     hostile = "a" * 300 + " 漢字" * 100 + " word" * 50 + "\x1b[2J" * 40 + "\t\t\tx\r\n\r"
     what = intent(hostile, hostile)
     events = [TextArrived(hostile), *run(what, hostile), Refused(hostile, hostile), Remembered(hostile), Said(hostile)]
+    events += [Proposed(hostile, hostile, hostile)]
     lines = in_terminal(*events, width=width).split("\n")
     assert max(map(columns_of, lines)) <= width
 
@@ -299,6 +300,7 @@ def test_nothing_is_wider_than_the_terminal(width):
 def test_nothing_of_a_model_or_its_code_steers_the_terminal(text):
     events = [TextArrived(text), Said(text), *run(intent(text, text), text), Refused(text, text), Remembered(text)]
     events += [ToolCalled(text, "code", ok=True, duration_ms=1.0), Notice(text), Waiting(text, 1.0)]
+    events += [Proposed(text, text, text)]
     events += [CallEnded(ToolRequest("1", text, text), Answer(text, ok=False))]
     events += [
         ToolCalled(text, "model", ok=True, duration_ms=1.0),
@@ -356,6 +358,8 @@ def test_events_for_programs_have_stable_names():
     assert as_json(Waiting()) == {"event": "waiting", "reason": None, "again_in_s": None}
     assert as_json(Waiting("x", 1.5)) == {"event": "waiting", "reason": "x", "again_in_s": 1.5}
     assert as_json(Said("x")) == {"event": "said", "text": "x"}
+    proposed = {"event": "proposed", "neuron": "a-b", "name": "A b", "purpose": "c"}
+    assert as_json(Proposed("a-b", "A b", "c")) == proposed
     assert as_json(Remembered("x")) == {"event": "remembered", "text": "x"}
     called = {"tool": "a.b", "origin": "code", "ok": True, "duration_ms": 1.5}
     assert as_json(ToolCalled("a.b", "code", ok=True, duration_ms=1.5)) == {"event": "tool_called", **called}
