@@ -6,6 +6,8 @@ the host offer has its own name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .fingerprint_tree import FUNCTIONS, Local, Node
 from .fingerprint_words import MEMBERS
 
@@ -32,6 +34,8 @@ _WRAPPERS = frozenset(
 _SAME_OPERATOR = {"===": "==", "!==": "!=", "||": "??", "++": "+", "--": "-"}
 _SAME_CALL = {"parseInt": "Number", "parseFloat": "Number", "Number.parseInt": "Number", "Number.parseFloat": "Number"}
 _LABELS = {
+    **LITERALS,
+    **dict.fromkeys(FUNCTIONS, "fn"),
     "if_statement": "if",
     "for_statement": "for",
     "for_in_statement": "loop",
@@ -78,28 +82,29 @@ class Names:
             node = local.value
         return node
 
-    def label(self, node: Node) -> str:  # noqa: PLR0911 - a table of kinds
+    def label(self, node: Node) -> str:
+        """What the node is called, or what its name stands for."""
         node = self.value(node)
-        match node.type:
-            case "identifier" | "shorthand_property_identifier":
-                if self.local(node) is not None:
-                    return "name"
-                name = self.text(node)[:MAX_NAME_CHARS]
-                return "null" if name == "undefined" else f"global:{name}"
-            case "call_expression":
-                return self.called(node, self.callee_path(node))
-            case "member_expression" | "subscript_expression":
-                return self.member(node, self.path(node))
-            case "binary_expression":
-                return "text" if self.is_text(node) else operator(node)
-            case "unary_expression":
-                return "number" if is_negative(node) else operator(node)
-            case "new_expression":
-                return self.made(node)
-            case kind if kind in FUNCTIONS:
-                return "fn"
-            case kind:
-                return LITERALS.get(kind) or _LABELS.get(kind) or kind
+        special = _SPECIAL.get(node.type)
+        return special(self, node) if special is not None else _LABELS.get(node.type, node.type)
+
+    def _of_name(self, node: Node) -> str:
+        if self.local(node) is not None:
+            return "name"
+        name = self.text(node)[:MAX_NAME_CHARS]
+        return "null" if name == "undefined" else f"global:{name}"
+
+    def _of_call(self, node: Node) -> str:
+        return self.called(node, self.callee_path(node))
+
+    def _of_member(self, node: Node) -> str:
+        return self.member(node, self.path(node))
+
+    def _of_binary(self, node: Node) -> str:
+        return "text" if self.is_text(node) else operator(node)
+
+    def _of_unary(self, node: Node) -> str:
+        return "number" if is_negative(node) else operator(node)
 
     def callee_path(self, node: Node) -> Path | None:
         callee = node.at("function")
@@ -202,6 +207,18 @@ class Names:
             value = node.at("value")
             return value is not None and self.is_constant(value)
         return kind == "string_fragment" or (kind == "unary_expression" and is_negative(node))
+
+
+_SPECIAL: dict[str, Callable[[Names, Node], str]] = {
+    "identifier": Names._of_name,
+    "shorthand_property_identifier": Names._of_name,
+    "call_expression": Names._of_call,
+    "member_expression": Names._of_member,
+    "subscript_expression": Names._of_member,
+    "binary_expression": Names._of_binary,
+    "unary_expression": Names._of_unary,
+    "new_expression": Names.made,
+}
 
 
 def bare(node: Node) -> Node:

@@ -33,12 +33,10 @@ class Found:
     def __init__(self) -> None:
         self.globals: set[str] = set()
         self.tools: set[str] = set()
-        self._parts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.parts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        """How often a label is below another one."""
         self._literals: list[tuple[str, str, str]] = []
         self._hosts: set[str] = set()
-
-    def part(self, above: str, label: str) -> None:
-        self._parts[above, label] += 1 if label in _PLAIN else 2
 
     def literal(self, place: str, kind: str, text: str) -> None:
         if len(self._literals) < MAX_LITERALS:
@@ -52,7 +50,7 @@ class Found:
         # Without a way to get there, an address is a text like any other.
         hosts = {_cut(host).lower() for host in self._hosts} if self.globals & _NETWORK else set()
         return {
-            "parts": _sampled(self._parts),
+            "parts": _sampled(self.parts),
             "literals": [(_cut(place), kind, _cut(text, MAX_LITERAL_CHARS)) for place, kind, text in self._literals],
             "globals": sorted(map(_cut, self.globals))[:MAX_NAMES],
             "tools": sorted(map(_cut, self.tools))[:MAX_NAMES],
@@ -64,7 +62,7 @@ def _sampled(parts: Mapping[tuple[str, str], int]) -> dict[str, int]:
     """Those with the smallest hashes: of two large scripts the same ones are kept, so that they can be compared."""
     hashed: defaultdict[str, int] = defaultdict(int)
     for part, count in parts.items():
-        hashed[_hash(part)] += count
+        hashed[_hash(part)] += count if part[1] in _PLAIN else 2 * count
     return {key: hashed[key] for key in sorted(hashed)[:MAX_PARTS]}
 
 
@@ -75,4 +73,6 @@ def _hash(part: tuple[str, str]) -> str:
 
 def _cut(text: str, most: int = MAX_NAME_CHARS) -> str:
     """Decoded, on one line and not too long."""
+    if text.isascii() and text.isprintable():
+        return text[:most]
     return _SPACES.sub(" ", text[: 4 * most].encode("latin-1", "replace").decode(errors="replace"))[:most]

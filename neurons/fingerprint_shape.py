@@ -23,11 +23,15 @@ from .fingerprint_names import (
     operator,
 )
 from .fingerprint_parts import Found
-from .fingerprint_tree import FUNCTIONS, Local, Node, declared, tree_of
+from .fingerprint_scopes import declared
+from .fingerprint_tree import FUNCTIONS, Local, Node, tree_of
 
 MAX_DEPTH = 200
 """Of names for values made of names: what is deeper is looked at from the top again."""
+MAX_AGAIN = 2_000
 _UNKNOWN = "${}"
+# More than data is nested: a literal in data is kept and not counted, one in an error message neither.
+_IN_FAILURE = 1_000
 
 _TRANSPARENT = frozenset(
     {
@@ -46,18 +50,17 @@ _TRANSPARENT = frozenset(
         "export_statement",
     }
 )
-# The rest of these are types.
 _FIRST_ONLY = frozenset({"as_expression", "satisfies_expression", "non_null_expression", "instantiation_expression"})
 
 
 def read(code: str) -> dict[str, Any] | None:
     """The shape of the code as JSON, or None for code that is too large to have one."""
     source = code.encode(errors="replace")
-    root = tree_of(source)
-    if root is None:
+    tree = tree_of(source)
+    if tree is None:
         return None
     characters = source.decode("latin-1")
-    return _Reading(characters, declared(root, characters)).of(root)
+    return _Reading(characters, declared(tree, characters)).of(tree.root)
 
 
 class _Reading:
@@ -67,11 +70,13 @@ class _Reading:
         self._names = Names(source)
         self._locals = locals_
         self._found = Found()
+        self._parts = self._found.parts
         self._place = ""
         """What the data that is being looked at is given to."""
         self._depth = 0
-        self._is_muted = False
-        self._is_counted = True
+        self._again = 0
+        self._quiet = 0
+        """Above 0 nothing is counted."""
 
     def of(self, root: Node) -> dict[str, Any]:
         self._visit(root, "fn")
@@ -81,7 +86,7 @@ class _Reading:
                 continue
             local.used = True
             if local.deferred:
-                # It was noted where it is used, and too deep there to be looked into.
+                # It was noted where it is used, and not looked into there.
                 self._visit(value, "")
             elif value.type not in FUNCTIONS:
                 # Nothing uses it, but it is done all the same.
@@ -89,14 +94,14 @@ class _Reading:
         return self._found.to_json()
 
     def _note(self, above: str, label: str) -> None:
-        if above and self._is_counted and not self._is_muted:
-            self._found.part(above, label)
+        if above and not self._quiet:
+            self._parts[above, label] += 1
 
     def _keep(self, above: str, kind: str, text: str) -> None:
         """A literal, for what it is given to."""
         if kind in ("text", "list"):
             self._found.addresses(text)
-        if not self._is_muted:
+        if self._quiet < _IN_FAILURE:
             self._found.literal(self._place if above in DATA else above, kind, text)
 
     def _visit(self, node: Node, above: str) -> None:
@@ -104,21 +109,23 @@ class _Reading:
         if self._depth >= MAX_DEPTH:
             return
         self._depth += 1
-        kind = node.type
-        if kind in _TRANSPARENT:
-            for kid in node.kids:
-                self._visit(kid, above)
-        elif kind in _FIRST_ONLY:
-            for kid in node.kids[:1]:
-                self._visit(kid, above)
-        else:
-            _VISITS.get(kind, _Reading._any)(self, node, above)
+        _VISITS.get(node.type, _Reading._any)(self, node, above)
         self._depth -= 1
 
     def _below(self, node: Node, label: str) -> None:
         for kid in node.kids:
             if kid.field != "operator":
                 self._visit(kid, label)
+
+    def _inside(self, node: Node, above: str) -> None:
+        """It has the value or the statements of what is in it."""
+        for kid in node.kids:
+            self._visit(kid, above)
+
+    def _first(self, node: Node, above: str) -> None:
+        """The same; the rest of it is a type."""
+        for kid in node.kids[:1]:
+            self._visit(kid, above)
 
     def _any(self, node: Node, above: str) -> None:
         label = self._names.label(node)
@@ -130,9 +137,9 @@ class _Reading:
 
     def _quietly(self, node: Node, _above: str) -> None:
         """What is done when something fails: what it uses is used, but it does not make another script."""
-        before, self._is_muted = self._is_muted, True
+        self._quiet += _IN_FAILURE
         self._below(node, "fn")
-        self._is_muted = before
+        self._quiet -= _IN_FAILURE
 
     def _if(self, node: Node, above: str) -> None:
         if _only_throws(node):
@@ -146,12 +153,10 @@ class _Reading:
             name = self._names.text(node)
             if name != "undefined":
                 self._found.globals.add(name)
-        if local is None or local.value is None:
+        if local is None or local.value is None or (local.used and not self._is_looked_at_again(local.value)):
             self._note(above, self._names.label(node))
-        elif local.used and local.value.type != "member_expression":
-            # A member is looked at each time, as if it had no name: it costs nothing to write it out each time.
-            self._note(above, self._names.label(node))
-        elif self._depth >= MAX_DEPTH - 1:
+        elif self._depth >= MAX_DEPTH - 1 or self._quiet >= _IN_FAILURE:
+            # Looked at where it is used next, or in the end.
             self._note(above, self._names.label(node))
             local.deferred = True
         elif local.value.type in FUNCTIONS:
@@ -160,6 +165,13 @@ class _Reading:
         else:
             local.used = True
             self._visit(local.value, above)
+
+    def _is_looked_at_again(self, value: Node) -> bool:
+        """A member is, each time: many write it out each time. Not without end, for they can be members of others."""
+        if value.type != "member_expression" or self._again >= MAX_AGAIN:
+            return False
+        self._again += 1
+        return True
 
     def _call(self, node: Node, above: str) -> None:
         callee, arguments = node.at("function"), node.at("arguments")
@@ -196,6 +208,8 @@ class _Reading:
         function = callee if local is None else local.value
         if function is None or function.type not in FUNCTIONS or (local is not None and local.used):
             return False
+        if self._quiet >= _IN_FAILURE:
+            return False
         if local is not None:
             local.used = True
         self._body(function, "fn")
@@ -217,23 +231,20 @@ class _Reading:
         self._note(above, label)
         if path is not None:
             self._found.globals.add(path[0])
+        owner, index = node.at("object"), node.at("index")
+        local = self._names.local(index) if index is not None and index.type in REFERENCES else None
+        if local is not None and label != "[]":
+            # A name for the key, and used by that.
+            local.used = True
         if label.startswith("global:"):
             return
-        owner, index = node.at("object"), node.at("index")
         if owner is not None:
             self._visit(owner, label)
         if label == "[]" and index is not None:
             self._visit(index, label)
         elif label == ".":
-            self._keep(f"{self._names.label(owner) if owner is not None else ''} member", "name", self._key(node))
-
-    def _key(self, node: Node) -> str:
-        """The name of a member. A name for it is used by that."""
-        index = node.at("index")
-        local = self._names.local(index) if index is not None and index.type in REFERENCES else None
-        if local is not None:
-            local.used = True
-        return self._names.key(node) or ""
+            of = self._names.label(owner) if owner is not None else ""
+            self._keep(f"{of} member", "name", self._names.key(node) or "")
 
     def _function(self, node: Node, above: str) -> None:
         self._note(above, "fn")
@@ -358,15 +369,17 @@ class _Reading:
         if key is not None:
             self._place = f"{outer[:MAX_NAME_CHARS]} {self._names.text(key)[:MAX_NAME_CHARS]}"
         if value is not None and self._names.is_constant(value):
-            before, self._is_counted = self._is_counted, False
+            self._quiet += 1
             self._visit(value, above)
-            self._is_counted = before
+            self._quiet -= 1
         elif value is not None:
             self._visit(value, above)
         self._place = outer
 
 
 _VISITS: dict[str, Callable[[_Reading, Node, str], None]] = {
+    **dict.fromkeys(_TRANSPARENT, _Reading._inside),
+    **dict.fromkeys(_FIRST_ONLY, _Reading._first),
     **dict.fromkeys(REFERENCES, _Reading._reference),
     **dict.fromkeys(LITERALS, _Reading._literal),
     **dict.fromkeys(FUNCTIONS, _Reading._function),

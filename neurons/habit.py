@@ -13,7 +13,7 @@ from .similarity import Parameter, parameters
 
 # Another one when scripts are read otherwise: then what was kept cannot be compared with what comes.
 FORMAT = 1
-MAX_RECENT = 20
+MAX_RECENT = 10
 MAX_KEPT_LITERALS = 32
 MAX_VALUE_CHARS = 100
 MAX_PURPOSE = 200
@@ -224,18 +224,18 @@ def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) 
     return gone
 
 
-def hint_of(habit: Habit, within_days: float) -> str:
-    """What the model is told. Its own texts in it are cut and on one line."""
+def hint_of(habit: Habit, min_occurrences: int, within_days: float) -> str:
+    """What the model is told, on one line. Its own texts in it are cut."""
     what = f" ({habit.purpose})" if habit.purpose else ""
     text = (
-        f"You have run much the same script {habit.occurrences} times within {within_days:g} days{what}. If it will be "
-        "needed again, propose it with core.consolidate as a neuron, which answers signals without you; "
-        f'the owner decides. Name this habit: "habit": "{habit.id}".'
+        f"You have run much the same script {habit.occurrences} times, at least {min_occurrences} of them within "
+        f"{within_days:g} days{what}. If it will be needed again, propose it with core.consolidate as a neuron, which "
+        f'answers signals without you; the owner decides. Name this habit: "habit": "{habit.id}".'
     )
     if habit.parameters:
         differing = "; ".join(_described(parameter) for parameter in habit.parameters[:6])
         text += f" What differed from time to time, and would have to come from the signal or the state: {differing}."
-    return text
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _described(parameter: Parameter) -> str:
@@ -244,5 +244,4 @@ def _described(parameter: Parameter) -> str:
 
 
 def _quoted(value: str) -> str:
-    printable = "".join(character if character.isprintable() else " " for character in value)
-    return f'"{printable[:57]}..."' if len(printable) > 60 else f'"{printable}"'
+    return f'"{value[:57]}..."' if len(value) > 60 else f'"{value}"'

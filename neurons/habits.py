@@ -103,7 +103,7 @@ class Habits:
 
     def hint(self, habit: Habit) -> str:
         """What the model is told of it."""
-        return hint_of(habit, self._settings.within_days)
+        return hint_of(habit, self._settings.min_occurrences, self._settings.within_days)
 
     def learned(self, habit_id: str, neuron_id: str) -> None:
         """A neuron came of it."""

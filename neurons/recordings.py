@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from sandbox import Exchange
 
@@ -23,7 +23,6 @@ PREFIX = "recordings/"
 # Which there are, of which code and of when: to find one, the others need not be read.
 INDEX = f"{PREFIX}index"
 _DAY_S = 86_400
-_HASH_CHARS = 24
 
 
 class Recordings:
@@ -38,7 +37,7 @@ class Recordings:
         """Keep what fits of it, without its secrets; nothing at all when recording is switched off."""
         if not (self._settings.enabled and self._settings.record):
             return
-        key = f"{PREFIX}{recording.code_hash[:_HASH_CHARS].lower()}-{secrets.token_hex(6)}"
+        key = f"{PREFIX}{secrets.token_hex(12)}"
         self._storage.write(key, _fitting(recording, self._settings.max_recording_bytes))
         self._trim(key, recording)
 
@@ -109,15 +108,16 @@ def _fitting(recording: Recording, max_bytes: int) -> Json:
     }
     room = max_bytes - len(to_json(data))
     for place, part in _parts(recording):
-        size = _size(part)
-        if size > room:
+        text = _json(part)
+        if text is None or len(text) > room:
             data["leftOut"] += 1
             continue
-        room -= size + 1
+        room -= len(text) + 1
+        value = from_json(text)
         if place == "context":
-            data["context"] = part
+            data["context"] = value
         else:
-            data[place].append(part)
+            data[place].append(value)
     return data
 
 
@@ -141,7 +141,8 @@ def _parts(recording: Recording) -> Iterator[tuple[str, Any]]:
 def _clean(exchange: Exchange) -> Exchange:
     """The broker has taken out the secrets that it knows; this is for those that only look like one."""
     try:
-        body = without_secrets(exchange.body.decode()).encode()
+        # A part of an answer is of no use, but that there was one is.
+        body = b"" if exchange.truncated else without_secrets(exchange.body.decode()).encode()
     except UnicodeDecodeError:
         body = exchange.body
     return exchange.model_copy(
@@ -158,12 +159,14 @@ def _headers(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(without_secret_values({name: value}).popitem() for name, value in headers)
 
 
-def _size(part: Any) -> int:
+def _json(part: Any) -> bytes | None:
+    """None for what is no JSON, and so nothing that could be given again."""
     try:
-        return len(to_json(part))
+        text = to_json(part)
+        from_json(text, allow_inf_nan=False)
+        return text
     except (PydanticSerializationError, ValueError, RecursionError):
-        # No JSON, so nothing that could be given again.
-        return 1 << 62
+        return None
 
 
 def _recording(data: Json) -> Recording | None:

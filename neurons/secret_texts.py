@@ -25,11 +25,12 @@ _DOUBTFUL_NAMES = ("auth", "key", "nonce", "pin", "session", "sid", "sig", "sign
 _WORDS_BETWEEN = re.compile(r"[-_.\s]+")
 _NAMED = re.compile(
     # Bounded on both sides of the word: a long row of letters must not take quadratic time.
-    r"(?i)(?<![A-Za-z0-9])((?:[A-Za-z0-9]{1,20}[-_.]){0,3}[A-Za-z0-9]{1,40})"
-    r"(\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?)(?:(bearer|basic|token)\s+)?([^\s\"'&;,}\\<>]{4,4096})"
+    r"(?<![A-Za-z0-9])((?:[A-Za-z0-9]{1,20}[-_.]){0,3}[A-Za-z0-9]{1,40})\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
+    r"(?:(?i:bearer|basic|token)\s{1,3})?"
 )
+_VALUE = re.compile(r"[^\s\"'&;,}\\<>]{4,1024}")
 _FORMS = re.compile(
-    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]{0,20000}?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)"
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)"
     r"|\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,8192}(?:\.[A-Za-z0-9_-]{0,4096})?"
     r"|\b(?:sk|pk|rk|whsec)[-_][A-Za-z0-9_-]{16,512}"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|npm_|pypi-|hf_|dop_v1_|shpat_|SG\.)[A-Za-z0-9_.-]{10,512}"
@@ -38,13 +39,23 @@ _FORMS = re.compile(
     r"|\bya29\.[A-Za-z0-9_-]{20,2048}"
     r"|(?i:\b(?:bearer|basic)\s{1,3}[A-Za-z0-9._~+/=-]{12,4096})"
 )
-_USER_INFO = re.compile(r"(?<=://)[^/\s:@]{0,256}:[^/\s@]{1,256}(?=@)")
+_KEY_LIKE = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])\S+")
+_USER_INFO = re.compile(r"(?<=://)[^/\s@]{1,500}(?=@)")
 _LONG = re.compile(r"[A-Za-z0-9_-]{32,}")
 
 
 def without_secrets(text: str) -> str:
     """The text, with a mark in the place of all that looks like a secret, or stands behind a name that says so."""
-    return _NAMED.sub(_value_taken_out, without_keys(text))
+    text = without_keys(text)
+    clean, done = [], 0
+    for name in _NAMED.finditer(text):
+        # The name first: a value is long, and most names say nothing.
+        says = _says(name[1]) if name.end() > done else None
+        value = _VALUE.match(text, name.end()) if says is not None else None
+        if value is not None and not value[0].startswith(MARK) and (says or _looks_like_a_key(value[0])):
+            clean += [text[done : name.end()], MARK]
+            done = value.end()
+    return "".join((*clean, text[done:]))
 
 
 def without_keys(text: str) -> str:
@@ -64,9 +75,7 @@ def without_secret_values(value: Any, depth: int = 0) -> Any:
             return without_secrets(value)
         case dict():
             return {
-                name: MARK
-                if isinstance(item, str) and item and _is_secret(str(name), item)
-                else without_secret_values(item, depth + 1)
+                name: MARK if _is_secret(str(name), item) else without_secret_values(item, depth + 1)
                 for name, item in value.items()
             }
         case list() | tuple():
@@ -75,23 +84,23 @@ def without_secret_values(value: Any, depth: int = 0) -> Any:
             return value
 
 
-def _value_taken_out(found: re.Match[str]) -> str:
-    name, between, scheme, value = found.groups()
-    if value == MARK or not _is_secret(name, value):
-        return found[0]
-    return f"{name}{between}{f'{scheme} ' if scheme else ''}{MARK}"
+def _is_secret(name: str, value: Any) -> bool:
+    if not isinstance(value, str) or not value:
+        return False
+    says = _says(name)
+    return says is True or (says is False and _looks_like_a_key(value))
 
 
-def _is_secret(name: str, value: str) -> bool:
-    folded = _WORDS_BETWEEN.sub("", name).lower()
+def _says(name: str) -> bool | None:
+    """True for a name that says that it is secret, False for one that may, None for any other."""
+    folded = _WORDS_BETWEEN.sub("", name[-100:]).lower()
     if folded.endswith(_SURE_ENDINGS):
         return True
-    last = _WORDS_BETWEEN.split(name)[-1].lower()
-    return (folded in _DOUBTFUL_NAMES or last.endswith(_DOUBTFUL_NAMES)) and _looks_like_a_key(value)
+    return False if folded.endswith(_DOUBTFUL_NAMES) else None
 
 
 def _looks_like_a_key(value: str) -> bool:
-    return len(value) >= 12 and " " not in value and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return len(value) >= 12 and _KEY_LIKE.fullmatch(value) is not None
 
 
 def _looks_random(word: str) -> bool:

@@ -1,0 +1,97 @@
+"""What it costs to recognise a script that comes back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from neurons import FingerprintReader, Habits, HabitSettings, MemoryStorage
+from neurons.fingerprint import fingerprint
+
+from .measure import Row, interleaved, p50
+
+Report = Callable[[Row], None]
+
+# Fifty lines of the kind that agents write.
+SCRIPT = """
+const owner = "acme";
+const repos = ["app", "site", "engine"];
+const since = new Date(Date.now() - 7 * 24 * 3600 * 1000).toISOString();
+const report = { since, repos: [], authors: {}, failures: [] };
+
+async function load(repo, page) {
+  const url = `https://git.example/api/repos/${owner}/${repo}/commits?since=${since}&page=${page}`;
+  const response = await fetch(url, { headers: { Accept: "application/json" } });
+  if (!response.ok) {
+    throw new Error(`Cannot load ${repo}: ${response.status}`);
+  }
+  return await response.json();
+}
+
+for (const repo of repos) {
+  const commits = [];
+  let page = 1;
+  while (page <= 10) {
+    try {
+      const batch = await load(repo, page);
+      if (batch.length === 0) break;
+      commits.push(...batch);
+      page += 1;
+    } catch (error) {
+      report.failures.push({ repo, page, message: error.message });
+      break;
+    }
+  }
+  for (const commit of commits) {
+    const name = commit.author?.login ?? "unknown";
+    report.authors[name] = (report.authors[name] ?? 0) + 1;
+  }
+  const sizes = commits.map((commit) => commit.stats.additions + commit.stats.deletions);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const sorted = [...sizes].sort((a, b) => a - b);
+  report.repos.push({
+    repo,
+    commits: commits.length,
+    mean: sizes.length ? Math.round(total / sizes.length) : 0,
+    median: sorted[Math.floor(sorted.length / 2)] ?? 0,
+    largest: Math.max(0, ...sizes),
+  });
+}
+
+const ranking = Object.entries(report.authors)
+  .sort((a, b) => b[1] - a[1])
+  .slice(0, 5)
+  .map(([name, count], index) => `${index + 1}. ${name}: ${count} commits`);
+const summary = report.repos.map((one) => `${one.repo}: ${one.commits} commits, median ${one.median}`).join("\\n");
+return { summary, ranking, failures: report.failures.length, since: since.slice(0, 10) };
+"""
+OTHERS = 100
+
+
+async def habits(rounds: int, report: Report) -> None:
+    """A fingerprint as it is taken: through the process that may be killed, there and back."""
+    async with FingerprintReader() as reader:
+        settings = HabitSettings()
+        known = Habits(MemoryStorage(), settings, read=reader.read)
+        for number in range(OTHERS):
+            await known.noticed(f"return tools.a.t{number}(Math.max(1, {number}))", code_hash=str(number))
+
+        async def take() -> None:
+            assert await reader.read(SCRIPT) is not None
+
+        async def notice() -> None:
+            await known.noticed(SCRIPT, code_hash=hashlib.sha256(SCRIPT.encode()).hexdigest())
+
+        async def parse() -> None:
+            # Nobody else does that in a process of his own: the code here is ours.
+            assert fingerprint(SCRIPT) is not None
+
+        await take()
+        await notice()
+        taken = await interleaved({"take": take, "notice": notice, "parse": parse}, rounds)
+    whole = p50(taken["take"])
+    report(Row("fingerprint of a script of 50 lines", whole, 2, "ms", 1.0, "limit"))
+    report(Row("the same without the process", p50(taken["parse"]), whole, "ms", float("inf"), "with it"))
+    report(
+        Row(f"noticing it among {OTHERS} others", p50(taken["notice"]), whole, "ms", float("inf"), "its fingerprint")
+    )

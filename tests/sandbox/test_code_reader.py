@@ -1,0 +1,60 @@
+"""Whatever a module makes of code, the one who asked gets a bounded answer or none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sandbox import CodeReader, SandboxUnavailable
+
+MODULE = """
+from .neighbour import double
+
+def read(code):
+    if code == "raise":
+        raise ValueError(code)
+    if code == "long":
+        return "x" * 10_000
+    if code == "hang":
+        while True:
+            pass
+    if code == "memory":
+        return len(bytearray(2 << 30))
+    if code == "exit":
+        import os
+        os._exit(0)
+    return double(code)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    (tmp_path / "neighbour.py").write_text("def double(text):\n    return text * 2\n")
+    # Would stand in for a module of Python, if the folder were looked at for those.
+    (tmp_path / "json.py").write_text("raise SystemExit\n")
+    (tmp_path / "module.py").write_text(MODULE)
+    return tmp_path / "module.py"
+
+
+async def test_a_module_finds_its_neighbours_and_stands_in_for_nothing_else(module, nothing_left):
+    async with CodeReader(module, "read", name="test", max_answer_bytes=1_000) as reader:
+        assert json.loads(await reader.read("ab")) == "abab"
+        assert json.loads(await reader.read("é")) == "éé"
+
+
+@pytest.mark.parametrize("hostile", ["raise", "long", "hang", "memory", "exit"])
+async def test_an_answer_that_does_not_come_or_is_too_long_is_none_and_the_next_one_comes(
+    module, hostile, nothing_left
+):
+    async with CodeReader(module, "read", name="test", max_answer_bytes=1_000) as reader:
+        assert await reader.read(hostile) is None
+        assert json.loads(await reader.read("x")) == "xx"
+
+
+async def test_a_module_that_is_none_says_nothing_about_the_code(module, nothing_left):
+    for path, function in ((module.with_name("missing.py"), "read"), (module, "missing")):
+        async with CodeReader(path, function, name="test", max_answer_bytes=1_000) as reader:
+            with pytest.raises(SandboxUnavailable, match="Cannot start the test: its process was not ready"):
+                await reader.read("x")
