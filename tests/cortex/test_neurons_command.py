@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from neurons import (
     Status,
     why_not_awake,
 )
+from sandbox import FileLock
 from tests.cortex.chat.screen import BOUND_S, Screen
 from tests.neurons.governance import Clock, Governed, shown
 
@@ -463,6 +464,31 @@ def test_what_fails_in_quarantine_is_disabled_with_the_reason(shell, tmp_path):
     assert "not_declared" in said.out
     assert shell.neuron(neuron.id).status is Status.DISABLED
     assert why_not_awake(shell.neuron(neuron.id), shell.key) is not None
+
+
+@pytest.mark.deno
+@pytest.mark.parametrize("why", ["no Deno", "the kill switch", "another process is at it"])
+def test_what_cannot_be_tried_now_waits_in_quarantine_for_an_agent(shell, tmp_path, monkeypatch, why):
+    neuron = shell.agent.in_trial()
+    (tmp_path / "new.ts").write_text("emit('price_change', 2)")
+    state = shell.home / "state"
+    with ExitStack() as stack:
+        match why:
+            case "no Deno":
+                monkeypatch.setenv("CORTEX_SANDBOX__DENO_PATH", "/nowhere/deno")
+                told = "it cannot be tried here: Cannot start Deno"
+            case "the kill switch":
+                KillSwitch(state).turn_on("it is on fire", "owner")
+                told = "Kill switch is on since"
+            case _:
+                lock = FileLock(state / "quarantine.lock")
+                stack.callback(lock.close)
+                stack.enter_context(lock.held())
+                told = ""
+        said = shell("modify", neuron.id, "--from", str(tmp_path / "new.ts"))
+    assert said.out == f"{neuron.id} is in quarantine; the next agent that runs on this home tries it\n"
+    assert (said.code, told in said.err) == (0, True)
+    assert shell.neuron(neuron.id).status is Status.QUARANTINE
 
 
 @pytest.mark.parametrize(
