@@ -12,6 +12,12 @@ from sandbox import Work
 from .layer import FREE, Layer, one, settled, until
 
 
+@pytest.fixture(autouse=True)
+def soon_again(monkeypatch):
+    """Nobody waits half a second for the next attempt to get a process."""
+    monkeypatch.setattr("neurons.nerve._FIRST_PAUSE_S", 0.01)
+
+
 def count(signal, state, emit):
     state["seen"] = state.get("seen", 0) + 1
 
