@@ -130,14 +130,21 @@ class Autonomic:
             looked = anyio.Event()
             self._tasks.start_soon(self._keep, looked)
             self._tasks.start_soon(self._beat)
-            # A disk that hangs delays the neurons, and not the agent.
-            with anyio.move_on_after(_OPEN_TIMEOUT_S):
-                await looked.wait()
+            try:
+                # A disk that hangs delays the neurons, and not the agent.
+                with anyio.move_on_after(_OPEN_TIMEOUT_S):
+                    await looked.wait()
+            except BaseException:
+                await self._close()
+                raise
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
         self._state = LayerState.OFF
         if self._tasks is None:
             return
@@ -332,6 +339,7 @@ class Autonomic:
         if self._waker is not None:
             self._waker.restore(recalled.get("wakes"))
         self._since = self._now()
+        self._heart = Heartbeat(self._settings.autonomic.tick_s, self._now())
         self._state = LayerState.LEADING
         self._looks_again = True
 

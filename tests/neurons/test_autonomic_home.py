@@ -535,3 +535,34 @@ async def test_a_layer_whose_host_is_cancelled_leaves_nothing_unwritten():
     layer.governed.storage.crash()
     assert layer.document(neuron).state == {"seen": 1}
     assert len(layer.residents.closed) == 1
+
+
+async def test_a_layer_whose_opening_is_cancelled_leaves_nothing_behind(tmp_path):
+    layer = Layer(count)
+    layer.trial()
+    lock = FileLock(tmp_path / "autonomic.lock")
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with layer.open(lock=lock):
+            pytest.fail("it was not opened")
+    assert scope.cancelled_caught
+    async with layer.open(lock=FileLock(tmp_path / "autonomic.lock")) as autonomic:
+        assert autonomic.overview().state == "leading"
+    assert len(layer.residents.opened) == len(layer.residents.closed) <= 1
+
+
+async def test_who_takes_over_later_does_not_make_up_for_the_hours_before(tmp_path):
+    path = tmp_path / "autonomic.lock"
+    holder = FileLock(path)
+    assert holder.try_take()
+    layer = Layer(count, autonomic={"tick_s": 60})
+    layer.trial(inputSignals=["tick", "hour_changed"])
+    async with layer.open(lock=FileLock(path)) as autonomic:
+        assert autonomic.overview().state == "standby"
+        layer.clock.forward(hours=5)
+        holder.release()
+        await until(lambda: autonomic.overview().state == "leading")
+        autonomic.beat()
+        await settled(autonomic)
+        assert autonomic.counts().emitted == 0
+    holder.close()
