@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator
 from dataclasses import asdict
 
 import anyio
 
-from cortex.settings import load_settings
+from cortex.settings import Settings, load_settings
 from cortex.terminal import styled, visible
-from sandbox import Diagnosis, SandboxSettings, examine
+from neurons import KillSwitch
+from sandbox import Diagnosis, examine
 
 from .exits import CODE_FAILED, SUCCESS
 
@@ -23,16 +25,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    settings = load_settings(options.config)
-    diagnoses = anyio.run(_examine, settings.sandbox, not options.json)
+    settings = load_settings(options.config, home=options.home)
+    diagnoses = anyio.run(_examine, settings, not options.json)
     if options.json:
         print(json.dumps([asdict(diagnosis) for diagnosis in diagnoses]))
     return CODE_FAILED if any(diagnosis.verdict == "broken" for diagnosis in diagnoses) else SUCCESS
 
 
-async def _examine(settings: SandboxSettings, show: bool) -> list[Diagnosis]:
+async def _all(settings: Settings) -> AsyncIterator[Diagnosis]:
+    async for diagnosis in examine(settings.sandbox):
+        yield diagnosis
+    # Its scripts ran all the same: they are this program's own. An agent's do not.
+    killed = KillSwitch(settings.home / "state").refusal()
+    yield Diagnosis("kill switch", "broken" if killed else "ok", killed or f'off in "{settings.home}"')
+
+
+async def _examine(settings: Settings, show: bool) -> list[Diagnosis]:
     diagnoses = []
-    async for diagnosis in examine(settings):
+    async for diagnosis in _all(settings):
         diagnoses.append(diagnosis)
         if show:  # at once: the trials take a second or two
             verdict = styled(f"{diagnosis.verdict:7}", _COLOURS[diagnosis.verdict], sys.stdout)

@@ -183,6 +183,7 @@ def test_doctor_tries_everything():
         "permissions",
         "warm pool",
         "time limit",
+        "kill switch",
         *Layer,
     }
     assert {entry["verdict"] for entry in found.values()} == {"ok", "held"}

@@ -400,3 +400,16 @@ def test_killing_loads_neither_settings_nor_an_event_loop_before_it_is_done(home
     )
     done = subprocess.run([sys.executable, "-c", program, "kill", "--home", str(home)], capture_output=True, text=True)
     assert done.stdout.startswith("[]\nThe kill switch is on"), done.stderr
+
+
+def test_the_doctor_says_whether_it_is_on(home, monkeypatch, capsys):
+    monkeypatch.setenv("CORTEX_SANDBOX__DENO_PATH", "/nowhere/deno")  # so that nothing else is tried
+    run_command(["doctor", "--json", "--home", str(home)])
+    off = json.loads(capsys.readouterr().out)[-1]
+    assert off == {"name": "kill switch", "verdict": "ok", "detail": f'off in "{home}"'}
+    run_command(["kill", "--reason", "why not", "--home", str(home)])
+    capsys.readouterr()
+    assert run_command(["doctor", "--json", "--home", str(home)]) == 1
+    on = json.loads(capsys.readouterr().out)[-1]
+    assert (on["name"], on["verdict"]) == ("kill switch", "broken")
+    assert on["detail"].startswith("Kill switch is on since ")
