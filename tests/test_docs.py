@@ -11,11 +11,9 @@ import os
 import re
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel
@@ -39,12 +37,30 @@ from sandbox import (
     ToolError,
     WorkspaceLimits,
 )
+from tests.documents import (
+    DOCUMENTS,
+    EXAMPLES,
+    NEURONS,
+    README,
+    ROOT,
+    SANDBOX,
+    SHELL,
+    Block,
+    Document,
+    assert_prints,
+    commands,
+    environment,
+    run_python,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-# A module of theirs that several share begins with _, and is no example.
-EXAMPLES = sorted((ROOT / "examples").glob("[!_]*.py"))
-
+PROPOSAL = {
+    "name": "Tried",
+    "purpose": "Try it",
+    "code": "state.seen = (state.seen ?? 0) + 1",
+    "inputSignals": ["tick"],
+    "outputSignals": [],
+    "energyBudget": 0.01,
+}
 FOLDERS = ("sandbox", "cortex", "deno", "config", "tests", "benchmarks", "examples", "neurons")
 FORBIDDEN = (
     # STYLE: words that say nothing here, and words that sell.
@@ -53,39 +69,6 @@ FORBIDDEN = (
 )
 
 
-class Block(NamedTuple):
-    kind: str
-    text: str
-    follower: str
-    """The kind of the next block."""
-    printed: str
-    """And its text."""
-
-
-class Document:
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.text = (ROOT / name).read_text(encoding="utf-8")
-        found = [*re.findall(r"^```(\w+)\n(.*?)^```$", self.text, re.M | re.S), ("", "")]
-        self.blocks = [Block(*block, *follower) for block, follower in pairwise(found)]
-
-    def section(self, title: str) -> str:
-        """What stands below a heading, up to the next one."""
-        found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##+ |\Z)", self.text, re.M | re.S)
-        assert found, f'{self.name} has no heading "{title}"'
-        return found[1]
-
-    def rows(self, title: str, table: int = 0) -> list[list[str]]:
-        """The cells of a table below a heading, the first if not said, without its head."""
-        tables = re.findall(r"(?:^\|.*\n)+", self.section(title), re.M)
-        return [[cell.strip() for cell in line.strip("|").split("|")] for line in tables[table].splitlines()[2:]]
-
-    def named(self, title: str, table: int = 0) -> list[str]:
-        """The names in the first column of a table, which may hold several in a row."""
-        return [name for row in self.rows(title, table) for name in re.findall(r"`([^`]+)`", row[0])]
-
-
-README, SANDBOX, SHELL = map(Document, ("README.md", "docs/sandbox.md", "docs/commands.md"))
 RUN = (README, SANDBOX, SHELL)
 """Those whose blocks are programs that somebody will copy."""
 
@@ -96,47 +79,7 @@ EXCERPTS = [block for document in RUN for block in document.blocks if block.kind
 CONSOLES = [block.text for document in RUN for block in document.blocks if block.kind == "console"]
 
 
-def commands(console: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console block, with the lines that follow it."""
-    for part in re.split(r"^\$ ", console, flags=re.M)[1:]:
-        command, _, expected = part.partition("\n")
-        yield command, expected
-
-
 SHELL_COMMANDS = [pair for console in CONSOLES for pair in commands(console)]
-
-
-def matches(expected: str, actual: str) -> bool:
-    """True if both are the same text, where … stands for anything, also for several lines."""
-    pattern = ".*".join(re.escape(part) for part in expected.rstrip().split("…"))
-    return re.fullmatch(pattern, actual.rstrip(), re.S) is not None
-
-
-def assert_prints(expected: str, actual: str) -> None:
-    assert matches(expected, actual), f"expected:\n{expected}\nbut it printed:\n{actual}"
-
-
-def environment(home: Path, **more: str) -> dict[str, str]:
-    """What a reader's shell has: this installation's commands first, a home that is new, and no settings of the person
-    who tests."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("CORTEX_", "OPENAI_"))}
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**clean, "PATH": path, "PYTHONUTF8": "1", "XDG_DATA_HOME": str(home), **more}
-
-
-def run_python(*arguments: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", *arguments],
-        cwd=folder,
-        env=environment(folder / "data", PYTHONPATH=str(ROOT)),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
 
 
 def test_every_document_has_something_to_run():
@@ -274,14 +217,14 @@ def test_the_table_of_an_entry_names_each_part():
     assert SANDBOX.named("The network") == list(HostRule.model_fields)
 
 
-def test_the_table_of_core_tools_names_each_with_its_arguments_and_ranges():
+def test_the_table_of_core_tools_names_each_with_its_arguments_and_ranges(tmp_path: Path):
     assert README.named("In your own loop")[0] == "core.execute"
     assert [row[0].strip("`") for row in README.rows("In your own loop")] == list(CORE_TOOLS)
     execute = README.rows("In your own loop")[0][1]
     settings = Settings().execute
     for number in (settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms):
         assert f" {number}" in execute
-    tools = MotorCortex(Settings(home="unused")).openai_tools()
+    tools = MotorCortex(Settings(home=tmp_path)).openai_tools()
     for argument in tools[0]["function"]["parameters"]["properties"]:
         assert f"`{argument}`" in execute
 
@@ -314,37 +257,50 @@ def test_each_way_in_which_a_turn_ends_is_named():
 
 def test_the_table_of_records_names_each_kind_that_is_written():
     kinds = set()
-    for path in (ROOT / "cortex").rglob("*.py"):
+    for path in (*(ROOT / "cortex").rglob("*.py"), *(ROOT / "neurons").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(
-                    func=ast.Attribute(attr="record" | "_write"), args=[ast.Constant(value=str(kind)), *_]
+                    func=ast.Attribute(attr="record" | "_record" | "_write"), args=[ast.Constant(value=str(kind)), *_]
                 ) if kind:
                     kinds.add(kind)
+                case ast.Assign(
+                    targets=[ast.Name(id="kind")],
+                    value=ast.IfExp(body=ast.Constant(value=str(kind)), orelse=ast.Constant(value=str(other))),
+                ):
+                    kinds |= {kind, other}
     assert kinds == set(README.named("What is written down", table=1))
+
+
+def files_in(home: Path) -> list[str]:
+    found = [path for path in home.rglob("*") if path.is_file() and not path.is_symlink() and path.name[0] != "."]
+    return [name for path in found if not (name := str(path.relative_to(home))).endswith(".lock")]
 
 
 @pytest.mark.deno
 async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_path: Path):
     """All but one: what is typed at a prompt needs a terminal."""
     (tmp_path / "home").mkdir(mode=0o700)
-    settings = Settings(home=tmp_path / "home", sandbox={"pool_size": 0})
+    settings = Settings(home=tmp_path / "home", sandbox={"pool_size": 0}, neurons={"owner": {"console": False}})
     calls = [
         {"name": "core_execute", "arguments": {"purpose": "try", "code": "return 1"}},
         {"name": "core_remember", "arguments": {"text": "It was tried."}},
+        {"name": "core_consolidate", "arguments": PROPOSAL},
     ]
     model = ScriptedModel([{"calls": calls}, {"text": "Done."}])
     async with MotorCortex(settings) as cortex, cortex.turn() as turn:
         with Conversations(settings.home / "conversations").new() as conversation:
             await run_turn(model, turn, cortex.openai_tools(), conversation, "Try it.", settings.loop)
-    found = [path for path in settings.home.rglob("*") if not path.is_symlink()]
-    files = [str(path.relative_to(settings.home)) for path in found if path.is_file() and path.name[0] != "."]
+        kept = files_in(settings.home)
+        for neuron in (None, "tried"):
+            cortex.switch.turn_on("the test ends", "owner", neuron=neuron)
+    kept += files_in(settings.home)
     patterns = README.named("What is written down")
-    kept = [name for name in files if not name.endswith(".lock")]
     unnamed = [name for name in kept if not any(fnmatch.fnmatch(name, f"{pattern}*") for pattern in patterns)]
     assert unnamed == []
     missing = [pattern for pattern in patterns if not fnmatch.filter(kept, f"{pattern}*")]
     assert missing == ["state/chat-history.jsonl"]
+    found = [path for path in settings.home.rglob("*") if not path.is_symlink()]
     modes = {stat.S_IMODE(path.stat().st_mode) for path in found}
     assert modes == {0o600, 0o700}
 
@@ -362,26 +318,23 @@ def test_replies_are_made_in_one_file():
     assert makers == {"cortex/replies.py"}
 
 
-def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Every word that has a meaning: options, words in place of a sub-command, and arguments that stand alone."""
+# What every action of a command takes, as the command itself does.
+OF_EVERY_ACTION = {"--json", "--config", "--home", "-h", "--help"}
+
+
+def actions_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            yield from action.choices
-            for inner in action.choices.values():
-                assert {*options_of(inner)} <= {
-                    "--json",
-                    "--config",
-                    "--home",
-                    "-h",
-                    "--help",
-                    "value",
-                    "LEVEL",
-                    "AMOUNT",
-                    "N",
-                }
-        elif action.option_strings:
+            yield from action.choices.items()
+
+
+def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Every word that has a meaning: options, words in place of a sub-command, and arguments that stand alone."""
+    yield from (name for name, _ in actions_of(parser))
+    for action in parser._actions:
+        if action.option_strings:
             yield from action.option_strings
-        else:
+        elif not isinstance(action, argparse._SubParsersAction):
             yield str(action.metavar)
 
 
@@ -392,6 +345,9 @@ def test_the_options_of_a_command_are_those_of_the_command_line(command: str):
     has_table = "|---|" in SHELL.section(f"cortex {command}")
     described = {name.split()[0] for name in SHELL.named(f"cortex {command}")} if has_table else set()
     assert described == {*options_of(parser)}
+    for name, inner in actions_of(parser):
+        [row] = [row[0] for row in SHELL.rows(f"cortex {command}") if row[0].strip("`").split()[0] == name]
+        assert {*re.findall(r"--[a-z]+|[A-Z]{1,9}", row)} >= {*options_of(inner)} - OF_EVERY_ACTION, name
 
 
 def test_what_every_command_takes_is_described():
@@ -496,8 +452,12 @@ def test_every_file_that_a_document_names_exists():
 
 @pytest.mark.parametrize(
     ("door", "document", "title"),
-    [("sandbox", SANDBOX, "The names of the sandbox"), ("cortex", README, "The names of the cortex")],
-    ids=["sandbox", "cortex"],
+    [
+        ("sandbox", SANDBOX, "The names of the sandbox"),
+        ("neurons", NEURONS, "The names of the neurons"),
+        ("cortex", README, "The names of the cortex"),
+    ],
+    ids=["sandbox", "neurons", "cortex"],
 )
 def test_the_table_of_names_has_every_public_name_of_a_door_and_no_other(door: str, document: Document, title: str):
     public = importlib.import_module(door).__all__
