@@ -7,7 +7,7 @@ oldest for the newest: a neuron that rests wakes up to what is new. Whatever is 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -86,9 +86,6 @@ class SignalQueue:
 
     def __contains__(self, neuron_id: object) -> bool:
         return neuron_id in self._lines
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
 
     def open(self, neuron_id: str) -> None:
         """From now on signals can wait for this neuron."""
