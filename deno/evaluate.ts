@@ -8,7 +8,7 @@ export type Neuron = (
   emit: (type: string, data?: unknown) => void,
 ) => Promise<unknown>;
 
-type FunctionMaker = new (...parametersAndBody: string[]) => (...values: any[]) => Promise<unknown>;
+type FunctionMaker = new (parameters: string, body: string) => (...values: any[]) => Promise<unknown>;
 
 const AsyncFunction = (async () => {}).constructor as unknown as FunctionMaker;
 const encoder = new TextEncoder();
@@ -57,10 +57,8 @@ export async function compile(code: string): Promise<Program> {
 
 /** Compile the code as the body of an async function of `signal`, `state` and `emit`. */
 export async function compileNeuron(code: string): Promise<Neuron> {
-  const script_ = GENERIC_CALL.test(code)
-    ? undefined
-    : attempt(`${script}${code}`, "signal", "state", "emit");
-  return script_ ?? await load(`${neuronModule}${code}${closing}`);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
+  return neuron ?? await load(`${neuronModule}${code}${closing}`);
 }
 
 function compileScript(code: string, expression: string | undefined): Program | undefined {
@@ -76,9 +74,9 @@ function compileScript(code: string, expression: string | undefined): Program | 
     (expression === code ? undefined : attempt(`${scriptReturn}${code}\n)`)) ?? statements;
 }
 
-function attempt(body: string, ...parameters: string[]): Program | undefined {
+function attempt(body: string, parameters = ""): Program | undefined {
   try {
-    return new AsyncFunction(...parameters, `${body}\n//# sourceURL=code.js`);
+    return new AsyncFunction(parameters, `${body}\n//# sourceURL=code.js`);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -357,8 +357,8 @@ async function compile(code) {
   return await compileModule(code, expression);
 }
 async function compileNeuron(code) {
-  const script_ = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal", "state", "emit");
-  return script_ ?? await load(`${neuronModule}${code}${closing}`);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
+  return neuron ?? await load(`${neuronModule}${code}${closing}`);
 }
 function compileScript(code, expression) {
   const statements = attempt(`${script}${code}`);
@@ -369,9 +369,9 @@ function compileScript(code, expression) {
   return attempt(`${scriptReturn}${expression}\n)`) ?? // What was taken for a final comment may have stood in a string: `"a;//b"`.
   (expression === code ? undefined : attempt(`${scriptReturn}${code}\n)`)) ?? statements;
 }
-function attempt(body, ...parameters) {
+function attempt(body, parameters = "") {
   try {
-    return new AsyncFunction(...parameters, `${body}\n//# sourceURL=code.js`);
+    return new AsyncFunction(parameters, `${body}\n//# sourceURL=code.js`);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -1165,9 +1165,10 @@ const { parse, stringify } = JSON;
 let fail;
 let endTimers = ()=>{};
 let turn = ()=>Promise.resolve();
-function failSignal(error) {
-  fail?.(error);
-  return fail !== undefined;
+function failSignal(make) {
+  if (fail === undefined) return false;
+  fail(make());
+  return true;
 }
 async function reside(frame) {
   grant(frame);
@@ -1312,11 +1313,11 @@ function finish(line) {
 }
 function fail(event, error) {
   event.preventDefault();
-  if (!failSignal(error)) finish(stringify(describeError(error, "run")));
+  if (!failSignal(()=>error)) finish(stringify(describeError(error, "run")));
 }
 function idle(event) {
   event.preventDefault();
-  if (failSignal(new Error("It waits for a promise that nothing will settle"))) return;
+  if (failSignal(()=>new Error("It waits for a promise that nothing will settle"))) return;
   if (!finished) writeFrame({
     type: "__debug__",
     message: "idle"

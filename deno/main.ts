@@ -54,13 +54,13 @@ function finish(line: string): void {
 
 function fail(event: Event, error: unknown): void {
   event.preventDefault();
-  if (!failSignal(error)) finish(stringify(describeError(error, "run")));
+  if (!failSignal(() => error)) finish(stringify(describeError(error, "run")));
 }
 
 /** Nothing is left to happen: wait for the end, which only the host brings. */
 function idle(event: Event): void {
   event.preventDefault();
-  if (failSignal(new Error("It waits for a promise that nothing will settle"))) return;
+  if (failSignal(() => new Error("It waits for a promise that nothing will settle"))) return;
   if (!finished) writeFrame({ type: "__debug__", message: "idle" });
   for (;;) readFramesSync();
 }

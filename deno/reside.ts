@@ -21,10 +21,11 @@ let fail: ((error: unknown) => void) | undefined;
 let endTimers = (): void => {};
 let turn = (): Promise<void> => Promise.resolve();
 
-/** Fail the signal that is being answered; false if none is. */
-export function failSignal(error: unknown): boolean {
-  fail?.(error);
-  return fail !== undefined;
+/** Fail the signal that is being answered, with the error that is made for it; false if none is. */
+export function failSignal(make: () => unknown): boolean {
+  if (fail === undefined) return false;
+  fail(make());
+  return true;
 }
 
 /** Stay: load the code, then answer signals until the host ends the process. */

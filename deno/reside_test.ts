@@ -19,7 +19,7 @@ const WAKE = '{"type":"__tool_error__","call_id":"0","error":"","code":"","retry
 const globals = globalThis as unknown as Record<string, any>;
 
 addEventListener("unhandledrejection", (event) => {
-  if (failSignal(event.reason)) event.preventDefault(); // as main.ts does
+  if (failSignal(() => event.reason)) event.preventDefault(); // as main.ts does
 });
 
 /** Let the code stay until the host is gone, and put everything back that it was given; return what it wrote. */
@@ -132,10 +132,12 @@ for (
 
 Deno.test("an error that nobody catches fails the signal that is being answered, and later ones nothing", async () => {
   globals.failSignal = failSignal;
-  const lines = await resided("failSignal(new Error('first')); failSignal('second')", { signals: [{}] });
+  const lines = await resided("failSignal(() => new Error('first')); failSignal(() => 'second')", {
+    signals: [{}],
+  });
   delete globals.failSignal;
   assertEquals(JSON.parse(lines[0]).message, "first");
-  assertEquals(failSignal(new Error("late")), false);
+  assertEquals(failSignal(() => new Error("late")), false);
 });
 
 Deno.test("what a signal has left running neither emits nor prints nor calls nor changes the state", async () => {
