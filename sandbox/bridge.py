@@ -83,8 +83,11 @@ class Bridge:
         settings: SandboxSettings,
         network: Network | None = None,
         files: Files | None = None,
+        refusal: Callable[[], str | None] = lambda: None,
     ) -> None:
+        """`refusal` says why nothing may be done any more, or None."""
         self._tools = tools
+        self._stopped = refusal
         self._settings = settings
         self.network = network
         self._files = files
@@ -135,6 +138,10 @@ class Bridge:
                 made, most, what = self._file_calls, self._files.max_calls if self._files else DEAF_CALLS, "file calls"
         if made > most:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"More than {most} {what}"))
+        # Also of a process that is dead: what it asked for may have lain in the pipe while this one was stopped.
+        stopped = None if isinstance(call, FileCall) else self._stopped()
+        if stopped is not None:
+            raise RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
 
     async def answer(self, call: Call, send: Send, clock: RunClock, given_up: anyio.CancelScope | None = None) -> None:
         """Do what the call asks for and send its answer. Whatever the tool does, the host goes on.

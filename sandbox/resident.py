@@ -48,7 +48,7 @@ async def open_resident(
     """Raises SandboxUnavailable when there is no process to be had, or a secret of the policy is missing."""
     try:
         async with Grants(program.tier, network, None, settings.workspace) as grants:
-            bridge = Bridge(tools, settings, grants.network)
+            bridge = Bridge(tools, settings, grants.network, refusal=source.running.refusal)
             process = ResidentProcess(program, settings, source, bridge)
             process.mistake = mistake_in(program.code, settings.max_code_bytes)
             tasks.start_soon(process.watch)

@@ -13,8 +13,8 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -143,17 +143,29 @@ def identity_of(pid: int) -> Identity | None:
 def kill_recorded(folder: Path) -> KillReport:
     """Kill every process that is noted in the folder, and all that it started. Returns when they are dead, or could
     not be killed within two seconds. Never raises."""
-    hunt = _Hunt()
-    for path in _notes(folder):
-        hunt.add(path)
-    return hunt.finish()
+    with _undisturbed():
+        hunt = _Hunt()
+        for path in _notes(folder):
+            hunt.add(path)
+        return hunt.finish()
 
 
 def kill_tree(pid: int) -> KillReport:
     """The same for one process that is known to be the caller's own."""
-    hunt = _Hunt()
-    hunt.aim(pid, None)
-    return hunt.finish()
+    with _undisturbed():
+        hunt = _Hunt()
+        hunt.aim(pid, None)
+        return hunt.finish()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Who presses Ctrl-C must not leave a launcher that is stopped and runs that go on."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Stat(NamedTuple):

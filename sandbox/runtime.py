@@ -243,7 +243,7 @@ class DenoRuntime:
 
     def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None, grants: Grants) -> Run:
         settings = self.settings
-        bridge = Bridge(tools, settings, grants.network, grants.files)
+        bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal)
         terms = RunTerms(
             tools=bridge.manifest(),
             tier=request.tier,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import stat
 import subprocess
@@ -20,9 +21,12 @@ from sandbox import (
     DenoRuntime,
     ErrorType,
     ExecutionRequest,
+    NetworkPolicy,
     ResidentProgram,
     Running,
     SandboxUnavailable,
+    Tier,
+    ToolDeclaration,
     kill_recorded,
     wall,
 )
@@ -269,6 +273,29 @@ def _is_forked(path: Path) -> bool:
         return "os.setsid()\n        time.sleep(30)" in (path / "cmdline").read_text() and state != "Z"
     except OSError:
         return False
+
+
+INTERRUPTED = """
+import os, select, signal, sys
+from pathlib import Path
+from sandbox import running
+poll = select.poll
+def interrupted_poll():
+    os.kill(os.getpid(), signal.SIGINT)  # in the middle of it
+    return poll()
+running.select.poll = interrupted_poll
+try:
+    running.kill_recorded(Path(sys.argv[1]))
+except KeyboardInterrupt:
+    print("interrupted", list(Path(sys.argv[1]).iterdir()))
+"""
+
+
+def test_who_is_interrupted_finishes_it_first(folder, sleeper):
+    write_note(folder, sleeper.pid)
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, folder], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted []\n", "")
+    assert sleeper.wait(BOUND_S) == -signal.SIGKILL
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -578,3 +605,40 @@ async def test_a_program_without_a_name_has_no_note_of_its_own(folder, nothing_l
     ):
         assert (await one.handle([{}], {})).answers[0].ok
         assert [path.suffix for path in folder.iterdir()] == [".json"]
+
+
+class Deaf:
+    """A tool whose first call blocks this whole process until the code has asked for something more, and kills it then:
+    what it asked for lies in the pipe, as it would if this process had been stopped."""
+
+    def __init__(self, switch: Switch, folder: Path) -> None:
+        self.switch, self.folder = switch, folder
+        self.stdout = -1
+        self.calls = 0
+
+    def declarations(self) -> list[ToolDeclaration]:
+        return [ToolDeclaration("act")]
+
+    async def call(self, name: str, arguments: dict[str, object]) -> None:
+        self.calls += 1
+        if self.calls == 1:
+            asked = select.poll()
+            asked.register(self.stdout, select.POLLIN)
+            assert asked.poll(BOUND_S * 1000)
+            self.switch.reason = "Kill switch is on"
+            assert kill_recorded(self.folder).left == ()
+
+
+@deno
+@pytest.mark.parametrize("asks", ["tools.act({})", "fetch('http://localhost:9/')"])
+async def test_what_a_dead_process_had_asked_for_is_not_done(folder, asks, nothing_left):
+    switch = Switch()
+    tools = Deaf(switch, folder)
+    code = f"tools.act({{}}); setTimeout(() => {asks}, 100); await new Promise(() => {{}})"
+    request = ExecutionRequest(code=code, tier=Tier.NETWORK, timeout_ms=60_000)
+    policy = NetworkPolicy.model_validate({"allow": ["http://localhost:9"]})
+    async with DenoRuntime(small(), running=Running(folder, switch.refusal)) as runtime:
+        tools.stdout = runtime._pool._ready[0].process.stdout
+        outcome = await runtime.execute(request, tools, network=policy)
+        assert outcome.error.message == "The run was stopped: Kill switch is on"
+        assert (tools.calls, outcome.metrics.fetches) == (1, 0)
