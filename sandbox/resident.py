@@ -110,7 +110,8 @@ class DenoResident:
         """Give it the signals, one after the other. Never raises for anything that its code does.
 
         Raises SandboxUnavailable when there is no process for the first of them. Should there be none for a later one,
-        those that are left have failed: the others were answered, and what they did is done.
+        those that are left have failed: the others were answered, and what they did is done. While nothing may run it
+        raises NothingMayRun, whatever became of the batch.
         """
         async with self._turn:
             began = anyio.current_time()
@@ -125,6 +126,8 @@ class DenoResident:
                 delivery.fail(ExecutionError(ErrorType.CRASH, str(error)), delivery.left)
             finally:
                 self._process.rest()
+            # Who is killed has said nothing, and has not failed: neither may be told of it.
+            self._process.check()
             work = Work(
                 ms=(anyio.current_time() - began) * 1000,
                 cpu_ms=delivery.cpu_ms,

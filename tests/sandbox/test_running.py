@@ -642,3 +642,19 @@ async def test_what_a_dead_process_had_asked_for_is_not_done(folder, asks, nothi
         outcome = await runtime.execute(request, tools, network=policy)
         assert outcome.error.message == "The run was stopped: Kill switch is on"
         assert (tools.calls, outcome.metrics.fetches) == (1, 0)
+
+
+@deno
+@pytest.mark.parametrize("last_word", ["emit('counted', 1)", "throw new Error('no')", "while (true) {}"])
+async def test_who_stays_and_is_killed_has_said_nothing_and_has_not_failed(folder, last_word, nothing_left):
+    switch = Switch()
+    tools = Deaf(switch, folder)
+    code = f"tools.act({{}}); await new Promise((go) => setTimeout(go, 100)); console.log(1); {last_word}"
+    async with (
+        DenoRuntime(small(), running=Running(folder, switch.refusal)) as runtime,
+        runtime.resident(ResidentProgram(code=code, name="one", timeout_ms=60_000), tools) as one,
+    ):
+        tools.stdout = one._process._held[0].process.stdout
+        with pytest.raises(SandboxUnavailable, match=r"^Kill switch is on$"):
+            await one.handle([{}, {}], {})
+        assert tools.calls == 1
