@@ -390,7 +390,7 @@ async def test_no_process_is_an_error_of_the_caller_and_not_of_the_signal():
         await opened.handle(signals(1), {})
 
 
-async def test_a_stop_in_the_middle_of_a_batch_blames_no_signal_that_was_first():
+async def test_a_stop_in_the_middle_of_a_batch_blames_no_signal():
     async with DenoRuntime(small(pool_size=0)) as runtime:
 
         async def stop(arguments):
@@ -398,13 +398,12 @@ async def test_a_stop_in_the_middle_of_a_batch_blames_no_signal_that_was_first()
 
         program = ResidentProgram(code="if (signal.data) await tools.stop({})")
         async with runtime.resident(program, FunctionTools({"stop": stop})) as opened:
-            with pytest.raises(SandboxUnavailable, match="nothing may run"):
-                await opened.handle(signals(1, 2), {})
-            runtime.allow()
-            batch = await opened.handle(signals(0, 1, 0), {})
-    assert [answer.ok for answer in batch.answers] == [True, False, False]
-    assert batch.answers[2].error is not None
-    assert batch.answers[2].error.message == "nothing may run"
+            for data in ((1, 2), (0, 1, 0), (0, 1)):
+                with pytest.raises(SandboxUnavailable, match=r"^nothing may run$"):
+                    await opened.handle(signals(*data), {})
+                runtime.allow()
+            batch = await opened.handle(signals(0, 0), {})
+    assert [answer.ok for answer in batch.answers] == [True, True]
 
 
 @ON_ONE_LOOP
