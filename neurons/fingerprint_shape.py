@@ -26,7 +26,7 @@ from .fingerprint_parts import Found
 from .fingerprint_scopes import declared
 from .fingerprint_tree import FUNCTIONS, Local, Node, tree_of
 
-MAX_DEPTH = 200
+MAX_DEPTH = 150
 """Of names for values made of names: what is deeper is looked at from the top again."""
 MAX_AGAIN = 2_000
 _UNKNOWN = "${}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import sys
+import time
 
 import pytest
 from hypothesis import example, given, settings
@@ -59,6 +62,10 @@ SAME = {
     "equality": ("return a == b", "return a === b"),
     "logging": ("return f(1)", "console.log('before', 1); return f(1)"),
     "a check that throws": ("const a = f(); return a", "const a = f(); if (!a) throw new Error('none'); return a"),
+    "a check of what was answered": (
+        "const r = await fetch(`https://a.example/${x}`); return await r.json()",
+        "const r = await fetch(`https://a.example/${x}`); if (!r.ok) { throw new Error(r.status) } return await r.json()",
+    ),
     "a try around it": ("return f(1)", "try { return f(1) } catch (e) { return 'no: ' + e.message }"),
     "a loop or forEach": ("const l = f(); for (const x of l) g(x)", "const l = f(); l.forEach((x) => { g(x) })"),
     "a spread or Array.from": ("return [...l]", "return Array.from(l)"),
@@ -230,6 +237,8 @@ HOSTILE = {
     "names for texts": chain(500, "`${@} ${@}`"),
     "names for sums": chain(500, "'x' + (@ + (@ + 'y'))"),
     "names for calls": chain(1_000, "g(@, (((@))))"),
+    "names for deep data": chain(60, "[" * 90 + "@" + "]" * 90),
+    "names for deep functions": chain(30, "(() => " * 30 + "@" + ")" * 30),
     "a name for itself": "const a = a; const b = c, c = b; return a + b.x + c()",
     "functions that call each other": "function f() { return g() } function g() { return f() } return f()",
     "many names": "return " + "+".join(f"x{n}" for n in range(5_000)),
@@ -242,10 +251,22 @@ HOSTILE = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile_code_has_a_bounded_fingerprint(what):
+    start = time.process_time()
     found = read(HOSTILE[what])
+    assert time.process_time() - start < 2
     assert found is not None
     assert len(json.dumps(found)) < MAX_ANSWER_BYTES
     Fingerprint.of_json(json.loads(json.dumps(found)))
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_code_leaves_some_of_the_stack(what):
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 720)
+    try:
+        read(HOSTILE[what])
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def test_code_that_is_too_large_has_none():

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import random
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import anyio
 import pytest
 
-from neurons import FingerprintReader, Habit, Habits, HabitSettings, MemoryStorage, NeuronSettings, StorageError
+from neurons import (
+    Document,
+    FingerprintReader,
+    Habit,
+    Habits,
+    HabitSettings,
+    MemoryStorage,
+    NeuronSettings,
+    StorageError,
+)
 from neurons.fingerprint import Fingerprint, fingerprint
 from neurons.habits import PREFIX
 from sandbox import SandboxUnavailable, Tier
@@ -24,6 +35,11 @@ ROOT = Path(__file__).parent.parent.parent
 DAY_S = 86_400.0
 PRICE = 'const r = await fetch("https://a.example/p?id={}"); const d = await r.json(); return d.usd.toFixed(2)'
 SUM = "const l = [{}]; return l.filter((x) => x > 2).reduce((a, b) => a + b, 0)"
+
+
+# Of one script, each of another shape: a line more, or a word.
+LONG = "const d = await tools.a.b({{ n: 1 }}); return d.rows.map((r) => r.name.trim() + r.at).filter((t) => t > 'a'){}.join()"
+VARIANTS = [LONG.format(more) for more in ("", ".sort()", ".reverse()", ".slice(1)")]
 
 
 async def pure(code: str) -> Fingerprint | None:
@@ -169,26 +185,46 @@ async def test_a_habit_is_told_once_across_restarts(place: Place):
 
 async def test_what_others_have_seen_meanwhile_counts(place: Place):
     one, other = Watched(place.open()), Watched(place.open())
-    assert await one.prices("btc") == [None]
-    assert await other.prices("eth") == [None]
-    assert (await one.prices("sol"))[0] is not None
-    assert await other.prices("ada", "dot") == [None, None]
+    assert await one.see(VARIANTS[0]) is None
+    assert await other.see(SUM.format("1")) is None
+    assert await one.see(SUM.format("2")) is None
+    assert await other.see(VARIANTS[1]) is None
+    assert await other.see(VARIANTS[2]) is not None
+    assert await one.see(VARIANTS[3]) is None
+    assert await one.see(VARIANTS[0]) is None
 
 
 async def test_two_who_notice_at_the_same_moment_make_one_habit():
     watched = Watched()
     told: list[Habit] = []
 
-    async def see(coin: str) -> None:
-        habit = await watched.see(PRICE.format(coin))
+    async def see(code: str) -> None:
+        habit = await watched.see(code)
         if habit is not None:
             told.append(habit)
 
     async with anyio.create_task_group() as tasks:
-        for coin in "abcdefghijkl":
-            tasks.start_soon(see, coin)
+        for code in 3 * VARIANTS:
+            tasks.start_soon(see, code)
     assert len(told) == 1
     assert [habit.occurrences for habit in watched.habits.all()] == [12]
+
+
+async def test_who_looks_for_a_script_waits_for_those_who_may_be_adding_it():
+    class Crowded(MemoryStorage):
+        together = threading.Barrier(2)
+
+        def read_all(self, prefix: str) -> list[Document]:
+            found = super().read_all(prefix)
+            with contextlib.suppress(threading.BrokenBarrierError):
+                self.together.wait(0.2)
+            return found
+
+    watched = Watched(Crowded())
+    async with anyio.create_task_group() as tasks:
+        for code in VARIANTS[:2]:
+            tasks.start_soon(watched.see, code)
+    assert len(MemoryStorage(watched.storage).read_all(PREFIX)) == 1
 
 
 async def test_a_clock_that_stands_still_tells_nothing_twice():
@@ -274,10 +310,11 @@ async def test_only_so_many_are_kept_as_the_settings_say_and_the_oldest_make_way
 async def test_what_somebody_else_has_seen_again_is_not_forgotten(place: Place):
     watched = Watched(place.open())
     await watched.see(SUM.format("1, 2"))
+    await watched.prices("btc")
     other = Watched(place.open())
     other.at = watched.at = watched.at + 7.1 * DAY_S
     await other.see(SUM.format("3, 4"))
-    await watched.prices("btc")
+    await watched.prices("eth")
     assert len(watched.storage.read_all(PREFIX)) == 2
 
 

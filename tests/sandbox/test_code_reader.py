@@ -21,7 +21,7 @@ def read(code):
         while True:
             pass
     if code == "memory":
-        return len(bytearray(2 << 30))
+        return len(bytes(2 << 30))
     if code == "exit":
         import os
         os._exit(0)
