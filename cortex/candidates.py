@@ -10,19 +10,30 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from neurons import ChannelError, NeuronError, Notice, Status, rehearse
-from sandbox import SandboxError
+from neurons import Notice, Status, rehearse
 
 from .channels import title_of
 
 if TYPE_CHECKING:
-    from neurons import Fingerprint, Habit, Habits, Neuron, NeuronSettings, OwnerChannel, Pipeline, Recordings
+    from neurons import (
+        Fingerprint,
+        Habit,
+        Habits,
+        Neuron,
+        NeuronSettings,
+        OwnerChannel,
+        Pipeline,
+        Recording,
+        Recordings,
+    )
     from sandbox import FileLock, Guard, HostTools, NetworkPolicy, ResidentHost
 
 log = logging.getLogger("motor_cortex")
 
 LOOK_S = 2.0
 """So often it is seen whether another process has put one into quarantine."""
+EXPIRE_S = 60.0
+"""So often it is seen whether a question to the owner has expired."""
 TELLING_S = 120.0
 
 
@@ -44,7 +55,7 @@ class Candidates:
         channels: Sequence[OwnerChannel] = (),
         tools: Callable[[Neuron], HostTools | None] = lambda _: None,
         network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
-        is_killed: Callable[[], bool] = lambda: False,
+        is_killed: Callable[[str | None], bool] = lambda _: False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._pipeline = pipeline
@@ -62,46 +73,62 @@ class Candidates:
         self._now = now
         self._more = anyio.Event()
         self._seen: object = None
+        self._expire_at = 0.0
 
     def news(self, _: Neuron | None = None) -> None:
         """Something was proposed. Returns at once."""
         self._more.set()
 
     async def run(self) -> None:
-        """Until it is cancelled. Nothing that goes wrong ends it."""
+        """Until it is cancelled. Nothing that goes wrong ends it: no full disk, no broken channel, no candidate."""
+        complaint = ""
         while True:
             try:
                 await self._look()
-            except (NeuronError, SandboxError, OSError) as error:
-                log.warning("Cannot try what is in quarantine: %s", error)
+                complaint = ""
+            except Exception as error:  # noqa: BLE001 - whatever it is, the agent goes on, and it is tried again
+                if str(error) != complaint:
+                    complaint = str(error)
+                    log.warning("Cannot try what is in quarantine: %s", error)
             with anyio.move_on_after(LOOK_S):
                 await self._more.wait()
             self._more = anyio.Event()
 
     async def try_all(self) -> list[Neuron]:
-        """Those that were in quarantine, as they are now. Raises NeuronError and SandboxUnavailable."""
-        if self._is_killed() or not self._lock.try_take():
+        """Those that were in quarantine, as they are now. One that cannot be tried holds up no other; what it raised is
+        raised when all the others were."""
+        if self._is_killed(None) or not self._lock.try_take():
             return []
+        errors: list[Exception] = []
+        tried: list[Neuron] = []
         try:
-            waiting = await anyio.to_thread.run_sync(self._pipeline.quarantined)
-            return [await self._try(neuron) for neuron in waiting]
+            for neuron in await anyio.to_thread.run_sync(self._pipeline.quarantined):
+                if self._is_killed(neuron.id):
+                    continue
+                try:
+                    tried.append(await self._try(neuron))
+                except Exception as error:  # noqa: BLE001 - raised below
+                    errors.append(error)
         finally:
             self._lock.release()
+        if errors:
+            raise errors[0]
+        return tried
 
     async def _look(self) -> None:
-        stamp = self._pipeline.store.stamp()
-        if stamp == self._seen and not self._more.is_set():
+        """What waits, and what has waited too long. What could not be tried this time is tried with the next look."""
+        stamp, now = self._pipeline.store.stamp(), anyio.current_time()
+        if stamp == self._seen and not self._more.is_set() and now < self._expire_at:
             return
+        self._expire_at = now + EXPIRE_S
         for neuron in await anyio.to_thread.run_sync(self._pipeline.expire):
             log.info('Nobody has answered about neuron "%s"', neuron.id)
         await self.try_all()
-        self._seen = stamp
+        is_done = not await anyio.to_thread.run_sync(self._pipeline.quarantined)
+        self._seen = stamp if is_done else None
 
     async def _try(self, neuron: Neuron) -> Neuron:
-        habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
-        hashes = habit.code_hashes if habit is not None else ()
-        most = self._settings.quarantine.max_recorded
-        recordings = await anyio.to_thread.run_sync(self._recordings.of, hashes, most)
+        habit, recordings = await anyio.to_thread.run_sync(self._given_before, neuron)
         report = await rehearse(
             neuron,
             self._hosts,
@@ -113,12 +140,17 @@ class Candidates:
             network=self._network(neuron),
             now=self._now,
         )
-        if self._is_killed():
+        if self._is_killed(neuron.id):
             return neuron  # what was killed has proved nothing
         judged = await anyio.to_thread.run_sync(self._pipeline.judged, neuron.id, report)
         if judged.status is Status.AWAITING_OWNER:
             await self._tell(judged, habit)
         return judged
+
+    def _given_before(self, neuron: Neuron) -> tuple[Habit | None, list[Recording]]:
+        habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
+        hashes = habit.code_hashes if habit is not None else ()
+        return habit, self._recordings.of(hashes, self._settings.quarantine.max_recorded)
 
     async def _tell(self, neuron: Neuron, habit: Habit | None) -> None:
         """By each channel. One that fails is reported, and the proposal waits all the same."""
@@ -128,5 +160,5 @@ class Candidates:
             try:
                 with anyio.fail_after(TELLING_S):
                     await channel.notify(notice)
-            except (ChannelError, TimeoutError) as error:
-                log.warning('Cannot tell the owner of "%s": %s', neuron.id, error)
+            except Exception as error:  # noqa: BLE001 - a channel may be the host's own, and raise what it likes
+                log.warning('Cannot tell the owner of "%s": %s', neuron.id, error or type(error).__name__)

@@ -149,7 +149,7 @@ class Plasticity:
             channels=channels,
             tools=lent,
             network=self._network_of,
-            is_killed=lambda: isinstance(switch.state(), On),
+            is_killed=lambda neuron_id: isinstance(switch.state(neuron_id), On),
             now=self._now,
         )
 

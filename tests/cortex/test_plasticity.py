@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from cortex import MotorCortex, Settings, Toolbox
+from cortex.audit import AuditError
 from cortex.sections import EnergySettings
 from neurons import KillSwitch, Neuron, Notice, Signal, Status
 from sandbox import NetworkPolicy
@@ -246,6 +247,66 @@ async def test_the_switch_ends_neurons_and_executions_and_lets_them_go_on_when_i
         await life.open_doors(cortex)
         assert life.heard("counted")[before:] == [{"seen": 2}]
         assert await run(cortex, "return 1") == "1"
+
+
+async def test_a_candidate_that_was_killed_alone_holds_up_no_other(tmp_path, nothing_left):
+    life = Life(tmp_path)
+    switch = KillSwitch(tmp_path / "state")
+    switch.turn_on("not this one", "owner", neuron="aaa")
+    async with life.cortex() as cortex:
+        for name in ("Aaa", "Bbb"):
+            async with cortex.turn() as turn:
+                code = f'{COUNTER["code"]} void "{name}";'
+                assert "is in quarantine" in await turn.call(
+                    "core.consolidate", {**COUNTER, "name": name, "code": code}
+                )
+        store = cortex.plasticity.store
+        await until(lambda: store.get("bbb").status is Status.AWAITING_OWNER)
+        assert store.get("aaa").status is Status.QUARANTINE
+        switch.turn_off("this one too", "owner", neuron="aaa")
+        await until(lambda: store.get("aaa").status is Status.AWAITING_OWNER)
+
+
+async def test_what_waited_for_the_switch_is_tried_when_it_is_off(tmp_path, nothing_left):
+    life = Life(tmp_path)
+    async with life.cortex() as cortex:
+        async with cortex.turn() as turn:
+            await turn.call("core.consolidate", COUNTER)
+            cortex.switch.turn_on("a moment", "owner")
+        await until(lambda: cortex.autonomic.overview().state == "killed")
+        cortex.switch.turn_off("go on", "owner")
+        await until(lambda: cortex.plasticity.store.get("counter").status is Status.AWAITING_OWNER)
+
+
+@pytest.mark.parametrize("fault", ["audit", "channel"])
+async def test_a_full_disk_or_a_broken_channel_ends_neither_the_agent_nor_the_quarantine(
+    tmp_path, nothing_left, monkeypatch, fault
+):
+    class Broken:
+        async def notify(self, notice: Notice) -> None:
+            raise RuntimeError("no line")
+
+    life = Life(tmp_path)
+    cortex = MotorCortex(Settings(home=tmp_path, sandbox=small(), energy=BUDGET), now=life.clock, channels=[Broken()])
+    is_full = fault == "audit"
+    record = cortex.plasticity.pipeline._record
+
+    def recorded(kind: str, /, **facts: Any) -> None:
+        if is_full and facts.get("what") == "neuron passed":
+            raise AuditError("the disk is full")
+        record(kind, **facts)
+
+    monkeypatch.setattr(cortex.plasticity.pipeline, "_record", recorded)
+    async with cortex:
+        async with cortex.turn() as turn:
+            await turn.call("core.consolidate", COUNTER)
+        if is_full:
+            await anyio.sleep(0.3)
+            assert cortex.plasticity.store.get("counter").status is Status.QUARANTINE
+        assert await run(cortex, "return 1") == "1"
+        is_full = False
+        await until(lambda: cortex.plasticity.store.get("counter").status is Status.AWAITING_OWNER)
+        assert await run(cortex, "return 2") == "2"
 
 
 async def test_a_message_of_the_user_is_a_signal(tmp_path, nothing_left):
