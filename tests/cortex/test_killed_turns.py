@@ -11,7 +11,7 @@ import pytest
 from cortex import Decision, MotorCortex, Question, Settings, Toolbox
 from cortex.sections import EnergySettings, ToolSettings
 from neurons import KillSwitch, NeuronSettings, On
-from sandbox import ExecutionOutcome, ToolError
+from sandbox import DenoRuntime, ExecutionOutcome, ToolError
 from sandbox.testing import ScriptedRuntime
 from tests.conftest import descendants, small
 
@@ -130,6 +130,37 @@ async def test_the_program_that_is_killed_from_within_goes_on_when_it_is_revived
         with anyio.fail_after(20):
             while await one(place) != "2":  # it looks at the switch only now and then
                 await anyio.sleep(0.01)
+
+
+@pytest.mark.deno
+async def test_a_runtime_that_was_given_is_stopped_by_who_watches_the_switch(tmp_path, nothing_left):
+    """Nobody has noted its processes, so that only this program can kill them."""
+    tools = Toolbox()
+    started = anyio.Event()
+
+    @tools.tool
+    async def begun() -> None:
+        """Say that it runs."""
+        started.set()
+
+    texts = []
+    async with (
+        DenoRuntime(small()) as runtime,
+        MotorCortex(Settings(home=tmp_path), runtime=runtime, toolbox=tools) as place,
+        place.turn() as turn,
+    ):
+
+        async def run() -> None:
+            texts.append(
+                await turn.call("core.execute", {"purpose": "x", "code": "await tools.begun(); while (true) {}"})
+            )
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run)
+                await started.wait()
+                assert KillSwitch(tmp_path / "state").turn_on("why not", "owner").processes == ()
+        assert texts[0].startswith("EXECUTION_ERROR: CrashError: The run was stopped: Kill switch is on since ")
 
 
 @pytest.mark.deno

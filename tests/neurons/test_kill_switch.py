@@ -16,8 +16,8 @@ import anyio
 import pytest
 
 from neurons import KillSwitch, Off, On, Refused, SwitchError, watch_switch
-from sandbox import Running
-from sandbox.running import identity_of
+from sandbox import Running, kill_recorded
+from sandbox.running import KillReport, identity_of
 from tests.conftest import without_coverage
 
 NOW = 1_700_000_000.0
@@ -283,6 +283,29 @@ def test_what_is_noted_is_killed(switch, state, sleeper):
     noted(state, sleeper.pid)
     assert switch.turn_on("x", "owner").processes == (sleeper.pid,)
     assert sleeper.wait(BOUND_S) == -9
+
+
+def test_it_is_on_before_anything_is_killed_and_on_disk_afterwards(switch, state, monkeypatch):
+    done: list[object] = []
+    real = os.fsync
+
+    def killing(folder: Path) -> KillReport:
+        done.append(("killed", isinstance(KillSwitch(state).state(), On)))
+        return kill_recorded(folder)
+
+    def flushing(handle: int) -> None:
+        done.append(Path(os.readlink(f"/proc/self/fd/{handle}")).relative_to(state.parent))
+        real(handle)
+
+    monkeypatch.setattr("neurons.kill_switch.kill_recorded", killing)
+    monkeypatch.setattr(os, "fsync", flushing)
+    switch.turn_on("x", "owner")
+    assert done[:3] == [("killed", True), Path("state/KILLED"), Path("state")]
+    done.clear()
+    switch.turn_off("y", "owner")
+    assert done == [Path("state")]
+    switch.turn_on("x", "owner", neuron="price-1")
+    assert set(done[2:]) == {Path("state/KILLED.d/price-1"), Path("state/KILLED.d"), Path("state")}
 
 
 def test_only_the_process_of_that_neuron_is_killed(switch, state, sleeper):
