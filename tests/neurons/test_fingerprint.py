@@ -262,7 +262,7 @@ def test_hostile_code_has_a_bounded_fingerprint(what):
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile_code_leaves_some_of_the_stack(what):
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(len(inspect.stack(0)) + 720)
+    sys.setrecursionlimit(len(inspect.stack(0)) + 520)
     try:
         read(HOSTILE[what])
     finally:
