@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from neurons import Notice, Status, rehearse
+from neurons import Notice, Report, Status, code_hash, policy_hash, rehearse
 
 from .channels import title_of
 
@@ -129,23 +129,37 @@ class Candidates:
 
     async def _try(self, neuron: Neuron) -> Neuron:
         habit, recordings = await anyio.to_thread.run_sync(self._given_before, neuron)
-        report = await rehearse(
-            neuron,
-            self._hosts,
-            self._settings,
-            recordings=recordings,
-            guard=self._guard,
-            read=self._read,
-            tools=self._tools(neuron),
-            network=self._network(neuron),
-            now=self._now,
-        )
+        try:
+            tools, network = self._tools(neuron), self._network(neuron)
+        except ValueError as error:
+            # No proposal is like that, but a document that somebody has edited may be.
+            report = self._unusable(neuron, f"its hosts or tools are none that could be had: {error}")
+        else:
+            report = await rehearse(
+                neuron,
+                self._hosts,
+                self._settings,
+                recordings=recordings,
+                guard=self._guard,
+                read=self._read,
+                tools=tools,
+                network=network,
+                now=self._now,
+            )
         if self._is_killed(neuron.id):
             return neuron  # what was killed has proved nothing
         judged = await anyio.to_thread.run_sync(self._pipeline.judged, neuron.id, report)
         if judged.status is Status.AWAITING_OWNER:
             await self._tell(judged, habit)
         return judged
+
+    def _unusable(self, neuron: Neuron, problem: str) -> Report:
+        return Report(
+            at=self._now(),
+            code_hash=code_hash(neuron.code),
+            policy_hash=policy_hash(neuron.policy),
+            problems=(" ".join(problem.split())[:500],),
+        )
 
     def _given_before(self, neuron: Neuron) -> tuple[Habit | None, list[Recording]]:
         habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None

@@ -190,6 +190,19 @@ async def test_a_document_that_was_edited_by_hand_does_not_run(tmp_path, nothing
     assert life.heard("counted") == []
 
 
+async def test_a_document_whose_hosts_are_none_is_disabled_and_ends_nothing(tmp_path, nothing_left):
+    life = Life(tmp_path)
+    async with life.cortex() as cortex:
+        await life.propose(cortex, COUNTER)
+    path = tmp_path / "state" / "neurons" / "counter.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "status": "quarantine", "tier": "network", "hosts": ["not a host!"]}))
+    async with life.cortex() as cortex:
+        await until(lambda: cortex.plasticity.store.get("counter").status is Status.DISABLED)
+        assert "not a host" in cortex.plasticity.store.get("counter").reason
+        assert await run(cortex, "return 1") == "1"
+
+
 async def test_a_candidate_that_fails_is_disabled_and_nobody_is_asked(tmp_path, nothing_left):
     life = Life(tmp_path)
     async with life.cortex() as cortex:
