@@ -5,6 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from benchmarks.habits import SCRIPT, habits
+from benchmarks.measure import Row
 from neurons import FingerprintReader
 from neurons.fingerprint import fingerprint
 from neurons.fingerprint_tree import MAX_NODES
@@ -70,3 +72,13 @@ async def test_what_is_under_way_ends_when_it_is_closed(nothing_left):
     await reader.aclose()
     with pytest.raises(SandboxUnavailable, match="it is closed"):
         await reader.read("return 1")
+
+
+def test_what_a_fingerprint_costs_is_measured():
+    rows: list[Row] = []
+    anyio.run(habits, 3, rows.append)
+    [whole, *_] = rows
+    assert whole.name == "fingerprint of a script of 50 lines"
+    assert len(SCRIPT.strip().splitlines()) == 50
+    assert (whole.theirs, whole.unit, whole.bar) == (2, "ms", 1.0)
+    print(f"{whole.ours:.2f} ms, {whole.ratio:.2f} of the limit")
