@@ -20,7 +20,7 @@ MAX_MESSAGE = 4096
 MAX_STACK = 16 * 1024
 
 GLOBALS = (
-    "context, tools, console, fetch (in the network tier), Deno, URL, URLSearchParams, TextEncoder, TextDecoder, "
+    "tools, console, fetch (in the network tier), Deno, URL, URLSearchParams, TextEncoder, TextDecoder, "
     "Blob, Headers, Request, Response, AbortController, crypto, performance, structuredClone, atob, btoa, setTimeout, "
     "setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
 )
@@ -55,16 +55,23 @@ _MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read prop
 
 
 def diagnose(
-    failure: Failure, code: str, places: Sequence[str], *, tier: Tier = Tier.ISOLATED, workspace: bool = False
+    failure: Failure,
+    code: str,
+    places: Sequence[str],
+    *,
+    tier: Tier = Tier.ISOLATED,
+    workspace: bool = False,
+    given: str = "context",
 ) -> ExecutionError:
-    """Sort and clean what the process reported. Cut first: the guest cuts too, but whoever forges a frame does not."""
+    """Sort and clean what the process reported. Cut first: the guest cuts too, but whoever forges a frame does not.
+    `given` is what the code finds beside what all code has."""
     failure = Failure(failure.phase, failure.name[:MAX_NAME], failure.message[:MAX_MESSAGE], failure.stack[:MAX_STACK])
     if failure.phase == "compile":
         return _syntax(failure, code)
     message = clean(failure.message)
     text = message if failure.name in {"Error", "ToolError", "LimitError"} else f"{failure.name}: {message}"
     stack = trim(failure.stack, text)
-    hint = _hint(failure, code, places, tier, workspace)
+    hint = _hint(failure, code, places, tier, workspace, given)
     return ExecutionError(_type(failure), f"{text}. {hint}" if hint else text, stack)
 
 
@@ -124,10 +131,10 @@ def _type(failure: Failure) -> ErrorType:
             return ErrorType.RUNTIME
 
 
-def _hint(failure: Failure, code: str, places: Sequence[str], tier: Tier, workspace: bool) -> str | None:
+def _hint(failure: Failure, code: str, places: Sequence[str], tier: Tier, workspace: bool, given: str) -> str | None:
     message = failure.message
     if failure.name == "ReferenceError" and message.endswith("is not defined"):
-        return f"Globals that exist: {GLOBALS}. There is no require and no import"
+        return f"Globals that exist: {given}, {GLOBALS}. There is no require and no import"
     if failure.name == "TypeError" and _MISSING_TOOL.search(message) and "tools." in code:
         return f"Tools lent to this run: {', '.join(places[:50]) or 'none'}"
     if _type(failure) is ErrorType.PERMISSION and failure.name != "PermissionDenied":  # that one explains itself

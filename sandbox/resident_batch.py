@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.abc
 
-from .contracts import ErrorType, LogEntry
+from .contracts import ErrorType, ExecutionError, LogEntry
 from .conversation import Answer, Conversation, Heard, Run, run_fault
+from .diagnostics import diagnose
 from .errors import RunFault
 from .frames import (
     Answered,
@@ -114,6 +115,10 @@ class Batch(Conversation):
                 self._keep_log(LogEntry(level, data), size)
             case _:
                 super()._take(frame, size, calls)
+
+    def _diagnosis(self, failure: Failure) -> ExecutionError:
+        run = self._run
+        return diagnose(failure, run.code, self._bridge.places(), tier=run.tier, given="signal, state, emit")
 
     def _check_place(self, batch: int, at: int) -> None:
         if (batch, at) != (self._number, len(self.answers)):

@@ -63,6 +63,7 @@ class ResidentProcess:
         )
         self._frame = reside_frame(program.code, terms)
         self._held: tuple[Worker, Spawner] | None = None
+        self._is_closed = False
         self._is_resting = False
         self._rested_cpu_s: float | None = None
         self._watching = anyio.CancelScope()
@@ -89,7 +90,9 @@ class ResidentProcess:
         return self._held[0]
 
     def check(self) -> None:
-        """Raises SandboxUnavailable while nothing may run."""
+        """Raises SandboxUnavailable while nothing may run, and for ever once it is closed."""
+        if self._is_closed:  # nobody would end the process
+            raise SandboxUnavailable("Cannot start Deno: the program has been ended")
         self._source.running.check()
 
     def rest(self) -> None:
@@ -105,6 +108,7 @@ class ResidentProcess:
             self._end(*held)
 
     def close(self) -> None:
+        self._is_closed = True
         self._watching.cancel()
         self.drop()
 
@@ -156,5 +160,8 @@ class ResidentProcess:
         except BaseException:
             self._end(worker, spawner)
             raise
+        if self._is_closed:  # meanwhile
+            self._end(worker, spawner)
+            self.check()
         worker.begin_account()
         return worker, spawner

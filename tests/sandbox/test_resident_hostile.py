@@ -72,6 +72,13 @@ async def attacks(**options: object) -> AsyncIterator[Attacks]:
         yield Attacks(opened)
 
 
+def count_looks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    looks: list[object] = []
+    look = resident_process.ResidentProcess._look
+    monkeypatch.setattr(resident_process.ResidentProcess, "_look", lambda *each: (looks.append(each), look(*each)))
+    return looks
+
+
 FORGED = [
     ("{ ...answer, batch: 0 }", ErrorType.CRASH),
     ("{ ...answer, batch: answer.batch + 1 }", ErrorType.CRASH),
@@ -123,7 +130,9 @@ async def test_an_answer_that_comes_early_is_no_more_than_an_answer():
 async def test_more_answers_than_signals_are_not_taken_for_those_of_the_next_batch():
     async with attacks() as attack:
         for more in ("answer", "{ ...answer, at: 1 }", "{ ...answer, batch: answer.batch + 1 }", "'half a line'"):
-            code = f"send(answer); for (let n = 0; n < 100; n++) send({more})"
+            # In one piece, so that they are there when the next batch comes.
+            code = f"send([answer, ...Array(100).fill({more})].map((each) => JSON.stringify(each)).join('\\n'));"
+            code = f"{code} await new Promise((done) => setTimeout(done, 60_000))"
             assert (await attack.answer_to(code, signals_behind=0)).ok
             assert attack.restarts == 1, more
 
@@ -175,13 +184,16 @@ async def test_code_that_never_comes_to_an_end_while_it_is_loaded_is_a_program_t
 
 
 async def test_code_that_is_loaded_has_no_tools_yet():
+    called = []
+
     async def touch(arguments):
-        raise AssertionError("nobody was given a signal")
+        called.append(arguments)
 
     code = "const a: number = 1 }; await tools.touch({}); {"
     async with resident(code, FunctionTools({"touch": touch})) as opened:
         batch = await opened.handle(signals(1), {})
     assert not batch.answers[0].ok
+    assert called == []
 
 
 async def test_a_thread_that_goes_on_after_its_answer_costs_the_process(monkeypatch):
@@ -201,11 +213,34 @@ async def test_a_thread_that_goes_on_after_its_answer_costs_the_process(monkeypa
     assert batch.work.logs[0].text == "The process was replaced: it went on computing after its answer"
 
 
+async def test_a_process_whose_calls_were_forgotten_stands_still_all_the_same(monkeypatch):
+    # The answer to the call is waited for beside a timer, by a read that cannot be taken back. What goes on beside it
+    # would go on for as long as the read lasts.
+    monkeypatch.setattr(resident_process, "IDLE_LOOK_S", 0.05)
+    monkeypatch.setattr(resident_process, "MAX_IDLE_CPU_S", 0.2)
+    looks = count_looks(monkeypatch)
+    code = """
+    const goOn = () => {
+      for (const end = Date.now() + 20; Date.now() < end;);
+      AbortSignal.timeout(1).addEventListener("abort", goOn);
+    };
+    if (signal.data) { goOn(); void tools.slow({}); await new Promise((done) => setTimeout(done, 50)) }
+    """
+
+    async def slow(arguments):
+        await anyio.sleep_forever()
+
+    async with resident(code, FunctionTools({"slow": slow})) as opened:
+        assert (await opened.handle(signals(1), {})).answers[0].ok
+        await wait_for(lambda: len(looks) > 15)
+        batch = await opened.handle(signals(0), {})
+    assert batch.answers[0].ok
+    assert batch.work.restarts == 0
+
+
 async def test_a_process_that_rests_is_left_alone(monkeypatch):
     monkeypatch.setattr(resident_process, "IDLE_LOOK_S", 0.01)
-    looks = []
-    look = resident_process.ResidentProcess._look
-    monkeypatch.setattr(resident_process.ResidentProcess, "_look", lambda *each: (looks.append(each), look(*each)))
+    looks = count_looks(monkeypatch)
     async with resident("emit('pid', Deno.pid)") as opened:
         before = await opened.handle(signals(1), {})
         await wait_for(lambda: len(looks) > 5)

@@ -246,6 +246,15 @@ async def test_a_promise_that_nobody_catches_fails_its_own_signal():
 
 
 @ON_ONE_LOOP
+async def test_a_name_that_does_not_exist_is_answered_with_those_that_do():
+    async with resident("context.price") as opened:
+        batch = await opened.handle(signals(1), {})
+    assert batch.answers[0].error is not None
+    expected = "ReferenceError: context is not defined. Globals that exist: signal, state, emit, tools, console,"
+    assert batch.answers[0].error.message.startswith(expected)
+
+
+@ON_ONE_LOOP
 async def test_a_promise_that_nothing_will_settle_fails_at_once_and_costs_no_process():
     async with resident("await new Promise(() => {})", timeout_ms=60_000) as opened:
         batch = await opened.handle(signals(1, 2), {})
@@ -328,6 +337,27 @@ async def test_a_process_that_dies_between_batches_is_replaced_and_counted():
         assert batch.work.restarts == 1
         assert "The process was replaced" in batch.work.logs[0].text
         assert not (await opened.handle(signals(1), {})).work.restarted
+
+
+async def test_a_program_that_was_ended_starts_no_process_that_nobody_ends():
+    async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
+        late: list[str] = []
+
+        async def give(opened: Resident) -> None:
+            try:
+                await opened.handle(signals("waits"), {})
+            except SandboxUnavailable as error:
+                late.append(str(error))
+
+        code = "if (signal.data === 'waits') await new Promise((done) => setTimeout(done, 60_000))"
+        async with runtime.resident(ResidentProgram(code=code, timeout_ms=60_000)) as opened:
+            await opened.handle(signals(1), {})
+            tasks.start_soon(give, opened)
+            await wait_for(lambda: opened._turn.locked())
+        await wait_for(lambda: late)
+        await give(opened)
+        assert late == ["Cannot start Deno: the program has been ended"] * 2
+        assert not any("deno" in command for command in descendants().values())
 
 
 async def test_a_cancelled_batch_leaves_a_resident_that_still_answers():
