@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.abc
 
-from .errors import NothingMayRun, SandboxUnavailable
+from .errors import SandboxUnavailable
 from .pool_plan import PoolState, starts_needed
 from .worker import Worker
 
@@ -49,8 +49,11 @@ class Pool:
         settings: SandboxSettings,
         tasks: anyio.abc.TaskGroup,
         now: Callable[[], float] = anyio.current_time,
+        refusal: Callable[[], str | None] = lambda: None,
     ) -> None:
+        """`refusal` says why nothing may run, while that is so: what dies then is no fault of the machine."""
         self._spawner = spawner
+        self._refusal = refusal
         self._settings = settings
         self._tasks = tasks
         self._now = now
@@ -221,7 +224,7 @@ class Pool:
             self._disappoint(error)
         elif not self._first_news.is_set():
             self._first_failure = error
-        elif not self._closed and self._paused is None and not isinstance(error, NothingMayRun):
+        elif not self._closed and self._refusal() is None:
             log.warning("%s", error)
         self._first_news.set()
         self._changed.set()

@@ -98,7 +98,7 @@ class DenoRuntime:
         spawner, self.wall = await open_spawner(
             self._command(), self.settings, tasks, self._layers(), head_start, self._running
         )
-        pool = Pool(spawner, self.settings, tasks)
+        pool = Pool(spawner, self.settings, tasks, refusal=self.refusal)
         try:
             tasks.start_soon(pool.maintain)
             await pool.warm_up()

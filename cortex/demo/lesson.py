@@ -138,7 +138,7 @@ class Lesson:
         page.row("Killed", f"{len(killed.processes)} processes, in {took_ms:.0f} ms")
         async with cortex.turn() as turn:
             text = await turn.call("core.execute", {"purpose": "try it", "code": "return 1"})
-        if not text.startswith("EXECUTION_DENIED: Kill switch is on"):
+        if "Kill switch is on" not in text:
             raise ScriptError(f"The switch is on, and code was answered with: {text}")
         page.row("Refused", text)
         await anyio.to_thread.run_sync(cortex.switch.turn_off, "the story goes on", "owner")
