@@ -151,33 +151,41 @@ class Names:
     def path(self, node: Node) -> Path | None:
         """`("tools", "github", "list")` for what leads to a global by constant names only, also through names of the
         script's own. None for what leads to data."""
-        keys: list[str] = []
+        members: list[Node] = []
         aliases: list[Local] = []
         for _ in range(2 * _MAX_ALIASES):
-            node = bare(node)
-            if node.type in REFERENCES:
+            kind = node.type
+            if kind in _MEMBERS:
+                members.append(node)
+                owner = node.at("object")
+                if owner is None:
+                    return None
+                node = owner
+            elif kind in REFERENCES:
                 local = self.local(node)
                 if local is None:
-                    name = self.text(node)[:MAX_NAME_CHARS]
-                    if name in ("context", "undefined"):
-                        return None
-                    # They are only other names for it, and do nothing by themselves.
-                    for alias in aliases:
-                        alias.used = True
-                    return (name, *reversed(keys))
+                    return self._path_from(node, members, aliases)
                 if local.value is None:
                     return None
                 aliases.append(local)
                 node = local.value
-            elif node.type in _MEMBERS:
-                key, owner = self.key(node), node.at("object")
-                if not key or owner is None:
-                    return None
-                keys.append(key[:MAX_NAME_CHARS])
-                node = owner
+            elif kind in _WRAPPERS:
+                node = bare(node)
             else:
                 return None
         return None
+
+    def _path_from(self, root: Node, members: list[Node], aliases: list[Local]) -> Path | None:
+        name = self.text(root)[:MAX_NAME_CHARS]
+        if name in ("context", "undefined"):
+            return None
+        keys = [self.key(member) for member in reversed(members)]
+        if not all(keys):
+            return None
+        # They are only other names for it, and do nothing by themselves.
+        for alias in aliases:
+            alias.used = True
+        return (name, *(key[:MAX_NAME_CHARS] for key in keys if key))
 
     def is_text(self, node: Node) -> bool:
         """Whether a `+` puts texts together, as far as one sees."""

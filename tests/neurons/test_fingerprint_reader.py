@@ -77,8 +77,8 @@ async def test_what_is_under_way_ends_when_it_is_closed(nothing_left):
 def test_what_a_fingerprint_costs_is_measured():
     rows: list[Row] = []
     anyio.run(habits, 3, rows.append)
-    [whole, *_] = rows
-    assert whole.name == "fingerprint of a script of 50 lines"
+    [itself, *_] = rows
+    assert itself.name == "fingerprint of a script of 50 lines"
     assert len(SCRIPT.strip().splitlines()) == 50
-    assert (whole.theirs, whole.unit, whole.bar) == (2, "ms", 1.0)
-    print(f"{whole.ours:.2f} ms, {whole.ratio:.2f} of the limit")
+    assert (itself.theirs, itself.unit, itself.bar) == (2, "ms", 1.0)
+    print(f"{itself.ours:.2f} ms, {itself.ratio:.2f} of the limit")
