@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 
 from sandbox import Tier
 
@@ -23,7 +25,8 @@ from .keeper import Unwritten
 from .neuron import Status
 from .program import program_of
 from .rest import affordable
-from .trial import Delivered, Failed, Going, Passed, Verdict, noted, verdict
+from .signal_queue import Drop
+from .trial import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
 
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, SignalAnswer
@@ -41,6 +44,8 @@ _SLACK_S = 30.0
 # What is counted by the clock is counted in steps of five seconds: within one, all can be one.
 _STEP_S = 5.0
 _MAX_STEPS = 720
+# So many signals are passed on at a time, each as large as it may be, and then the other tasks have their turn.
+_PASSED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,8 @@ class Nerve:
         self.scope = anyio.CancelScope()
         self._timeout_s = program_of(neuron, around.settings).timeout_ms / 1000
         self._is_busy = True
+        self._is_settling = False
+        """A batch is being passed on and paid for. Only then is it judged: who has failed is stopped in all it does."""
         self._is_nudged = False
         self._news = anyio.Event()
         self._pause_s = _FIRST_PAUSE_S
@@ -175,13 +182,26 @@ class Nerve:
         around.handled(len(batch))
         delivered = summed(self.neuron, batch, answer, around.settings, around.now())
         self._note(delivered, answer.state)
-        for waiting, answered in zip(batch, answer.answers, strict=False):
-            for type_, data in answered.emitted:
-                around.pass_on(self, waiting, type_, data)
         self.owed += delivered.energy
-        await self._pay()
+        self._is_settling = True
+        try:
+            await self._pass_on(batch, answer, delivered)
+            await self._pay()
+        finally:
+            self._is_settling = False
         # Last: a neuron that has failed is stopped here, and what it used is paid for.
         self.judge(delivered.at)
+
+    async def _pass_on(self, batch: Sequence[Waiting], answer: BatchAnswer, delivered: Delivered) -> None:
+        """As much of what it emitted as a minute may have. The rest is what it will be stopped for."""
+        around = self._around
+        most = within_limit(self.neuron, delivered, around.settings.trial)
+        if most < delivered.emitted:
+            around.queue.dropped[Drop.RATE] += delivered.emitted - most
+        for number, (waiting, type_, data) in enumerate(islice(_emitted(batch, answer), most), 1):
+            around.pass_on(self, waiting, type_, data)
+            if number % _PASSED_AT_ONCE == 0:
+                await anyio.lowlevel.checkpoint()
 
     def _note(self, delivered: Delivered, state: dict[str, Any]) -> None:
         self.state = state
@@ -193,7 +213,7 @@ class Nerve:
 
     def judge(self, now: float) -> None:
         """Decide whether it goes on. A trial also ends with time, and not only with a signal."""
-        if isinstance(self.verdict, Failed):
+        if isinstance(self.verdict, Failed) or self._is_settling:
             return
         before, self.verdict = self.verdict, verdict(self.neuron, now, self._around.settings.trial)
         if self.verdict != before:
@@ -261,6 +281,12 @@ def summed(
         cpu_ms=answer.work.cpu_ms,
         last_error=last_error,
     )
+
+
+def _emitted(batch: Sequence[Waiting], answer: BatchAnswer) -> Iterator[tuple[Waiting, str, Any]]:
+    for waiting, answered in zip(batch, answer.answers, strict=False):
+        for type_, data in answered.emitted:
+            yield waiting, type_, data
 
 
 def _error_of(neuron: Neuron, answered: SignalAnswer) -> str | None:

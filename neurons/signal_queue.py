@@ -25,7 +25,7 @@ class Drop(StrEnum):
     DEPTH = "depth"
     """The chain of signals was too long."""
     RATE = "rate"
-    """Too many of this type from one neuron."""
+    """Too many of this type from one neuron, or more in all than a neuron may emit within a minute."""
     UNDECLARED = "undeclared"
     """A neuron emitted what it never declared."""
     TOO_LARGE = "too_large"

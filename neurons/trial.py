@@ -107,10 +107,21 @@ def progress(neuron: Neuron, now: float) -> Progress:
     return Progress(left_s / HOUR_S, signals_left, min(of_time, of_signals))
 
 
+def within_limit(neuron: Neuron, delivered: Delivered, settings: TrialSettings) -> int:
+    """How many of the signals that it has just emitted the limit of a minute leaves room for. The batch is counted in
+    already; so that nobody else has to deal with what is far too much."""
+    beyond = _emitted_within_minute(neuron) - settings.max_emitted_per_minute
+    return delivered.emitted - min(delivered.emitted, max(0, beyond))
+
+
+def _emitted_within_minute(neuron: Neuron) -> int:
+    return sum(count for _, count in neuron.watch.minute)
+
+
 def _too_much(neuron: Neuron, settings: TrialSettings) -> str | None:
     # As of the last batch, and not as of now: a verdict that could not be carried out at once must not be outwaited.
     errors, over_budget, restarts = (sum(entry[column] for entry in neuron.watch.hour) for column in (1, 2, 3))
-    emitted = sum(count for _, count in neuron.watch.minute)
+    emitted = _emitted_within_minute(neuron)
     trial = neuron.trial
     counters = trial.counters if neuron.status is Status.TRIAL and trial is not None else neuron.counters
     last = f": {counters.last_error}" if counters.last_error else ""

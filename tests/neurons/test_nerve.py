@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import anyio
+import anyio.lowlevel
 import pytest
 
 from neurons import Delivered, Status
@@ -190,6 +193,49 @@ async def test_signal_spam_disables():
     assert layer.document(neuron).reason == "10 signals emitted within a minute, 9 are allowed"
 
 
+async def test_of_spam_only_what_the_limit_leaves_is_passed_on():
+    heard = []
+    layer = Layer(
+        lambda signal, state, emit: [emit("price_change", signal["data"]) for _ in range(5)],
+        trial={"max_emitted_per_minute": 12},
+    )
+    neuron = layer.trial()
+    async with layer.open() as autonomic:
+        autonomic.watch(lambda signal: heard.append(signal.data) if signal.type == "price_change" else None)
+        autonomic.emit("tick", 0)
+        await settled(autonomic)
+        for number in range(1, 41):
+            autonomic.emit("tick", number)
+        await settled(autonomic)
+        counts = autonomic.counts()
+    assert heard == [0] * 5 + [1] * 5 + [2] * 2
+    assert counts.dropped["rate"] == 41 * 5 - 12
+    assert layer.document(neuron).reason == "205 signals emitted within a minute, 12 are allowed"
+
+
+async def test_what_is_passed_on_leaves_the_others_their_turn():
+    seen = []
+    layer = Layer(
+        lambda signal, state, emit: [emit("price_change") for _ in range(16)], trial={"max_emitted_per_minute": 1000}
+    )
+    layer.trial()
+
+    async with layer.open() as autonomic, anyio.create_task_group() as tasks:
+
+        async def look():
+            while True:
+                seen.append(autonomic.counts().emitted)
+                await anyio.lowlevel.checkpoint()
+
+        for _ in range(10):
+            autonomic.emit("tick")
+        tasks.start_soon(look)
+        await settled(autonomic)
+        tasks.cancel_scope.cancel()
+        assert autonomic.counts().emitted == 170
+    assert max(later - before for before, later in pairwise(seen)) <= 16
+
+
 async def test_what_was_dropped_for_its_rate_counts_as_spam_all_the_same():
     layer = Layer(
         lambda signal, state, emit: [emit("price_change") for _ in range(5)],
@@ -235,6 +281,26 @@ def test_so_many_signals_of_a_batch_cost_more_than_the_budget(energy, signals, e
 
 
 # Energy
+
+
+async def test_who_has_failed_has_paid_for_it():
+    layer = Layer(fail, trial={"max_errors": 0})
+    neuron = layer.trial()
+    spend, looks = layer.reserve.spend, []
+
+    async def spend_slowly(*args, **kwargs):
+        # An error makes the layer look at once, and whoever looks also judges.
+        await until(lambda: layer.document(neuron).trial.counters.errors)
+        looks.append(layer.document(neuron).status)
+        return await spend(*args, **kwargs)
+
+    layer.reserve.spend = spend_slowly
+    async with layer.open() as autonomic:
+        autonomic.emit("tick")
+        await settled(autonomic)
+    assert looks == [Status.TRIAL]
+    assert layer.reserve.spent == [(f"neuron {neuron.id}", pytest.approx(0.0002))]
+    assert layer.document(neuron).status is Status.DISABLED
 
 
 async def test_each_batch_is_paid_for_once_with_the_price_of_the_settings():
