@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
 from neurons import Notice, Report, Status, code_hash, policy_hash, rehearse
+from sandbox import SandboxError
 
 from .channels import title_of
 
@@ -148,10 +150,18 @@ class Candidates:
             )
         if self._is_killed(neuron.id):
             return neuron  # what was killed has proved nothing
-        judged = await anyio.to_thread.run_sync(self._pipeline.judged, neuron.id, report)
+        found = await self._found(neuron)
+        judged = await anyio.to_thread.run_sync(partial(self._pipeline.judged, neuron.id, report, found=found))
         if judged.status is Status.AWAITING_OWNER:
             await self._tell(judged, habit)
         return judged
+
+    async def _found(self, neuron: Neuron) -> Fingerprint | None:
+        """By what it is recognised when it is rejected and comes back. None when nobody could say."""
+        try:
+            return await self._read(neuron.code) if self._read is not None else None
+        except SandboxError:
+            return None
 
     def _unusable(self, neuron: Neuron, problem: str) -> Report:
         return Report(

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.to_thread
 
-from neurons import NeuronError
+from neurons import NeuronError, Refused
 from sandbox import LockBusy, SandboxError
 
 from .audit import AuditError
@@ -32,7 +32,14 @@ READING_S = 2
 class Proposals(Protocol):
     """What is needed of the pipeline: the one thing that an agent can do with it."""
 
-    def propose(self, proposal: Proposal, *, habit: str | None = None, shape: str = "", max_code_bytes: int) -> Neuron:
+    def propose(
+        self,
+        proposal: Proposal,
+        *,
+        habit: str | None = None,
+        found: Fingerprint | None = None,
+        max_code_bytes: int,
+    ) -> Neuron:
         """Raises Refused and other NeuronErrors, each with what to do."""
         ...
 
@@ -100,9 +107,9 @@ class ConsolidateTool:
         """Returns at once and raises nothing but a cancellation: what is wrong with a proposal is told to the model."""
         try:
             proposal = _proposal(arguments)
-            shape = await self._shape(proposal.code)
+            found = await self._found(proposal.code)
             # In a thread: it waits for locks and for the disk.
-            neuron = await anyio.to_thread.run_sync(self._propose, proposal, arguments.get("habit"), shape)
+            neuron = await anyio.to_thread.run_sync(self._propose, proposal, arguments.get("habit"), found)
         except (NeuronError, AuditError, LockBusy) as error:
             return NotProposed(denied(str(error)))
         except OSError as error:
@@ -117,23 +124,26 @@ class ConsolidateTool:
             log.exception("Whoever is told of proposals failed")
         return Proposed(neuron)
 
-    def _propose(self, proposal: Proposal, habit: str | None, shape: str) -> Neuron:
+    def _propose(self, proposal: Proposal, habit: str | None, found: Fingerprint | None) -> Neuron:
         return self._pipeline.propose(
-            proposal, habit=self._habit(habit, proposal), shape=shape, max_code_bytes=self._max_code_bytes
+            proposal, habit=self._habit(habit, proposal), found=found, max_code_bytes=self._max_code_bytes
         )
 
-    async def _shape(self, code: str) -> str:
-        """What a proposal is compared by with those that were rejected; empty when it cannot be known in time."""
+    async def _found(self, code: str) -> Fingerprint | None:
+        """What a proposal is compared by with those that were rejected; None when there is nobody who could say. Raises
+        Refused for code that cannot be read: with enough parentheses around it anything would come back."""
         if self._read is None or len(code.encode()) > self._max_code_bytes:
-            return ""
+            return None
         with anyio.move_on_after(READING_S):
             try:
                 found = await self._read(code)
             except SandboxError as error:
                 log.warning("Cannot compare a proposal with others: %s", error)
-                return ""
-            return "" if found is None else found.shape
-        return ""
+                return None
+            if found is None:
+                raise Refused("code: it is too long or too nested to be read in time; write it in simpler parts")
+            return found
+        return None
 
     def _habit(self, named: str | None, proposal: Proposal) -> str | None:
         """The habit that the agent named, if there is one; else the latest that reaches for the same things."""

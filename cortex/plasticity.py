@@ -38,7 +38,7 @@ from .neuron_grants import network_for, tools_for, unreachable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from neurons import Energy, KillSwitch, Neuron, OwnerChannel, Proposal, Record, Skills, Wake
+    from neurons import Energy, Fingerprint, KillSwitch, Neuron, OwnerChannel, Proposal, Record, Skills, Wake
     from sandbox import Flusher, Guard, HostTools, NetworkPolicy, ResidentHost
 
     from .habit_watch import Observer
@@ -200,11 +200,18 @@ class _Proposals:
         self._toolbox = toolbox
         self._settings = settings
 
-    def propose(self, proposal: Proposal, *, habit: str | None = None, shape: str = "", max_code_bytes: int) -> Neuron:
+    def propose(
+        self,
+        proposal: Proposal,
+        *,
+        habit: str | None = None,
+        found: Fingerprint | None = None,
+        max_code_bytes: int,
+    ) -> Neuron:
         problem = unreachable(proposal, self._toolbox, self._settings.sandbox.network)
         if problem is not None:
             raise Refused(problem)
-        neuron = self._plasticity.pipeline.propose(proposal, habit=habit, shape=shape, max_code_bytes=max_code_bytes)
+        neuron = self._plasticity.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)
         if habit is not None:
             self._plasticity.habits.learned(habit, neuron.id)
         return neuron

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .approval import ApprovalKey, why_not_approved
 from .errors import Refused
@@ -15,7 +15,10 @@ from .neuron import Counters, Metadata, Neuron, Report, Request, Status, Version
 from .proposal import Proposal
 from .settings import TrialSettings
 from .trial import HOUR_S, begun
-from .versions import at_version, iso, taken_in, with_version
+from .versions import at_version, iso, recognisable, taken_in, with_version
+
+if TYPE_CHECKING:
+    from .fingerprint import Fingerprint
 
 # Of the hash that was shown: who repeats so much has read it off that very question.
 MIN_SHOWN = 8
@@ -25,7 +28,7 @@ MAX_REPORT_TEXT = 2_000
 _DIGITS = frozenset("0123456789abcdef")
 
 
-def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, shape: str, now: float) -> Neuron:
+def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fingerprint | None, now: float) -> Neuron:
     code, policy = code_hash(proposal.code), proposal.policy
     first = Version(
         version=1,
@@ -40,11 +43,11 @@ def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, shape: st
         name=proposal.name,
         code=proposal.code,
         **dict(policy),
-        metadata=Metadata(created_at=iso(now), code_hash=code, purpose=proposal.purpose, habit=habit, shape=shape),
+        metadata=Metadata(created_at=iso(now), code_hash=code, purpose=proposal.purpose, habit=habit),
         status=Status.QUARANTINE,
         versions=(first,),
     )
-    return changed(neuron, Event.PROPOSE, at=now, by="agent")
+    return changed(recognisable(neuron, found), Event.PROPOSE, at=now, by="agent")
 
 
 def asked(neuron: Neuron, report: Report, *, now: float, expires_hours: float) -> Neuron:

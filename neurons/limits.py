@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from .errors import Refused
 from .hashes import code_hash, policy_hash
 from .lifecycle import Event
-from .names import first_alike
-from .neuron import Neuron, Status
+from .names import first_alike, folded
+from .neuron import Neuron, Policy, Status, StatusChange, Version
 from .proposal import Proposal
-from .settings import ProposalSettings
+from .settings import NeuronSettings, ProposalSettings
+from .sketch import in_common, parts_of
+
+if TYPE_CHECKING:
+    from .fingerprint import Fingerprint
 
 DAY_S = 86_400
+MAX_REJECTED = 3
+"""Of one name, or of one habit: after so many tries the owner has said what there is to say."""
 PENDING = frozenset({Status.QUARANTINE, Status.AWAITING_OWNER})
 _OWNER_SAID_NO = frozenset({Event.REJECT.value, Event.DISABLE.value})
 
 
-def check(proposal: Proposal, neurons: Sequence[Neuron], settings: ProposalSettings, *, shape: str, now: float) -> None:
+def check(
+    proposal: Proposal,
+    neurons: Sequence[Neuron],
+    settings: NeuronSettings,
+    *,
+    habit: str | None = None,
+    found: Fingerprint | None = None,
+    now: float,
+) -> None:
     """Raises Refused with what to do instead."""
-    _check_counts(neurons, settings, now)
+    _check_counts(neurons, settings.proposals, now)
     taken = first_alike(proposal.name, _taken_names(neurons))
     if taken is not None:
         raise Refused(
             f'the name "{proposal.name}" is taken, or too much like "{taken}": existing neurons cannot be changed; '
             "choose another name"
         )
-    _check_repeats(proposal, neurons, settings, shape, now)
+    _check_same(proposal, neurons)
+    since = now - settings.proposals.rejected_days * DAY_S
+    _check_rejected(proposal, neurons, settings, found, since)
+    _check_tries(proposal, neurons, habit, since)
 
 
 def check_room(neurons: Iterable[Neuron], but: str, max_awake: int) -> None:
@@ -57,26 +75,78 @@ def _taken_names(neurons: Iterable[Neuron]) -> Iterable[str]:
             yield neuron.id
 
 
-def _check_repeats(
-    proposal: Proposal, neurons: Iterable[Neuron], settings: ProposalSettings, shape: str, now: float
-) -> None:
+def _check_same(proposal: Proposal, neurons: Iterable[Neuron]) -> None:
     squeezed, policy = _squeezed(proposal.code), policy_hash(proposal.policy)
     for neuron in neurons:
-        is_same = _squeezed(neuron.code) == squeezed
-        if neuron.status is not Status.DISABLED and is_same and policy_hash(neuron.policy) == policy:
+        is_there = neuron.status is not Status.DISABLED and policy_hash(neuron.policy) == policy
+        if is_there and _squeezed(neuron.code) == squeezed:
             raise Refused(f'neuron "{neuron.name}" has the same code and may do the same; it is {neuron.status.value}')
-        for line in neuron.history:
-            if line.by in {"agent", "cortex"} or line.event not in _OWNER_SAID_NO:
-                continue
-            if now - line.at >= settings.rejected_days * DAY_S:
-                continue
-            code = next((one.code for one in neuron.versions if code_hash(one.code) == line.code_hash), neuron.code)
-            has_shape = bool(shape) and shape == neuron.metadata.shape
-            if has_shape or _squeezed(code) == squeezed:
+
+
+def _check_rejected(
+    proposal: Proposal,
+    neurons: Iterable[Neuron],
+    settings: NeuronSettings,
+    found: Fingerprint | None,
+    since: float,
+) -> None:
+    for neuron in neurons:
+        for line in _refusals(neuron, since):
+            version = _version_of(neuron, line)
+            if version is not None and _is_repeat(proposal, found, version, settings.habits.similarity):
                 raise Refused(
                     f"the owner has {'rejected' if line.event == Event.REJECT.value else 'disabled'} this as "
                     f'"{neuron.name}"{_because(line.reason)}; do not propose it again unless the owner asks for it'
                 )
+
+
+def _check_tries(proposal: Proposal, neurons: Iterable[Neuron], habit: str | None, since: float) -> None:
+    """However different the code is: who is asked again and again agrees in the end."""
+    name = folded(proposal.name)
+    rejected = sum(
+        line.event == Event.REJECT.value
+        for neuron in neurons
+        if folded(neuron.name) == name or (habit is not None and neuron.metadata.habit == habit)
+        for line in _refusals(neuron, since)
+    )
+    if rejected >= MAX_REJECTED:
+        raise Refused(
+            f"the owner has rejected {rejected} proposals of this name or habit lately; "
+            "do not propose it again unless the owner asks for it"
+        )
+
+
+def _refusals(neuron: Neuron, since: float) -> Iterator[StatusChange]:
+    """When the owner has said no to it."""
+    for line in neuron.history:
+        if line.event in _OWNER_SAID_NO and line.by not in {"agent", "cortex"} and line.at > since:
+            yield line
+
+
+def _version_of(neuron: Neuron, line: StatusChange) -> Version | None:
+    """What the line is about; the newest one, where somebody has edited that."""
+    newest_first = neuron.versions[::-1]
+    return next((one for one in newest_first if code_hash(one.code) == line.code_hash), next(iter(newest_first), None))
+
+
+def _is_repeat(proposal: Proposal, found: Fingerprint | None, rejected: Version, similarity: float) -> bool:
+    if _squeezed(proposal.code) == _squeezed(rejected.code):
+        return True
+    if found is None or not rejected.shape:
+        return False
+    if found.shape == rejected.shape:
+        return True
+    # What asks for less, or for something else, may be the very thing that the owner wanted instead.
+    if not rejected.sketch or not _reaches_as_far(proposal.policy, rejected.policy):
+        return False
+    return in_common(found.parts, parts_of(rejected.sketch)) >= similarity
+
+
+def _reaches_as_far(policy: Policy, rejected: Policy) -> bool:
+    return set(rejected.tools) <= set(policy.tools) and all(
+        any(host == wider or (wider.startswith("*.") and host.endswith(wider[1:])) for wider in policy.hosts)
+        for host in rejected.hosts
+    )
 
 
 def _because(reason: str) -> str:

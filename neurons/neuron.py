@@ -86,6 +86,10 @@ class Version(Part):
     policy_hash: str
     created_at: str
     author: Literal["agent", "owner"] = "agent"
+    shape: str = ""
+    """Of the code's fingerprint, where one was taken."""
+    sketch: str = ""
+    """The parts of that fingerprint: what was rejected comes back with a line more."""
 
 
 class StatusChange(Part):

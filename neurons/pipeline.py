@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import decisions, limits
 from .approval import ApprovalKey, why_not_awake
@@ -23,6 +23,10 @@ from .proposal import Proposal
 from .settings import NeuronSettings
 from .store import NeuronStore
 from .trial import Delivered, Failed, Going, Passed, noted, verdict
+from .versions import recognisable
+
+if TYPE_CHECKING:
+    from .fingerprint import Fingerprint
 
 log = logging.getLogger("motor_cortex")
 
@@ -51,33 +55,43 @@ class Pipeline:
 
     # What the agent can do
 
-    def propose(self, proposal: Proposal, *, habit: str | None = None, shape: str = "", max_code_bytes: int) -> Neuron:
-        """A new neuron in quarantine. Raises Refused with the reason; never touches one that exists."""
+    def propose(
+        self,
+        proposal: Proposal,
+        *,
+        habit: str | None = None,
+        found: Fingerprint | None = None,
+        max_code_bytes: int,
+    ) -> Neuron:
+        """A new neuron in quarantine. Raises Refused with the reason; never touches one that exists. By what was found
+        in its code it is compared with those that the owner has rejected."""
         if len(proposal.code.encode()) > max_code_bytes:
             raise Refused(f"the code has {len(proposal.code.encode())} bytes, {max_code_bytes} are allowed")
         self.expire()
         with self.store.alone():
             neurons = self.store.load_all()
             now = self._now()
-            limits.check(proposal, neurons, self._settings.proposals, shape=shape, now=now)
+            limits.check(proposal, neurons, self._settings, habit=habit, found=found, now=now)
             neuron_id = free_id(proposal.name, {neuron.id for neuron in neurons})
-            neuron = self._settled(decisions.proposed(proposal, neuron_id, habit=habit, shape=shape, now=now))
+            neuron = self._settled(decisions.proposed(proposal, neuron_id, habit=habit, found=found, now=now))
             self._tell(neuron)
             return self.store.persist(neuron, new=True)
 
     # What the cortex does by itself
 
-    def judged(self, neuron_id: str, report: Report) -> Neuron:
-        """The neuron after its quarantine: the owner is asked, or it is disabled with the problems as the reason."""
+    def judged(self, neuron_id: str, report: Report, *, found: Fingerprint | None = None) -> Neuron:
+        """The neuron after its quarantine: the owner is asked, or it is disabled with the problems as the reason. What
+        was found in its code is kept with the version, also where the owner has written it."""
 
-        found = decisions.kept(report)
+        kept = decisions.kept(report)
 
         def judge(neuron: Neuron) -> Neuron:
-            now = self._now()
-            if not found.passed:
-                return decisions.failed(neuron, found, now=now)
-            hours = self._settings.proposals.expires_hours
-            return decisions.asked(neuron, found, now=now, expires_hours=hours)
+            now, hours = self._now(), self._settings.proposals.expires_hours
+            if kept.passed:
+                neuron = decisions.asked(neuron, kept, now=now, expires_hours=hours)
+            else:
+                neuron = decisions.failed(neuron, kept, now=now)
+            return recognisable(neuron, found)
 
         return self._change(neuron_id, judge)
 

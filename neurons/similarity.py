@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .fingerprint import Fingerprint, Literal
+from .sketch import in_common
 
 MAX_VALUES = 5
 MAX_PARAMETERS = 16
@@ -19,9 +20,7 @@ def similarity(a: Fingerprint, b: Fingerprint) -> float:
         return 0.0
     if a.shape == b.shape:
         return 1.0
-    common = sum(min(count, b.parts.get(part, 0)) for part, count in a.parts.items())
-    both = sum(a.parts.values()) + sum(b.parts.values())
-    return 2 * common / both if both else 1.0
+    return in_common(a.parts, b.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from .hashes import code_hash, policy_hash
 from .neuron import Counters, Neuron, Policy, Version, Watch
+from .sketch import sketched
+
+if TYPE_CHECKING:
+    from .fingerprint import Fingerprint
 
 
 def iso(at: float) -> str:
@@ -39,6 +44,17 @@ def with_version(neuron: Neuron, code: str, policy: Policy, now: float) -> Neuro
     return at_version(neuron.model_copy(update={"versions": (*neuron.versions, version)}), version)
 
 
+def recognisable(neuron: Neuron, found: Fingerprint | None) -> Neuron:
+    """With the fingerprint of its code, in each version that has this code."""
+    if found is None:
+        return neuron
+    same = code_hash(neuron.code)
+    known = {"shape": found.shape, "sketch": sketched(found.parts)}
+    versions = tuple(one.model_copy(update=known) if code_hash(one.code) == same else one for one in neuron.versions)
+    metadata = neuron.metadata.model_copy(update={"shape": found.shape})
+    return neuron.model_copy(update={"versions": versions, "metadata": metadata})
+
+
 def at_version(neuron: Neuron, version: Version) -> Neuron:
     """With its code and policy, and without what another version has left: its state, its report, its counts."""
     metadata = neuron.metadata.model_copy(
@@ -46,7 +62,7 @@ def at_version(neuron: Neuron, version: Version) -> Neuron:
             "author": version.author,
             "created_at": version.created_at,
             "code_hash": code_hash(version.code),
-            "shape": neuron.metadata.shape if version.code == neuron.code else "",
+            "shape": version.shape,
             "approved_by": None,
             "approved_at": None,
         }

@@ -13,7 +13,7 @@ from cortex.events import Proposed as ProposedEvent
 from cortex.events import Refused
 from cortex.sections import ToolSettings
 from cortex.tools import Toolbox, arguments_for
-from neurons import Fingerprint, Status, StorageError
+from neurons import Fingerprint, FingerprintReader, Status, StorageError
 from sandbox import SandboxError
 from sandbox.testing import ScriptedRuntime
 from tests.cortex.learning import MAX_CODE_BYTES, PROPOSAL, learning_cortex
@@ -128,6 +128,37 @@ async def test_what_the_owner_rejected_is_not_taken_again_in_other_clothes(tmp_p
     )
     assert text.startswith("EXECUTION_DENIED: ")
     assert "reject" in text
+
+
+async def test_what_the_owner_rejected_is_not_taken_again_with_a_line_more(tmp_path):
+    base = 'const p = signal.data?.price; if (p > 10) emit("price_change", { p });'
+    pipeline = Governed(proposals={"max_per_day": 99})
+    async with FingerprintReader() as reader:
+        given = {"read": reader.read}
+        await proposed(tmp_path, pipeline, {**PROPOSAL, "code": base}, consolidate=given)
+        pipeline.reject("crypto-price", "never propose this again")
+        for again in (
+            f"void 0;{base}",
+            f"if (true) {{{base}}}",
+            f'console.log("x");{base}',
+            base.replace("const p", "const q").replace("(p >", "(q >").replace("{ p }", "{ p: q }"),
+        ):
+            text, _ = await proposed(tmp_path, pipeline, {**PROPOSAL, "code": again}, consolidate=given)
+            assert "the owner has rejected this" in text, again
+        other = "state.n = (state.n ?? 0) + 1; for (const x of signal.data.list) emit('price_change', x.map(String));"
+        text, _ = await proposed(tmp_path, pipeline, {**PROPOSAL, "code": other}, consolidate=given)
+        assert text.startswith("Proposed: ")
+
+
+async def test_code_that_cannot_be_read_is_not_proposed(tmp_path):
+    async def read(code: str) -> Fingerprint | None:
+        return None
+
+    pipeline = Governed()
+    text, _ = await proposed(tmp_path, pipeline, consolidate={"read": read})
+    assert text.startswith("EXECUTION_DENIED: ")
+    assert "too nested to be read" in text
+    assert pipeline.store.load_all() == []
 
 
 async def test_code_that_cannot_be_compared_is_proposed_all_the_same(tmp_path):

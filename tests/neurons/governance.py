@@ -7,6 +7,7 @@ from typing import Any
 from neurons import (
     ApprovalKey,
     Delivered,
+    Fingerprint,
     MemoryStorage,
     Neuron,
     NeuronSettings,
@@ -24,6 +25,11 @@ KEY = ApprovalKey(b"k" * 32)
 START = 1_800_000_000.0
 HOUR_S = 3600.0
 MAX_CODE_BYTES = 51_200
+
+
+def seen_as(shape: str, **parts: int) -> Fingerprint:
+    """A fingerprint with these parts."""
+    return Fingerprint(shape=shape, parts=parts)
 
 
 class Clock:

@@ -22,7 +22,7 @@ from neurons import (
     shown_hash,
 )
 
-from .governance import HOUR_S, KEY, MAX_CODE_BYTES, START, Governed, proposal, report_of, shown
+from .governance import HOUR_S, KEY, MAX_CODE_BYTES, START, Governed, proposal, report_of, seen_as, shown
 
 
 def edit(governed: Governed, neuron_id: str, **changes: object) -> None:
@@ -36,7 +36,7 @@ def edit(governed: Governed, neuron_id: str, **changes: object) -> None:
 
 def test_a_proposal_is_in_quarantine_at_once():
     governed = Governed()
-    neuron = governed.propose(proposal(), habit="h1", shape="s1", max_code_bytes=MAX_CODE_BYTES)
+    neuron = governed.propose(proposal(), habit="h1", found=seen_as("s1"), max_code_bytes=MAX_CODE_BYTES)
     assert (neuron.id, neuron.status, neuron.version) == ("crypto-price", Status.QUARANTINE, 1)
     assert (neuron.metadata.habit, neuron.metadata.author) == ("h1", "agent")
     assert neuron.metadata.code_hash == neuron.versions[0].code_hash == code_hash(neuron.code)

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from neurons import BUILT_IN, Proposal, Refused, Status
 from neurons.names import folded, free_id
 from neurons.neuron import Neuron
+from neurons.sketch import parts_of, sketched
 
-from .governance import MAX_CODE_BYTES, Governed, proposal, report_of, shown
+from .governance import MAX_CODE_BYTES, Governed, proposal, report_of, seen_as, shown
 
 
 def refused(match: str, **changes: object) -> None:
@@ -414,12 +415,107 @@ def test_what_the_owner_rejected_is_not_proposed_again_under_whatever_name(again
 
 def test_neither_is_code_of_the_same_shape():
     governed = Governed()
-    neuron = governed.propose(proposal(), shape="s1", max_code_bytes=MAX_CODE_BYTES)
+    neuron = governed.propose(proposal(), found=seen_as("s1"), max_code_bytes=MAX_CODE_BYTES)
     governed.reject(neuron.id, "no")
     other = proposal(name="Harmless", code="emit('b', 2)")
     with pytest.raises(Refused, match="rejected this"):
-        governed.propose(other, shape="s1", max_code_bytes=MAX_CODE_BYTES)
-    assert governed.propose(other, shape="s2", max_code_bytes=MAX_CODE_BYTES).status is Status.QUARANTINE
+        governed.propose(other, found=seen_as("s1"), max_code_bytes=MAX_CODE_BYTES)
+    assert governed.propose(other, found=seen_as("s2"), max_code_bytes=MAX_CODE_BYTES).status is Status.QUARANTINE
+
+
+def proposed_again(governed: Governed, parts: dict[str, int], **changes: object) -> Neuron:
+    """In other clothes: another name, other code, and these parts."""
+    other = proposal(**{"name": "Harmless", "code": "void 0; emit('b', 2)", **changes})
+    return governed.propose(other, found=seen_as("s2", **parts), max_code_bytes=MAX_CODE_BYTES)
+
+
+def test_nor_is_code_that_is_much_the_same():
+    governed = Governed()
+    neuron = governed.propose(proposal(), found=seen_as("s1", aa=6, bb=4), max_code_bytes=MAX_CODE_BYTES)
+    governed.reject(neuron.id, "no")
+    with pytest.raises(Refused, match='rejected this as "CryptoPrice"'):
+        proposed_again(governed, {"aa": 6, "bb": 4, "cc": 5})
+    assert proposed_again(governed, {"aa": 6, "bb": 4, "cc": 6}).status is Status.QUARANTINE
+
+
+def test_how_much_the_same_is_the_setting_of_the_habits():
+    governed = Governed(habits={"similarity": 0.95})
+    neuron = governed.propose(proposal(), found=seen_as("s1", aa=6, bb=4), max_code_bytes=MAX_CODE_BYTES)
+    governed.reject(neuron.id, "no")
+    with pytest.raises(Refused, match="rejected this"):
+        proposed_again(governed, {"aa": 6, "bb": 4, "cc": 1})
+    assert proposed_again(governed, {"aa": 6, "bb": 4, "cc": 5}).status is Status.QUARANTINE
+
+
+NETWORK = {"tier": "network", "hosts": ["api.example.com"], "tools": ["shop.stock"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_repeat"),
+    [
+        ({}, True),
+        ({"hosts": ["api.example.com", "other.example.com"], "tools": ["shop.stock", "shop.order"]}, True),
+        ({"hosts": ["*.example.com"]}, True),
+        ({"hosts": ["api.example.org"]}, False),
+        ({"tier": "isolated", "hosts": []}, False),
+        ({"tools": []}, False),
+    ],
+)
+def test_what_asks_for_less_or_for_something_else_is_not_what_was_rejected(changes, is_repeat):
+    governed = Governed()
+    neuron = governed.propose(proposal(**NETWORK), found=seen_as("s1", aa=9), max_code_bytes=MAX_CODE_BYTES)
+    governed.reject(neuron.id, "no")
+    if is_repeat:
+        with pytest.raises(Refused, match="rejected this"):
+            proposed_again(governed, {"aa": 9, "bb": 1}, **NETWORK | changes)
+    else:
+        assert proposed_again(governed, {"aa": 9, "bb": 1}, **NETWORK | changes).status is Status.QUARANTINE
+
+
+def test_what_was_rejected_is_recognised_after_the_owner_has_modified_it_and_gone_back():
+    governed = Governed()
+    neuron = governed.propose(proposal(), found=seen_as("s1", aa=9), max_code_bytes=MAX_CODE_BYTES)
+    governed.reject(neuron.id, "no")
+    modified = governed.modify(neuron.id, "emit('mine')")
+    assert modified.metadata.shape == ""
+    with pytest.raises(Refused, match="rejected this"):
+        proposed_again(governed, {"aa": 9, "bb": 1})
+    assert governed.rollback(neuron.id, 1).metadata.shape == "s1"
+    with pytest.raises(Refused, match="rejected this"):
+        proposed_again(governed, {"aa": 9, "bb": 1})
+
+
+def test_code_of_the_owner_is_recognised_too_once_it_was_tried():
+    governed = Governed()
+    neuron = governed.modify(governed.waiting().id, "emit('mine')")
+    governed.judged(neuron.id, report_of(neuron), found=seen_as("s1", aa=9))
+    governed.reject(neuron.id, "no")
+    with pytest.raises(Refused, match="rejected this"):
+        proposed_again(governed, {"aa": 9, "bb": 1})
+
+
+def test_a_sketch_that_somebody_edited_is_read_as_far_as_it_goes():
+    assert parts_of("aa:9 bb cc: dd:x ee:-1 ff:99999999999 gg:²") == {"aa": 9}
+    assert parts_of(sketched({"bb": 1, "aa": 9})) == {"aa": 9, "bb": 1}
+
+
+@pytest.mark.parametrize("same", [{"name": "Crypto_Price"}, {"habit": "h1"}])
+def test_after_three_rejections_of_a_name_or_a_habit_there_is_no_fourth_try(same):
+    governed = Governed(proposals={"rejected_days": 2})
+
+    def tried(number: int) -> Neuron:
+        name = same.get("name", f"Try {number}")
+        code = f"emit('a', {'x' * number}1)"
+        made = proposal(name=name, code=code)
+        return governed.propose(made, habit=same.get("habit"), max_code_bytes=MAX_CODE_BYTES)
+
+    for number in range(3):
+        governed.reject(tried(number).id, "no")
+    with pytest.raises(Refused, match="rejected 3 proposals of this name or habit"):
+        tried(3)
+    governed.in_quarantine(name="Something Else")
+    governed.clock.forward(hours=48)
+    tried(3)
 
 
 def test_code_without_a_shape_is_not_of_the_same_shape():
