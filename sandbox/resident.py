@@ -207,7 +207,6 @@ class DenoResident:
         worker.begin_account()
         delivery.take(batch)
         if fault is not None:
-            self._process.check()  # what was killed because nothing may run is not at fault
             delivery.restarts += 1
             if len(batch.answers) < len(signals_json):
                 delivery.fail(fault.error)

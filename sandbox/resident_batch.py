@@ -79,7 +79,6 @@ class Batch(Conversation):
         """Have all signals answered. Raises RunFault when the process is of no use any more."""
         self._run.frame = signals_frame(number, state_json, signals_json)
         self._number = number
-        self._bridge.renew()
         try:
             await self.hold()
             if self._tasks is not None and self._tasks.cancel_scope.cancel_called:
@@ -148,7 +147,6 @@ class Batch(Conversation):
         if len(self.answers) == self._signals:
             self._ended = Answer(None)
             return
-        self._bridge.renew()
         self._run.output_bytes = 0
         self._run.waits_for_nothing = False
         deadline = anyio.current_time() + self._program.timeout_ms / 1000
@@ -167,8 +165,7 @@ class Batch(Conversation):
         if self._bridge.network is not None:
             self.fetches += self._bridge.network.requests
             self.fetched_bytes += self._bridge.network.received_bytes
-            self._bridge.network.renew()
-        self._bridge.calls = 0
+        self._bridge.renew()
 
     def _keep_log(self, entry: LogEntry, size: int) -> None:
         room = MAX_KEPT_LOG_BYTES - self._kept_log_bytes

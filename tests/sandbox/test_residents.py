@@ -273,6 +273,7 @@ async def test_logs_are_kept_and_bounded():
         many = await opened.handle(signals(*["much"] * 10), {})
         assert all(answer.ok for answer in many.answers)
     assert sum(len(entry.text) for entry in many.work.logs) < 70_000
+    assert ["not kept" in entry.text for entry in many.work.logs].count(True) == 1
     assert "not kept" in many.work.logs[-1].text
 
 
