@@ -75,6 +75,7 @@ class Delivery:
     fetched_bytes: int = 0
     tool_calls: int = 0
     restarts: int = 0
+    emitted_bytes: int = 0
     tools: dict[str, None] = field(default_factory=dict)
     logs: list[LogEntry] = field(default_factory=list)
 
@@ -88,6 +89,7 @@ class Delivery:
         self.fetches += batch.fetches
         self.fetched_bytes += batch.fetched_bytes
         self.tool_calls += batch.tool_calls
+        self.emitted_bytes = batch.emitted_bytes
         self.tools |= batch.tools
         self.logs += batch.logs
 
@@ -130,7 +132,7 @@ class DenoResident:
             self._process.check()
             work = Work(
                 ms=(anyio.current_time() - began) * 1000,
-                cpu_ms=delivery.cpu_ms,
+                cpu_ms=delivery.cpu_ms + self._process.told_load_cpu_ms(),
                 fetches=delivery.fetches,
                 fetched_bytes=delivery.fetched_bytes,
                 tool_calls=delivery.tool_calls,
@@ -193,6 +195,7 @@ class DenoResident:
         self._tell_losses(delivery)
         self._batches += 1
         batch = Batch(worker, self._program, self._bridge, self._settings, len(signals_json))
+        batch.emitted_bytes = delivery.emitted_bytes
         began = anyio.current_time()
         fault: RunFault | None = None
         try:

@@ -50,6 +50,8 @@ _WAKE = tool_error_frame("0", "The signal has ended", "ended", retryable=False)
 # Of all signals of a batch together. Each of them may print more than anybody wants to keep.
 MAX_KEPT_LOG_BYTES = 64 * 1024
 MAX_NOTED_TOOLS = 100
+# Likewise: a megabyte of text can become fifty of objects. The first one that emits is held to its own limits alone.
+MAX_EMITTED_BYTES = 1024 * 1024
 
 
 class Batch(Conversation):
@@ -64,6 +66,8 @@ class Batch(Conversation):
         self._tasks: anyio.abc.TaskGroup | None = None
         self._has_forgotten = False
         self._kept_log_bytes = 0
+        self.emitted_bytes = 0
+        """Of all signals so far; whoever goes on with the rest of a batch goes on counting, too."""
         self.answers: list[SignalAnswer] = []
         """Those that came, in order: what `deliver` raises is about the next one, if there is a next one."""
         self.state: dict[str, Any] | None = None
@@ -140,7 +144,15 @@ class Batch(Conversation):
                     emitted.append((type_, data))
                 case _:
                     raise run_fault(ErrorType.CRASH, "The process emitted what is not a signal")
+        if emitted:
+            self._count_emitted(len(encode(frame.emitted)))
         return SignalAnswer(ok=True, emitted=tuple(emitted))
+
+    def _count_emitted(self, more: int) -> None:
+        if self.emitted_bytes and self.emitted_bytes + more > MAX_EMITTED_BYTES:
+            most = f"{MAX_EMITTED_BYTES} bytes together"
+            raise run_fault(ErrorType.LIMIT, f"Cannot emit: the signals of one batch may emit at most {most}")
+        self.emitted_bytes += more
 
     def _next(self) -> None:
         self._end_signal()

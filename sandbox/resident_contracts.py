@@ -24,7 +24,7 @@ class ResidentProgram:
     max_state_bytes: int = 16 * KIB
     """Of its JSON text. A signal that leaves more has failed."""
     max_emitted: int = 16
-    """By one signal."""
+    """By one signal. All signals of a batch may emit a mebibyte together, unless it is the first that emits more."""
     max_signal_bytes: int = 16 * KIB
     """Of the JSON text of a signal that is given, and of the data of one that is emitted."""
     max_memory_mb: int = 256
@@ -47,7 +47,8 @@ class Work:
 
     ms: float = 0.0
     cpu_ms: float = 0.0
-    """With what the process has computed since the batch before; 0 where the system does not tell."""
+    """With what the process has computed since the batch before, and what loading took beyond the usual; 0 where the
+    system does not tell."""
     fetches: int = 0
     fetched_bytes: int = 0
     tool_calls: int = 0

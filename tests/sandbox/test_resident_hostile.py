@@ -9,7 +9,16 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from sandbox import DenoRuntime, ErrorType, Resident, ResidentProgram, SignalAnswer, resident_batch, resident_process
+from sandbox import (
+    DenoRuntime,
+    ErrorType,
+    ExecutionError,
+    Resident,
+    ResidentProgram,
+    SignalAnswer,
+    resident_batch,
+    resident_process,
+)
 from sandbox.resident import MAX_RESTARTS
 from sandbox.testing import FunctionTools
 from tests.conftest import descendants, small
@@ -163,6 +172,28 @@ async def test_a_flood_or_a_silence_fails_its_signal_and_costs_its_process():
             assert attack.restarts == 1, code
 
 
+async def test_what_the_signals_of_a_batch_emit_together_has_a_limit():
+    code = """
+    state.seen = (state.seen ?? 0) + 1;
+    for (let n = 0; n < 16; n++) emit("a", signal.data ? "x".repeat(16_000) : n);
+    """
+    async with resident(code) as opened:
+        batch = await opened.handle(signals(1, 1, 1, 1, 1, 1, 0), {})
+        assert [answer.ok for answer in batch.answers] == [True] * 4 + [False] * 2 + [True]
+        assert batch.answers[4].error == ExecutionError(
+            ErrorType.LIMIT, "Cannot emit: the signals of one batch may emit at most 1048576 bytes together"
+        )
+        assert batch.state == {"seen": 5}
+        assert batch.work.restarts == 2
+        assert all(answer.ok for answer in (await opened.handle(signals(1, 1, 1, 1), {})).answers)
+
+
+async def test_one_signal_may_always_emit_what_its_own_limits_allow():
+    code = 'for (let n = 0; n < 3; n++) emit("a", "x".repeat(500_000))'
+    async with resident(code, max_emitted=3, max_signal_bytes=500_002) as opened:
+        assert (await opened.handle(signals(1), {})).answers[0].ok
+
+
 async def test_a_program_that_ends_its_process_with_every_signal_does_not_start_as_many():
     async with resident("Deno.exit(1)") as opened:
         batch = await opened.handle(signals(*range(50)), {})
@@ -181,6 +212,16 @@ async def test_code_that_never_comes_to_an_end_while_it_is_loaded_is_a_program_t
     assert [answer.error.type for answer in batch.answers if answer.error] == [ErrorType.TIMEOUT] * 2
     assert batch.work.restarts == 2
     assert batch.state == {"a": 1}
+
+
+async def test_what_code_computes_while_it_is_loaded_is_paid_with_its_first_batch(monkeypatch):
+    for last_ms, is_loaded in ((600, True), (10_000, False)):
+        monkeypatch.setattr(resident_process, "LOAD_TIMEOUT_MS", 3_000 if is_loaded else 600)
+        code = f"const a: number = 1 }}; const end = Date.now() + {last_ms}; while (Date.now() < end) {{}} {{"
+        async with resident(code) as opened:
+            assert (await opened.handle(signals(1), {})).work.cpu_ms > 20, last_ms
+    async with resident("const a: number = 1") as opened:
+        assert (await opened.handle(signals(1), {})).work.cpu_ms < 20
 
 
 async def test_code_that_is_loaded_has_no_tools_yet():

@@ -385,6 +385,11 @@ def test_a_frame_holds_no_more_signals_than_fit_into_the_life_of_a_process(timeo
     assert resident_process.most_at_once(timeout_ms, cpu_s=311.0, cores=2) == most
 
 
+@pytest.mark.parametrize(("timeout_ms", "load_ms"), [(100, 2_200), (1_000, 4_000), (15_000, 10_000)])
+def test_loading_has_a_clock_in_proportion_to_that_of_a_signal(timeout_ms, load_ms):
+    assert resident_process.load_timeout_ms(timeout_ms) == load_ms
+
+
 @ON_ONE_LOOP
 async def test_a_batch_of_more_signals_than_a_frame_holds_is_answered_whole(monkeypatch):
     monkeypatch.setattr(resident_process, "MAX_IN_FRAME", 4)
