@@ -1,19 +1,19 @@
 """Looks at what the agent ran, after its answer is on its way: habits are noticed here, and a hint waits here for the
-next answer. A turn pays for putting a run into a list, and for nothing else."""
+next answer, be that in the next process. A turn pays for putting a run into a list, and for nothing else."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from neurons import Recording
+from neurons import OFFER_S, Recording
 
 from .observed_run import ObservedRun
 
@@ -50,6 +50,14 @@ class Noticing(Protocol):
     ) -> Any | None:
         """The habit that this run has made one, if it has: told once."""
         ...
+
+    async def untold(self, most: int) -> Sequence[Any]:
+        """Habits that the model was not told of, which nobody else tells now."""
+        ...
+
+    async def hinted(self, habit: Any) -> None: ...
+
+    async def given_back(self, habit: Any) -> None: ...
 
     def hint(self, habit: Any) -> str: ...
 
@@ -88,7 +96,9 @@ class HabitWatch:
         self._now = now
         self._max_queued = max_queued
         self._waiting: deque[tuple[ObservedRun, ExecutionOutcome, float]] = deque()
-        self._hints: deque[str] = deque(maxlen=MAX_HINTS)
+        self._hints: deque[tuple[Any, str, float]] = deque()
+        """Habits, what is to be told of them, and until when they are ours to tell."""
+        self._told: deque[Any] = deque()
         self._more = anyio.Event()
         self._crowd = anyio.Event()
         self._last_at = 0.0
@@ -111,20 +121,54 @@ class HabitWatch:
             self._crowd.set()
 
     def hint(self) -> str | None:
-        return self._hints.popleft() if self._hints else None
+        while self._hints:
+            habit, text, until = self._hints.popleft()
+            if self._now() < until:
+                # Noted on disk later: no answer waits for that.
+                self._told.append(habit)
+                self._more.set()
+                return text
+        return None
 
     async def run(self) -> None:
         """Until it is cancelled. What is left then is looked at all the same, within a bound: who says one thing to an
         agent and leaves has run something, too."""
         try:
+            await self._take_over()
             while True:
                 await self._more.wait()
                 await self._quiet()
                 self._more, self._crowd = anyio.Event(), anyio.Event()
+                await self._settle_told()
                 await self._look_at_all()
         finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_S):
-                await self._look_at_all()
+            with anyio.CancelScope(shield=True):
+                with anyio.move_on_after(CLOSING_S):
+                    await self._look_at_all()
+                with anyio.move_on_after(CLOSING_S):
+                    await self._settle_told()
+                    await self._give_back()
+
+    async def _take_over(self) -> None:
+        """What another process has noticed, and had no time to tell."""
+        until = self._now() + OFFER_S
+        try:
+            # To its end, once it was begun: what was taken and not noted here would be told by nobody for an hour.
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LOOKING_S):
+                for habit in await self._habits.untold(MAX_HINTS):
+                    self._hints.append((habit, self._habits.hint(habit), until))
+        except Exception:
+            log.exception("Cannot look for habits that were not told")
+
+    async def _settle_told(self) -> None:
+        while self._told:
+            await self._habits.hinted(self._told[0])
+            self._told.popleft()
+
+    async def _give_back(self) -> None:
+        while self._hints:
+            await self._habits.given_back(self._hints[0][0])
+            self._hints.popleft()
 
     async def _quiet(self) -> None:
         """Until nothing is run any more, or too much waits."""
@@ -145,6 +189,7 @@ class HabitWatch:
 
     async def _look_at(self, run: ObservedRun, outcome: ExecutionOutcome, at: float) -> None:
         payload, clean = run.intent.payload, run.is_clean(outcome)
+        until = self._now() + OFFER_S
         if clean and self._recordings is not None:
             # In a thread: it looks for secrets in what may be a quarter of a megabyte.
             await anyio.to_thread.run_sync(self._keep, run, at)
@@ -157,8 +202,12 @@ class HabitWatch:
             hosts=run.hosts,
             clean=clean,
         )
-        if habit is not None:
-            self._hints.append(self._habits.hint(habit))
+        if habit is None:
+            return
+        if len(self._hints) < MAX_HINTS:
+            self._hints.append((habit, self._habits.hint(habit), until))
+        else:
+            await self._habits.given_back(habit)
 
     def _keep(self, run: ObservedRun, at: float) -> None:
         assert self._recordings is not None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .cost import cost_of
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
     from .fingerprint import Fingerprint, FingerprintReader, Literal
-    from .habit import Habit
+    from .habit import OFFER_S, Habit
     from .habits import Habits
     from .hashes import about_hash, code_hash, policy_hash, shown_hash
     from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
@@ -100,6 +100,7 @@ _HOMES = {
     "NeuronStore": "store",
     "NoSuchNeuron": "errors",
     "Notice": "ports",
+    "OFFER_S": "habit",
     "Off": "kill_switch",
     "On": "kill_switch",
     "Overview": "autonomic_view",
@@ -189,6 +190,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "NeuronStore",
     "NoSuchNeuron",
     "Notice",
+    "OFFER_S",
     "Off",
     "On",
     "Overview",

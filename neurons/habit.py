@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,12 @@ MAX_KEPT_LITERALS = 32
 MAX_VALUE_CHARS = 100
 MAX_PURPOSE = 200
 MAX_NAMES = 16
+OFFER_S = 3600.0
+"""So long is a hint for one process to tell. What a process that died had not yet told is another's to tell then."""
+# Names of tools, hosts and members, as `owner of tools.github.list()`: no sentences.
+_WORDS = re.compile(
+    r"(?:new )?[\w$.()-]{1,60}(?: of (?:new )?[\w$.()-]{1,60})?|an operand of \S{1,3}|a variable", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,11 @@ class Script:
     tools: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     told: float | None = None
+    """When it became a habit."""
+    offered: float | None = None
+    """When a process took it upon itself to tell the model."""
+    hinted: float | None = None
+    """When the model was told."""
     neuron: str | None = None
 
     @property
@@ -112,6 +124,8 @@ class Script:
             "firstAt": self.first_at,
             "lastAt": self.last_at,
             "told": self.told,
+            "offered": self.offered,
+            "hinted": self.hinted,
             "neuron": self.neuron,
             "tier": self.latest.tier,
             "tools": list(self.tools),
@@ -143,6 +157,8 @@ class Script:
                 for one in data["recent"]
             )
             told, neuron = data["told"], data["neuron"]
+            # Of those that were kept before this was noted: who had noticed them has told them.
+            offered, hinted = data.get("offered"), data.get("hinted", told)
             return cls(
                 id=script_id,
                 fingerprint=Fingerprint.of_json(data["fingerprint"]),
@@ -159,6 +175,8 @@ class Script:
                 tools=tuple(map(str, data["tools"])),
                 hosts=tuple(map(str, data["hosts"])),
                 told=None if told is None else float(told),
+                offered=None if offered is None else float(offered),
+                hinted=None if hinted is None else float(hinted),
                 neuron=None if neuron is None else str(neuron),
             )
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -209,6 +227,14 @@ def is_due(script: Script, min_occurrences: int) -> bool:
     return script.told is None and len(script.recent) >= min_occurrences
 
 
+def is_untold(script: Script, now: float, oldest: float) -> bool:
+    """Whether the model has still to be told of it, and nobody else is about to."""
+    if script.told is None or script.hinted is not None or script.neuron is not None or script.last_at < oldest:
+        return False
+    # Of an offer from the future, as a clock that was put right leaves them, nobody knows when it ends.
+    return script.offered is None or not 0 <= now - script.offered < OFFER_S
+
+
 def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) -> list[Script]:
     """Those that have not come back since `oldest`, unless they were told; and, when there are more than `most`
     occurrences in all, those that have not come back for longest, whatever they are."""
@@ -225,23 +251,21 @@ def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) 
 
 
 def hint_of(habit: Habit, min_occurrences: int, within_days: float) -> str:
-    """What the model is told, on one line. Its own texts in it are cut."""
-    what = f" ({habit.purpose})" if habit.purpose else ""
+    """What the model is told, on one line. It may be in another conversation by then, with somebody else: nothing of
+    what was said or worked with is in it, and no text that could pass for words of the host."""
+    reached = ", ".join(name for name in (*habit.tools, *habit.hosts)[:6] if _WORDS.fullmatch(name))
     text = (
         f"You have run much the same script {habit.occurrences} times, at least {min_occurrences} of them within "
-        f"{within_days:g} days{what}. If it will be needed again, propose it with core.consolidate as a neuron, which "
-        f'answers signals without you; the owner decides. Name this habit: "habit": "{habit.id}".'
+        f"{within_days:g} days{f' (it uses {reached})' if reached else ''}. If it will be needed again, propose it "
+        "with core.consolidate as a neuron, which answers signals without you; the owner decides. "
+        f'Name this habit: "habit": "{habit.id}".'
     )
     if habit.parameters:
-        differing = "; ".join(_described(parameter) for parameter in habit.parameters[:6])
+        differing = "; ".join(dict.fromkeys(map(_described, habit.parameters[:6])))
         text += f" What differed from time to time, and would have to come from the signal or the state: {differing}."
-    return "".join(character if character.isprintable() else " " for character in text)
+    return text
 
 
 def _described(parameter: Parameter) -> str:
-    values = ", ".join(_quoted(value) for value in parameter.values[:3])
-    return f"{parameter.place} ({values})"
-
-
-def _quoted(value: str) -> str:
-    return f'"{value[:57]}..."' if len(value) > 60 else f'"{value}"'
+    place = parameter.place
+    return f"a {parameter.kind} in {place}" if len(place) <= 80 and _WORDS.fullmatch(place) else f"a {parameter.kind}"

@@ -23,6 +23,7 @@ from .habit import (
     hint_of,
     is_due,
     is_of_later_format,
+    is_untold,
     noted,
 )
 from .ports import Json, Storage
@@ -69,7 +70,7 @@ class Habits:
         hosts: Sequence[str] = (),
         clean: bool = True,
     ) -> Habit | None:
-        """The habit that this run has made one, which is for its caller to tell: nobody else is given it again.
+        """The habit that this run has made one, which is for its caller to tell, as if `untold` had given it.
 
         `tools` and `hosts` are those that were used, `clean` says whether all of that worked. Raises nothing but a
         cancellation: a habit that is not noticed is no reason for anything else to fail.
@@ -89,6 +90,26 @@ class Habits:
         except (SandboxError, NeuronError, OSError) as error:
             log.warning("Cannot look for a habit: %s", error)
             return None
+
+    async def untold(self, most: int) -> list[Habit]:
+        """Habits that the model does not know of, the latest first. They are the caller's to tell, and nobody else's
+        for an hour; then, or once they were given back, they are another's. Raises nothing but a cancellation."""
+        if not self._settings.enabled:
+            return []
+        try:
+            async with self._one_at_a_time:
+                return await anyio.to_thread.run_sync(self._taken, most)
+        except (NeuronError, OSError) as error:
+            log.warning("Cannot look for habits that were not told: %s", error)
+            return []
+
+    async def hinted(self, habit: Habit) -> None:
+        """The model was told. Raises nothing but a cancellation."""
+        await self._settle(habit, lambda script: replace(script, offered=None, hinted=self._now()))
+
+    async def given_back(self, habit: Habit) -> None:
+        """The model was not told: another process may. Raises nothing but a cancellation."""
+        await self._settle(habit, lambda script: replace(script, offered=None))
 
     def all(self) -> list[Habit]:
         """The habits that were told, the latest first. Reads the disk."""
@@ -113,6 +134,36 @@ class Habits:
             return None if script is None else replace(script, neuron=neuron_id).to_json()
 
         self._storage.update(PREFIX + habit_id, change)
+
+    def _taken(self, most: int) -> list[Habit]:
+        """In a thread, one at a time."""
+        taken: list[Habit] = []
+
+        def offer(data: Json | None) -> Json | None:
+            # Looked at again under the lock: of two processes that see it, one tells it.
+            script = Script.of_json(script_id, data)
+            if script is None or not is_untold(script, self._now(), self._oldest()):
+                return None
+            offers.append(replace(script, offered=self._now()))
+            return offers[-1].to_json()
+
+        self._known = self._load()
+        for script_id in sorted(self._known, key=lambda script_id: -self._known[script_id].last_at):
+            offers: list[Script] = []
+            if len(taken) < most and is_untold(self._known[script_id], self._now(), self._oldest()):
+                self._storage.update(PREFIX + script_id, offer)
+                taken.extend(script.habit() for script in offers[-1:])
+        return taken
+
+    async def _settle(self, habit: Habit, settled: Callable[[Script], Script]) -> None:
+        def change(data: Json | None) -> Json | None:
+            script = Script.of_json(habit.id, data)
+            return None if script is None or script.hinted is not None else settled(script).to_json()
+
+        try:
+            await anyio.to_thread.run_sync(self._storage.update, PREFIX + habit.id, change)
+        except (NeuronError, OSError) as error:
+            log.warning("Cannot keep whether a habit was told: %s", error)
 
     def _note(self, found: Fingerprint, occurrence: Occurrence) -> Habit | None:
         """In a thread, one at a time."""
@@ -145,7 +196,7 @@ class Habits:
             # Under the lock: of two processes that see it become a habit, one tells it.
             is_new_habit = is_due(kept, self._settings.min_occurrences)
             if is_new_habit:
-                kept = replace(kept, told=occurrence.at)
+                kept = replace(kept, told=occurrence.at, offered=self._now())
             return kept.to_json()
 
         self._storage.update(PREFIX + script_id, change)

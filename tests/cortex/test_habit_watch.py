@@ -13,7 +13,7 @@ from cortex.habit_watch import HabitWatch
 from cortex.intents import RunCode, RunCodeIntent
 from cortex.sections import EnergySettings
 from cortex.tools import Toolbox
-from neurons import FingerprintReader, Habits, HabitSettings, MemoryStorage, Recording, Recordings
+from neurons import OFFER_S, FingerprintReader, Habits, HabitSettings, MemoryStorage, Recording, Recordings
 from sandbox import DenoRuntime, ErrorType, Exchange, ExecutionError, ExecutionOutcome, Metrics, ToolError
 from sandbox.testing import ScriptedRuntime
 from tests.conftest import small
@@ -33,6 +33,10 @@ class Noticing:
     seen: list[dict[str, Any]] = field(default_factory=list)
     gate: anyio.Event | None = None
     """While it is not set, nobody gets on."""
+    left: list[Any] = field(default_factory=list)
+    """What another process had no time to tell."""
+    told: list[Any] = field(default_factory=list)
+    back: list[Any] = field(default_factory=list)
 
     async def noticed(self, code: str, **facts: Any) -> Any:
         if self.gate is not None:
@@ -42,6 +46,18 @@ class Noticing:
         if isinstance(found, Exception):
             raise found
         return found
+
+    async def untold(self, most: int) -> list[Any]:
+        taken, self.left = self.left[:most], self.left[most:]
+        if any(isinstance(found, Exception) for found in taken):
+            raise taken[0]
+        return taken
+
+    async def hinted(self, habit: Any) -> None:
+        self.told.append(habit)
+
+    async def given_back(self, habit: Any) -> None:
+        self.back.append(habit)
 
     def hint(self, habit: Any) -> str:
         return f"a hint about {habit}"
@@ -113,6 +129,65 @@ async def test_a_hint_comes_once_with_the_next_answer_whatever_that_is_about(tmp
             again = await turn.answer("core.energy")
     assert told.note == "a hint about a habit"
     assert again.note is None
+
+
+async def test_what_was_not_told_is_given_back_and_told_by_the_next_process(tmp_path):
+    """Who says one thing to an agent and leaves is gone before the next answer."""
+    noticing = Noticing(["a habit"])
+    async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
+        assert (await watching.run()).note is None
+    assert (noticing.told, noticing.back) == ([], ["a habit"])
+    following = Noticing(left=noticing.back)
+    async with Watching(tmp_path, following, runtime=ScriptedRuntime([GOOD, GOOD])) as watching:
+        await anyio.wait_all_tasks_blocked()
+        assert (await watching.run()).note == "a hint about a habit"
+        assert (await watching.run()).note is None
+    assert (following.told, following.back) == (["a habit"], [])
+
+
+async def test_that_the_model_was_told_is_noted_while_the_process_goes_on(tmp_path):
+    noticing = Noticing(left=["a habit"])
+    async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
+        await anyio.wait_all_tasks_blocked()
+        assert (await watching.run()).note == "a hint about a habit"
+        with anyio.fail_after(10):
+            while not noticing.told:
+                await anyio.sleep(0.01)
+
+
+async def test_a_hint_that_waited_for_too_long_is_somebody_elses_to_tell():
+    at = 0.0
+    watch = HabitWatch(Noticing(left=["a habit"]), None, HabitSettings(), now=lambda: at)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        await anyio.wait_all_tasks_blocked()
+        at = OFFER_S
+        assert watch.hint() is None
+        tasks.cancel_scope.cancel()
+
+
+async def test_so_many_hints_wait_here_and_more_wait_on_disk():
+    noticing = Noticing(habits=["three", "four"], left=["one", "two"])
+    watch = HabitWatch(noticing, None, HabitSettings())
+    intent = RunCodeIntent(payload=RunCode(purpose="", code="return 1", tier="isolated", timeout=100))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        await anyio.wait_all_tasks_blocked()
+        for _ in range(2):
+            watch.ended(watch.begin(intent, "hash"), GOOD)
+        with anyio.fail_after(10):
+            while noticing.back != ["four"]:
+                await anyio.sleep(0.01)
+        assert [watch.hint() for _ in range(4)] == [f"a hint about {name}" for name in ("one", "two", "three")] + [None]
+        tasks.cancel_scope.cancel()
+
+
+async def test_whoever_cannot_say_what_was_not_told_ends_nothing(tmp_path):
+    noticing = Noticing(["a habit"], left=[ZeroDivisionError()])
+    async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
+        await watching.run()
+        await watching.looked(1)
+        assert watching.watch.hint() == "a hint about a habit"
 
 
 async def test_a_hint_stands_below_what_else_there_is_to_note(tmp_path):
