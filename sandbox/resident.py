@@ -76,6 +76,7 @@ class Delivery:
     tool_calls: int = 0
     restarts: int = 0
     emitted_bytes: int = 0
+    kept_log_bytes: int = 0
     tools: dict[str, None] = field(default_factory=dict)
     logs: list[LogEntry] = field(default_factory=list)
 
@@ -90,6 +91,7 @@ class Delivery:
         self.fetched_bytes += batch.fetched_bytes
         self.tool_calls += batch.tool_calls
         self.emitted_bytes = batch.emitted_bytes
+        self.kept_log_bytes = batch.kept_log_bytes
         self.tools |= batch.tools
         self.logs += batch.logs
 
@@ -196,6 +198,7 @@ class DenoResident:
         self._batches += 1
         batch = Batch(worker, self._program, self._bridge, self._settings, len(signals_json))
         batch.emitted_bytes = delivery.emitted_bytes
+        batch.kept_log_bytes = delivery.kept_log_bytes
         began = anyio.current_time()
         fault: RunFault | None = None
         try:

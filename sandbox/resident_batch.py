@@ -65,8 +65,7 @@ class Batch(Conversation):
         self._scopes: dict[Heard, anyio.CancelScope] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
         self._has_forgotten = False
-        self._kept_log_bytes = 0
-        self.emitted_bytes = 0
+        self.emitted_bytes = self.kept_log_bytes = 0
         """Of all signals so far; whoever goes on with the rest of a batch goes on counting, too."""
         self.answers: list[SignalAnswer] = []
         """Those that came, in order: what `deliver` raises is about the next one, if there is a next one."""
@@ -180,10 +179,10 @@ class Batch(Conversation):
         self._bridge.renew()
 
     def _keep_log(self, entry: LogEntry, size: int) -> None:
-        room = MAX_KEPT_LOG_BYTES - self._kept_log_bytes
+        room = MAX_KEPT_LOG_BYTES - self.kept_log_bytes
         if room <= 0:
             return
-        self._kept_log_bytes += size
+        self.kept_log_bytes += size
         self.logs.append(entry if size <= room else LogEntry("warn", "… [what was printed after this was not kept]"))
 
     # What follows is about calls: they are given up when their signal ends, and not only when the conversation does.
