@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import anyio
 from pydantic_core import to_json
 
+from .code_view import beyond_ascii, code_lines
 from .terminal import visible
 
 Origin = Literal["model", "code"]
@@ -96,9 +97,10 @@ def _json(value: Any) -> str:
 
 
 def _code(code: str) -> list[str]:
-    """Each line behind a bar."""
     left_out = len(code) - MAX_SHOWN_ARGUMENT
-    lines = [f"  | {line}" for line in visible(code[:MAX_SHOWN_ARGUMENT]).split("\n")]
+    lines = code_lines(code[:MAX_SHOWN_ARGUMENT])
+    if strange := beyond_ascii(code):
+        lines.insert(0, f"  the code has characters beyond ASCII, in line {strange}")
     return [*lines, f"  … ({left_out} more characters are not shown)"] if left_out > 0 else lines
 
 

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
+from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 PLAIN_COLUMNS = 80
 _NARROWEST = 20
 # Letters, marks and symbols that show nothing: fillers, joiners, vowels that are never written, Braille without a dot,
-# and selectors of variants, but for U+FE00 to U+FE0F: emoji have those.
+# notes and hieroglyphs without a shape, the place of an object, and selectors of variants that emoji do not have.
 _BLANKS = frozenset(
-    (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0, *range(0xE0100, 0xE01F0))
+    (
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164),
+        *(
+            *range(0xFE00, 0xFE0E),
+            0xFFA0,
+            0xFFFC,
+            0x1107F,
+            0x13441,
+            0x13442,
+            0x16FE4,
+            0x1D159,
+            *range(0xE0100, 0xE01F0),
+        ),
+    )
 )
 
 # Persian words and emoji of several people need these, between two characters that are seen. Elsewhere they hide.
 _JOINERS = "\u200c\u200d"
+# Emoji need these, once and behind a symbol. Elsewhere, like others of their kind, they are data that nobody sees.
+_SELECTORS = "\ufe0e\ufe0f"
+_HAVE_VARIANTS = "0123456789#*ℹ"
+# No script has more of them above each other; higher ones cover the lines around them.
+_MOST_MARKS = 4
 _LEFT = f"\n\t{_JOINERS}"
-_LETTER = rf"[^\x00-\x7f\s{_JOINERS}]"
-_LONE_JOINER = re.compile(rf"(?<!{_LETTER})[{_JOINERS}]|[{_JOINERS}](?!{_LETTER})")
+# What is judged depends on so many characters before it, and on no others.
+_CONTEXT = _MOST_MARKS + 2
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -44,18 +62,53 @@ def visible(text: str) -> str:
     for others than us, or be there without being seen."""
     # Each kind of character is looked at once, however long the text is.
     found = set(text)
-    shown = text.translate({ord(character): _spelled(character) for character in found if not _is_seen(character)})
-    # Then, because what was spelled out is ASCII, and joins nothing.
-    return shown if found.isdisjoint(_JOINERS) else _LONE_JOINER.sub(lambda joiner: _spelled(joiner[0]), shown)
+    unseen = {ord(character): spelled(character) for character in found if not is_seen(character)}
+    if any(character in _JOINERS or _is_mark(character) for character in found):
+        return "".join(_by_neighbours(text, unseen))
+    return text.translate(unseen)
 
 
-def _is_seen(character: str) -> bool:
+def _by_neighbours(text: str, unseen: Mapping[int, str]) -> Iterator[str]:
+    """Joiners that join nothing, selectors that select nothing and marks on top of too many are spelled out, too."""
+    before, marks = "", 0
+    for place, character in enumerate(text):
+        marks = marks + 1 if _is_mark(character) else 0
+        if ord(character) in unseen:
+            stays = False
+        elif character in _JOINERS:
+            after = text[place + 1 : place + 2]
+            stays = (
+                _can_be_joined(before) and _can_be_joined(after) and not _is_mark(after) and ord(after) not in unseen
+            )
+        elif character in _SELECTORS:
+            stays = before != "" and _has_variants(before)
+        else:
+            stays = marks <= _MOST_MARKS
+        before = character if stays else ""
+        yield character if stays else spelled(character)
+
+
+def _has_variants(character: str) -> bool:
+    is_symbol = not character.isascii() and unicodedata.category(character)[0] in "SP"
+    return is_symbol or character in _HAVE_VARIANTS
+
+
+def _can_be_joined(character: str) -> bool:
+    return not character.isascii() and not character.isspace() and character not in _JOINERS
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) in {"Mn", "Me"}
+
+
+def is_seen(character: str) -> bool:
+    """Wherever it stands."""
     # No space but the plain one is printable to Python.
     is_shown = character.isprintable() or character in _LEFT or unicodedata.category(character) == "Zs"
     return is_shown and ord(character) not in _BLANKS
 
 
-def _spelled(character: str) -> str:
+def spelled(character: str) -> str:
     """As JavaScript writes it."""
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\u{{{code:x}}}"
@@ -136,8 +189,8 @@ class Wrap:
     def _add(self, text: str) -> str:
         if not text:
             return ""
-        before, self._before = visible(self._before), text[-1]
-        return "".join(map(self._take, visible(before + text)[len(before) :]))
+        before, self._before = self._before, (self._before + text)[-_CONTEXT:]
+        return "".join(map(self._take, visible(before + text)[len(visible(before)) :]))
 
     def _take(self, character: str) -> str:
         if character == "\n":
@@ -168,6 +221,6 @@ class Wrap:
 
 
 def _columns(character: str) -> int:
-    if unicodedata.category(character) in {"Mn", "Me"} or character in _JOINERS:
+    if _is_mark(character) or character in _JOINERS:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

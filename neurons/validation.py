@@ -87,7 +87,7 @@ def audit(neuron: Neuron, seen: Seen, *, named: Named | None = None, is_whole: b
     if named is not None:
         problems += [*_named_tools(neuron, seen, named), *_named_fetch(neuron, named)]
         findings += _named_hosts(neuron, seen, named)
-    findings += hangs_on(neuron)
+    findings += [*hangs_on(neuron), *_beyond_ascii(neuron)]
     return Audit(bounded(findings), bounded(problems))
 
 
@@ -162,6 +162,15 @@ def hangs_on(neuron: Neuron) -> Iterator[str]:
         yield "reads the clock: at another time it may do something else than here"
     if _CHANCE.search(neuron.code):
         yield "uses chance: another time it may do something else than here"
+
+
+def _beyond_ascii(neuron: Neuron) -> Iterator[str]:
+    """Where more may be written than one sees."""
+    lines = [str(number) for number, line in enumerate(neuron.code.split("\n"), 1) if not line.isascii()]
+    if lines:
+        more = f" and {len(lines) - _MAX_NAMED} more" if len(lines) > _MAX_NAMED else ""
+        named = ", ".join(lines[:_MAX_NAMED]) + more
+        yield f"has characters beyond ASCII, in line {named}: one may look like another, or like none"
 
 
 def covers(declared: str, host: str) -> bool:

@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from neurons import ChannelError
 
+from ..code_view import CODE, broken
 from ..terminal import columns_of, terminal_columns, visible, wrapped
 from .owner_view import owner_view
 
@@ -48,13 +49,15 @@ def told(notice: Notice) -> list[str]:
 
 
 def set_in(lines: list[str], width: int) -> list[str]:
-    """No line that a text is wrapped into begins where ours do."""
+    """No line that a text is wrapped into begins where ours do, and of code no blank is dropped."""
     return [part for line in lines for part in _set_in(line, width)]
 
 
 def _set_in(line: str, width: int) -> list[str]:
     if columns_of(line) <= width:
         return [visible(line)]
+    if line.startswith(CODE):
+        return list(broken(visible(line), width))
     first, *rest = wrapped(line, max(width - 6, 10))
     return [first, *(f"    {more}" for more in rest)]
 

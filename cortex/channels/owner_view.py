@@ -1,7 +1,7 @@
 """A neuron as its owner sees it before deciding: all of it, in lines that no text of the agent can steer or imitate.
 
-Whatever the agent wrote stands behind a label or a bar, on one line each, and with what could hide spelled out. Nothing
-of the code is left out: whoever consents to something has to see it.
+Whatever the agent wrote stands behind a label or a bar, on one line each, and with what could hide spelled out: names
+and code more strictly than words. Nothing of the code is left out: whoever consents to something has to see it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
+from ..code_view import beyond_ascii, code_lines, visible_code
 from ..terminal import visible
 
 if TYPE_CHECKING:
@@ -40,11 +41,12 @@ class HabitSeen(Protocol):
 def owner_view(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
     """The last line is the hash to repeat, while there is a question that is open."""
     return [
-        title_of(neuron) if neuron.status in _PROPOSED else f"{one_line(neuron.name)} neuron",
+        title_of(neuron) if neuron.status in _PROPOSED else f"{one_name(neuron.name)} neuron",
         *_about(neuron, habit),
         *_report(neuron.report),
         _line("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
-        *(f"  | {line}" for line in visible(neuron.code.expandtabs(4)).split("\n")),
+        *([_line("beyond ASCII", f"line {lines} of the code")] if (lines := beyond_ascii(neuron.code)) else []),
+        *code_lines(neuron.code),
         *_hashes(neuron),
     ]
 
@@ -56,13 +58,18 @@ def owner_summary(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
 
 def title_of(neuron: Neuron) -> str:
     """`Agent wants to learn: CryptoPrice neuron`."""
-    name = one_line(neuron.name)
+    name = one_name(neuron.name)
     return f"Agent wants to learn: {name}{'' if name.lower().endswith('neuron') else ' neuron'}"
 
 
 def one_line(text: str) -> str:
     """A text of the agent's, to be shown inside a line of ours."""
     return visible(text.replace("\r\n", "\n")).replace("\n", "\\n").replace("\t", " ").strip()
+
+
+def one_name(text: str) -> str:
+    """A name of the agent's, which may stand for a host or a tool: shown as strictly as code."""
+    return visible_code(text).replace("\n", "\\n")
 
 
 def _about(neuron: Neuron, habit: HabitSeen | None) -> Iterator[str]:
@@ -81,7 +88,7 @@ def _about(neuron: Neuron, habit: HabitSeen | None) -> Iterator[str]:
 
 def _habit(neuron: Neuron, habit: HabitSeen | None) -> str:
     if habit is not None:
-        return f"{one_line(habit.id)}, seen {habit.occurrences} times: {one_line(habit.purpose)}"
+        return f"{one_line(habit.id)}, seen {habit.occurrences} times: {one_line(habit.purpose)} (in the agent's words)"
     return "none that was noticed" if neuron.metadata.habit is None else one_line(neuron.metadata.habit)
 
 
@@ -98,7 +105,7 @@ def _report(report: Report | None) -> Iterator[str]:
 
 
 def _scenario(scenario: ScenarioResult) -> str:
-    emitted = ", ".join(f"{count} {one_line(name)}" for name, count in scenario.emitted.items()) or "nothing"
+    emitted = ", ".join(f"{count} {one_name(name)}" for name, count in scenario.emitted.items()) or "nothing"
     problem = f", {one_line(scenario.problem)}" if scenario.problem else ""
     told = f"{scenario.signals} signals, emitted {emitted}, at most {scenario.energy:.4g} energy for one"
     return f"{one_line(scenario.name)}: {'ok' if scenario.ok else 'FAILED'}, {told}{problem}"
@@ -114,7 +121,7 @@ def _hashes(neuron: Neuron) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    return ", ".join(map(one_line, names)) or "none"
+    return ", ".join(map(one_name, names)) or "none"
 
 
 def _line(label: str, text: str) -> str:

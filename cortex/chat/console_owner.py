@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import anyio
 
+from cortex.channels.console import set_in
 from cortex.keyboard import READING_S
 from cortex.owner import Decision, Question, describe
-from cortex.terminal import styled, terminal_columns, wrapped
+from cortex.terminal import styled, terminal_columns
 
 if TYPE_CHECKING:
     from typing import Any
@@ -78,8 +79,7 @@ class ConsoleOwner:
 
 def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision:
     """What the person says: a clear yes, or else no. Returns at once when the question is withdrawn."""
-    width = terminal_columns(screen)
-    lines = [line for part in asked.text.split("\n") for line in _set_in(part, width)]
+    lines = set_in(asked.text.split("\n"), terminal_columns(screen))
     screen.write("\n" + "\n".join([styled(lines[0], "bold", screen), *lines[1:]]) + "\n")
     screen.flush()
     if select.select([asked.fileno()], [], [], reading_s)[0]:
@@ -104,9 +104,3 @@ def _withdrawn(screen: TextIO) -> Decision:
     screen.write("(withdrawn)\n")
     screen.flush()
     return Decision(allowed=False, reason="the question was withdrawn")
-
-
-def _set_in(line: str, width: int) -> list[str]:
-    """No line that a text is wrapped into begins where ours do."""
-    first, *rest = wrapped(line, width - 6)
-    return [first, *(f"    {more.lstrip()}" for more in rest)]

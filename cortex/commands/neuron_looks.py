@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from cortex.channels import owner_view
 from cortex.channels.console import set_in
+from cortex.code_view import code_lines
 from cortex.home import Home
 from cortex.settings import Settings
 from cortex.terminal import terminal_columns, visible
@@ -183,4 +184,4 @@ def _about(habit: Habit) -> Iterator[str]:
     if habit.neuron:
         yield f"  {'neuron':13} {habit.neuron}"
     yield f"  {'code':13} as it was written last"
-    yield from (f"  | {line}" for line in visible(habit.code.expandtabs(4)).split("\n"))
+    yield from code_lines(habit.code)

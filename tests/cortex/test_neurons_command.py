@@ -166,7 +166,7 @@ def test_show_is_all_that_an_owner_has_to_see_and_no_text_of_the_agent_steers_th
         "Agent wants to learn: CryptoPrice neuron",
         "Tell when the price moves",
         "quarantine    passed, 1 of 1 scenarios",
-        "  | // \\u202egnp.exe\\u001b[2J\n  | emit('price_change', 1)",
+        "  | // ⟨U+202E⟩gnp.exe⟨U+001B⟩[2J\n  | emit('price_change', 1)",
         f"hash          {neuron.request.shown_hash}",
         f"To decide: cortex neurons approve {neuron.id}",
     ):
@@ -361,7 +361,7 @@ def test_habits_are_shown_to_the_owner(shell):
     out = shell("habits", habit["id"][:6]).out
     assert "prices.example" in out
     assert (
-        '  | const r = await fetch("https://prices.example/doge"); // \\u001b[2J\n  | return (await r.json()).price;'
+        '  | const r = await fetch("https://prices.example/doge"); // ⟨U+001B⟩[2J\n  | return (await r.json()).price;'
         in out
     )
     assert "\x1b" not in out

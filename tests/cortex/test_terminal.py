@@ -4,6 +4,8 @@ import io
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cortex.owner import Question, describe
 from cortex.show.excerpt import excerpt
@@ -32,13 +34,14 @@ def test_what_ends_a_line_for_javascript_does_not_hide_code_in_a_comment(end):
     code = f"// the total{end}return 'evil'\nreturn 1"
     spelled = f"// the total\\u{ord(end):04x}return 'evil'"
     shown = describe(Question("core.execute", {"code": code}, "model"))
-    assert shown.split("\n")[1:] == [f"  | {spelled}", "  | return 1"]
+    assert shown.split("\n")[-2:] == [f"  | // the total⟨U+{ord(end):04X}⟩return 'evil'", "  | return 1"]
     assert excerpt(code, 80, 9).lines == [spelled, "return 1"]
 
 
 UNSEEN = [
     *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180E, 0x180F, 0x200B, 0x200D, 0x2060, 0x2800),
     *(0x3164, 0xFEFF, 0xFFA0, 0xE0001, 0xE0041, 0xE0100, 0xE01EF),
+    *(0xFE00, 0xFE0D, 0xFE0E, 0xFE0F, 0xFFFC, 0x1107F, 0x13441, 0x16FE4, 0x1D159),
     *(0xD83D, 0xDE00, 0xE000, 0xF8FF, 0x10FFFD, 0x0378, 0xFFFE, 0xE0FFF),
 ]
 
@@ -56,7 +59,8 @@ def test_what_people_write_stays_as_it_is():
         "ไทย हिन्दी עברית العربية 한국어",
         "茶　の",
         "a\u00a0b",
-        "❤\ufe0f 1\ufe0f\u20e3 👍🏽",
+        "❤\ufe0f 1\ufe0f\u20e3 👍🏽 ☎\ufe0e ℹ\ufe0f",
+        "בְּרֵאשִׁ֖ית ཧཱུྃ ế ệ e\u0323\u0302",
         "👩\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 می\u200cخواهم क्\u200dष",
     ):
         assert visible(text) == text
@@ -81,6 +85,25 @@ def test_a_joiner_that_joins_nothing_is_spelled_out(joiner, before, after):
 def test_joiners_do_not_vouch_for_each_other_nor_does_what_is_not_seen():
     assert visible("é\u200d\u200cé") == "é\\u200d\\u200cé"
     assert visible("é\u200d\u202eé\u2800\u200dé") == "é\\u200d\\u202eé\\u2800\\u200dé"
+
+
+def test_a_selector_that_selects_nothing_is_spelled_out():
+    assert visible("❤\ufe0f\ufe0f é\ufe0f \ufe0f") == "❤\ufe0f\\ufe0f é\\ufe0f \\ufe0f"
+    assert visible("\u2028\ufe0f\u2063\ufe0f+\ufe0f") == "\\u2028\\ufe0f\\u2063\\ufe0f+\\ufe0f"
+
+
+def test_marks_above_each_other_are_no_more_than_a_script_has():
+    assert visible("a" + "\u0336" * 6 + "b") == "a" + "\u0336" * 4 + "\\u0336" * 2 + "b"
+    assert visible("é\u200d\u0336") == "é\\u200d\u0336"
+
+
+@given(st.lists(st.text("a8é ❤क\n\u200d\u200c\ufe0f\ufe0e\ufe00\u0336\u0301\u20e3\u202e")))
+def test_a_text_is_judged_the_same_in_whatever_pieces_it_comes(pieces):
+    wrap = Wrap(10_000)
+    shown = "".join(map(wrap.add, pieces)) + wrap.end()
+    assert [line.rstrip(" ") for line in shown.split("\n")] == [
+        line.rstrip(" ") for line in visible("".join(pieces)).split("\n")
+    ]
 
 
 def test_a_joiner_is_judged_by_its_neighbours_also_when_they_come_in_other_pieces():

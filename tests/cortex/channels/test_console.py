@@ -26,7 +26,7 @@ def test_the_owner_sees_everything_that_is_approved():
     for part in (
         "crypto-price",
         "Tell when the price changes",
-        "h-1, seen 8 times: check the price",
+        "h-1, seen 8 times: check the price (in the agent's words)",
         "tick",
         "crypto_price_change",
         "network",
@@ -113,7 +113,7 @@ async def test_a_long_line_goes_on_where_none_of_ours_begins():
     out = io.StringIO()
     await ConsoleChannel(out).notify(notice(code="x" * 500 + "  hash  " + "0" * 64))
     marks = {line[:4] for line in out.getvalue().splitlines() if "xxx" in line or "000" in line}
-    assert marks == {"    "}
+    assert marks == {"  | ", "  : "}
 
 
 async def test_standard_error_is_the_console_that_nobody_has_to_name(capsys):

@@ -123,7 +123,7 @@ def test_the_whole_of_it_can_be_viewed_first(terminal):
     pipeline = Governed()
     neuron = pipeline.waiting(code="emit('price_change', 1) // \u202e")
     text = offered(terminal, pipeline, (QUESTION, "v\n"), (QUESTION, "later\n"))
-    assert "  | emit('price_change', 1) // \\u202e" in text
+    assert "  | emit('price_change', 1) // ⟨U+202E⟩" in text
     assert neuron.request.shown_hash in text
 
 

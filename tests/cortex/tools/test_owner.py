@@ -67,7 +67,7 @@ def test_code_is_shown_line_by_line_because_it_is_what_the_owner_consents_to():
         "The agent wants to call core.execute\n"
         "  its purpose, in its own words: add\n"
         "  | const a = 1;\n"
-        "  | return a\\u001b[2J\n"
+        "  | return a⟨U+001B⟩[2J\n"
         '  tier = "isolated"\n'
         "  timeout = 5000"
     )
