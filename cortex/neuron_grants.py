@@ -70,14 +70,14 @@ def tools_for(
     return LentTools(lent, Calls(consent, require=require, on_call=on_call), purpose=neuron.metadata.purpose)
 
 
-def unreachable(proposal: Proposal, toolbox: Toolbox, allowed: NetworkPolicy) -> str | None:
-    """What a proposal asks for that no neuron can have here, in words for its author; None when it is all there."""
-    for host in proposal.hosts:
+def unreachable(wish: Neuron | Proposal, toolbox: Toolbox, allowed: NetworkPolicy) -> str | None:
+    """What it asks for that no neuron can have here, in words for its author; None when it is all there."""
+    for host in wish.hosts:
         if not network_for([host], allowed).allow:
             known = ", ".join(dict.fromkeys(rule.host for rule in allowed.allow)) or "none"
             return f'hosts: "{host}" is not in the allowlist of this agent; allowed: {known[:500]}'
     names = {tool.name for tool in toolbox if tool.for_code}
-    for tool in proposal.tools:
+    for tool in wish.tools:
         if tool not in names:
             return f'tools: there is no tool "{tool}" for code; there are: {", ".join(sorted(names))[:500] or "none"}'
     return None

@@ -27,7 +27,7 @@ from neurons import (
     Recordings,
     Refused,
 )
-from sandbox import FileLock
+from sandbox import FileLock, SandboxUnavailable
 
 from .candidates import Candidates
 from .channels import ConsoleChannel, WebhookChannel
@@ -115,8 +115,15 @@ class Plasticity:
                 on_call=around.on_call(neuron.id),
             )
 
+        def lent_in_full(neuron: Neuron) -> HostTools | None:
+            # Without its tools or hosts it would do half of what was approved, and pass a trial with that.
+            missing = unreachable(neuron, around.toolbox, self._settings.sandbox.network)
+            if missing is not None:
+                raise SandboxUnavailable(missing)
+            return lent(neuron)
+
         candidates = self.candidates(around.hosts, around.guard, around.switch, around.channels, lent)
-        async with self.reader, self._autonomic(around, lent) as autonomic, anyio.create_task_group() as tasks:
+        async with self.reader, self._autonomic(around, lent_in_full) as autonomic, anyio.create_task_group() as tasks:
             tasks.start_soon(candidates.run)
             if settings.habits.enabled:
                 tasks.start_soon(watch.run)

@@ -369,6 +369,25 @@ async def test_a_neuron_calls_the_tools_that_were_approved_and_that_is_recorded(
     assert calls.count("neuron:counter") == 2
 
 
+async def test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial(tmp_path, nothing_left):
+    toolbox = Toolbox()
+    toolbox.add(lambda: 1, name="shop.stock")
+    life = Life(tmp_path)
+    code = "try { emit('counted', await tools.shop.stock({})); } catch { return; }"
+    async with life.cortex(toolbox=toolbox) as cortex:
+        await life.approve(cortex, await life.propose(cortex, {**COUNTER, "code": code, "tools": ["shop.stock"]}))
+    async with life.cortex() as cortex:
+        cortex.autonomic.watch(life.signals.append)
+        await until(lambda: any("shop.stock" in nerve.reason for nerve in cortex.autonomic.overview().nerves))
+        cortex.autonomic.emit("door_opened")
+        await anyio.sleep(0.2)
+        await cortex.autonomic.refresh()
+        trial = cortex.plasticity.store.get("counter").trial
+    assert trial is not None
+    assert trial.counters.signals == 0
+    assert life.heard("counted") == []
+
+
 async def test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning(tmp_path):
     from sandbox.testing import ScriptedRuntime
 
