@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from cortex.settings import Settings, load_settings
 from cortex.terminal import terminal_columns
@@ -15,7 +15,7 @@ from cortex.terminal import terminal_columns
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
 
 if TYPE_CHECKING:
-    from cortex.chat import Interrupts, Output, Talk
+    from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
     from cortex.loop import Conversation, Conversations
     from cortex.tools import Toolbox
     from neurons import OwnerChannel
@@ -112,29 +112,45 @@ def _talk(settings: Settings, options: Namespace) -> int:
         if is_dialogue:
             _converse(talk, settings, output)
             return INTERRUPTED if talk.is_ending else SUCCESS
-        return _say(talk, options.message, output)
+        # A person at the keyboard means /kill for us, also where the answers go into a file.
+        is_typed = sys.stdin.isatty() and options.message is None
+        slash = _slash(talk, settings, _desk(talk, screen), screen) if is_typed else None
+        return _say(talk, options.message, output, slash)
 
 
 def _converse(talk: Talk, settings: Settings, output: Output) -> None:
-    from cortex.chat import Dialogue, LineHistory, Prompt, ProposalDesk, Slash
+    from cortex.chat import Dialogue, LineHistory, Prompt
     from cortex.home import Home
 
-    plasticity, switch = talk.agent.cortex.plasticity, talk.agent.cortex.switch
-    desk = ProposalDesk(
-        plasticity.pipeline, talk.read, keyboard=sys.stdin, screen=sys.stdout, habit_of=plasticity.habits.get
-    )
     prompt = Prompt(LineHistory(Home(settings.home).state / "chat-history.jsonl"), sys.stdout)
-    slash = Slash(
-        sys.stdout,
+    desk = _desk(talk, sys.stdout)
+    offered = desk if settings.neurons.owner.console else None
+    slash = _slash(talk, settings, desk, sys.stdout)
+    Dialogue(talk, prompt, slash, output, sys.stdout, offered).run(settings.model.name or "")
+
+
+def _desk(talk: Talk, screen: TextIO) -> ProposalDesk:
+    from cortex.chat import ProposalDesk
+
+    plasticity = talk.agent.cortex.plasticity
+    return ProposalDesk(
+        plasticity.pipeline, talk.read, keyboard=sys.stdin, screen=screen, habit_of=plasticity.habits.get
+    )
+
+
+def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -> Slash:
+    from cortex.chat import Slash
+
+    cortex = talk.agent.cortex
+    return Slash(
+        screen,
         talk.level,
         settings.energy,
         _conversations(settings),
-        neurons=plasticity.store.load_all,
+        neurons=cortex.plasticity.store.load_all,
         offer=lambda: desk.offer(again=True),
-        kill=lambda: switch.turn_on("/kill at the prompt of a chat", by="owner"),
+        kill=lambda: cortex.switch.turn_on("/kill at the prompt of a chat", by="owner"),
     )
-    offered = desk if settings.neurons.owner.console else None
-    Dialogue(talk, prompt, slash, output, sys.stdout, offered).run(settings.model.name or "")
 
 
 def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:
@@ -147,14 +163,19 @@ def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:
     return [NudgeChannel(interrupts.nudge), *others] if settings.neurons.owner.console else others
 
 
-def _say(talk: Talk, message: str | None, output: Output) -> int:
-    """One message, or those from the pipe, until one is not answered."""
+def _say(talk: Talk, message: str | None, output: Output, slash: Slash | None) -> int:
+    """One message, or those that come line by line, until one is not answered."""
     from cortex.chat import InputError, lines_of
     from cortex.loop import ConversationError
 
     messages = lines_of(sys.stdin.buffer) if message is None else iter([message])
     try:
         while (text := talk.read(lambda: next(messages, None))) is not None:
+            command = slash.command_in(text) if slash is not None else None
+            if slash is not None and command is not None:
+                if not slash.run(command):
+                    break
+                continue
             end = talk.turn(text)
             if end is None:
                 return INTERRUPTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import stat
@@ -346,3 +347,18 @@ def test_a_signal_ends_a_chat_through_pipes_and_leaves_nothing(tmp_path, number,
     assert gone(processes)
     records = "".join(path.read_text() for path in (tmp_path / "audit").glob("2*.jsonl"))
     assert ("CANCELLED" in records) == (number != signal.SIGKILL), "a run that was begun has an end"
+
+
+def test_a_command_that_is_typed_is_none_for_the_model_also_where_the_answers_go_into_a_file(tmp_path):
+    with ChatServer(words("Hello.")) as server:
+        ours, theirs = pty.openpty()
+        env = environment(tmp_path / "home", server)
+        with subprocess.Popen(CHAT, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as chat:
+            os.close(theirs)
+            os.write(ours, b"/neurons\n/kill\n/quit\n")
+            output, errors = chat.communicate(timeout=60)
+            os.close(ours)
+    assert (chat.returncode, output) == (0, b""), errors
+    assert b"There are no neurons" in errors
+    assert (tmp_path / "home" / "state" / "KILLED").exists()
+    assert server.heard == []
