@@ -112,7 +112,7 @@ class Admission:
         if not self._seen.is_new(signal.id):
             return Drop.DUPLICATE
         until = signal.at + signal.ttl_s
-        return Waiting(signal.id, signal.correlation or signal.id, signal.depth, signal.priority, until, given)
+        return Waiting(signal.id, signal.correlation, signal.depth, signal.priority, until, given)
 
     def forget_all_but(self, neuron_ids: frozenset[str]) -> None:
         self._rates.keep_only(frozenset(f"neuron:{neuron_id}" for neuron_id in neuron_ids))

@@ -38,6 +38,10 @@ class Signal:
     ttl_s: float = DEFAULT_TTL_S
     """A signal that has waited longer is dropped, and counted."""
 
+    def __post_init__(self) -> None:
+        if not self.correlation:
+            object.__setattr__(self, "correlation", self.id)
+
 
 def as_given(signal: Signal) -> dict[str, Any]:
     """The signal as the code of a neuron sees it, in quarantine and later. What it does not need is left out: its
@@ -49,6 +53,6 @@ def as_given(signal: Signal) -> dict[str, Any]:
         "priority": signal.priority,
         "at": round(signal.at * 1000),
         "id": signal.id,
-        "correlation": signal.correlation or signal.id,
+        "correlation": signal.correlation,
         "parent": signal.parent,
     }

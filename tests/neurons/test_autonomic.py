@@ -41,7 +41,7 @@ async def test_what_a_neuron_emits_keeps_the_chain_and_says_who_it_is_from():
         autonomic.emit(Signal("tick", "host", 7, priority=8, id="first"))
         await settled(autonomic)
     first, second = heard
-    assert (first.type, first.depth, first.at) == ("tick", 0, layer.clock())
+    assert (first.type, first.depth, first.at, first.correlation) == ("tick", 0, layer.clock(), "first")
     assert (second.type, second.data, second.source) == ("price_change", {"seen": 7}, f"neuron:{neuron.id}")
     assert (second.correlation, second.parent, second.depth, second.priority) == ("first", "first", 1, 8)
 
