@@ -134,7 +134,7 @@ class DenoResident:
             self._process.check()
             work = Work(
                 ms=(anyio.current_time() - began) * 1000,
-                cpu_ms=delivery.cpu_ms + self._process.told_load_cpu_ms(),
+                cpu_ms=delivery.cpu_ms + self._process.uncharged_cpu_ms(),
                 fetches=delivery.fetches,
                 fetched_bytes=delivery.fetched_bytes,
                 tool_calls=delivery.tool_calls,
@@ -162,8 +162,10 @@ class DenoResident:
         if self._process.mistake is not None:
             delivery.fail(self._process.mistake, delivery.left)
         elif delivery.restarts > MAX_RESTARTS:
+            last = next((one.error for one in reversed(delivery.answers) if one.error is not None), None)
             why = f"It was not tried: the process had to be replaced {delivery.restarts} times"
-            delivery.fail(ExecutionError(ErrorType.CRASH, why), delivery.left)
+            why = why if last is None else f"{why}, last because: {last.message}"
+            delivery.fail(ExecutionError(ErrorType.CRASH if last is None else last.type, why), delivery.left)
         else:
             try:
                 state_json = _encoded("state", delivery.state, self._program.max_state_bytes)

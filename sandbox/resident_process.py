@@ -76,7 +76,7 @@ class ResidentProcess:
         self._is_closed = False
         self._is_resting = False
         self._rested_cpu_s: float | None = None
-        self._load_cpu_ms = 0.0
+        self._uncharged_cpu_ms = 0.0
         self._watching = anyio.CancelScope()
         self._worn_cpu_s = settings.max_cpu_s * WORN_SHARE
         self.most_at_once = most_at_once(program.timeout_ms, self._worn_cpu_s, os.cpu_count() or 1)
@@ -100,9 +100,10 @@ class ResidentProcess:
             self._held = await self._load()
         return self._held[0]
 
-    def told_load_cpu_ms(self) -> float:
-        """What was computed beyond the usual when the code was loaded, since this was last asked."""
-        told, self._load_cpu_ms = self._load_cpu_ms, 0.0
+    def uncharged_cpu_ms(self) -> float:
+        """What was computed and belongs to no batch: beyond the usual when the code was loaded, or after the last
+        answer of a process that was replaced. Told once."""
+        told, self._uncharged_cpu_ms = self._uncharged_cpu_ms, 0.0
         return told
 
     def check(self) -> None:
@@ -148,6 +149,9 @@ class ResidentProcess:
 
     def _lose(self, why: str) -> None:
         self.losses.append(f"The process was replaced: {why}")
+        if self._held is not None and self._rested_cpu_s is not None:
+            now_s = self._held[0].computed_s() or self._rested_cpu_s
+            self._uncharged_cpu_ms += max(0.0, now_s - self._rested_cpu_s) * 1000
         self.drop()
 
     def _end(self, worker: Worker, spawner: Spawner) -> None:
@@ -188,4 +192,4 @@ class ResidentProcess:
 
     async def _charge(self, worker: Worker) -> None:
         """Keep what it has computed since it was given its code, for the next batch to pay."""
-        self._load_cpu_ms += max(0.0, await worker.cpu_ms(0.0) - FREE_LOAD_CPU_MS)
+        self._uncharged_cpu_ms += max(0.0, await worker.cpu_ms(0.0) - FREE_LOAD_CPU_MS)
