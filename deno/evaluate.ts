@@ -22,16 +22,15 @@ const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
 
+const PARAMETERS = "signal,state,emit";
+const CLOSES_MORE = "Unexpected '}': it closes more than the code has opened";
+
 // `f<T>(x)` is a call in TypeScript and two comparisons in JavaScript: only the TypeScript loader may read it. All
 // other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 
-// The last thing in the function. Where it is missing from the function's source, the code has closed the function
-// with a brace of its own and went on outside of it.
-const END = 'void "end of code";';
-// Behind a semicolon: what the code left unfinished must not take this for its end.
-const closing = `\n;${END}}`;
 const sourceOf = Function.prototype.toString;
+const randomUUID = crypto.randomUUID.bind(crypto);
 
 // What begins like this is a statement, and needs no second look as an expression.
 const STATEMENT = new RegExp(
@@ -57,8 +56,35 @@ export async function compile(code: string): Promise<Program> {
 
 /** Compile the code as the body of an async function of `signal`, `state` and `emit`. */
 export async function compileNeuron(code: string): Promise<Neuron> {
-  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
-  return neuron ?? await load(`${neuronModule}${code}${closing}`);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, PARAMETERS);
+  if (neuron !== undefined) return neuron;
+  // What stood outside of the function would run now, in nobody's time: of a neuron nothing runs but for a signal.
+  if (!await isBody(code)) return await explain(`${neuronModule}${code}\n;}`);
+  return await load(`${neuronModule}${code}`);
+}
+
+/** Whether the code, which may be TypeScript, is the body of a function and nothing besides. */
+async function isBody(code: string): Promise<boolean> {
+  // Few neurons are TypeScript, and this takes 20 ms to be had.
+  const { stripTypeScriptTypes } = await import("node:module");
+  let plain: string;
+  try {
+    // The semicolon is for `#!`, which is a comment at the very beginning only.
+    plain = stripTypeScriptTypes(`;${code}\n;`, { mode: "transform" });
+  } catch {
+    return false;
+  }
+  return attempt(`${script}${plain}`, PARAMETERS) !== undefined;
+}
+
+/** Throw what the loader has against the source. Nothing of it runs: what it imports is not to be had. */
+async function explain(source: string): Promise<never> {
+  try {
+    await import(urlOf(`${source}\nimport "nowhere:";`));
+  } catch (error) {
+    if (error instanceof SyntaxError || /^SyntaxError: /.test((error as Error).message)) throw error;
+  }
+  throw new SyntaxError(CLOSES_MORE);
 }
 
 function compileScript(code: string, expression: string | undefined): Program | undefined {
@@ -84,10 +110,10 @@ function attempt(body: string, parameters = ""): Program | undefined {
 }
 
 async function compileModule(code: string, expression: string | undefined): Promise<Program> {
-  const asReturn = () => load(`${moduleReturn}${expression}\n)${closing}`);
+  const asReturn = () => load(`${moduleReturn}${expression}\n)`);
   let statements: Program;
   try {
-    statements = await load(`${module}${code}${closing}`);
+    statements = await load(`${module}${code}`);
   } catch (error) {
     if (!expression?.startsWith("{")) throw error;
     return await asReturn().catch(() => Promise.reject(error));
@@ -96,11 +122,19 @@ async function compileModule(code: string, expression: string | undefined): Prom
   return await asReturn().catch(() => statements);
 }
 
+/** The function that the source begins. It is closed here. */
 async function load(source: string): Promise<Program> {
-  const url = `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
-  const program = (await import(url)).default;
-  if (sourceOf.call(program).includes(END)) return program;
-  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
+  // The last thing in the function, and nothing that the code could have in it. Where it is missing from the function's
+  // source, the code has closed the function with a brace of its own and went on outside of it.
+  const end = `void "${randomUUID()}";`;
+  // Behind a semicolon: what the code left unfinished must not take this for its end.
+  const program = (await import(urlOf(`${source}\n;${end}}`))).default;
+  if (typeof program === "function" && sourceOf.call(program).includes(end)) return program;
+  throw new SyntaxError(CLOSES_MORE);
+}
+
+function urlOf(source: string): string {
+  return `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
 }
 
 /** The code without its final semicolons and comment, if it can be one expression; undefined if it cannot. */

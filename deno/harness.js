@@ -339,10 +339,11 @@ const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
+const PARAMETERS = "signal,state,emit";
+const CLOSES_MORE = "Unexpected '}': it closes more than the code has opened";
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
-const END = 'void "end of code";';
-const closing = `\n;${END}}`;
 const sourceOf = Function.prototype.toString;
+const randomUUID = crypto.randomUUID.bind(crypto);
 const STATEMENT = new RegExp([
   /^(?:const|var|if|for|while|do|switch|try|throw|return|function|class|export|enum|debugger)\b/,
   /^import\s+[^(.\s]/,
@@ -357,8 +358,30 @@ async function compile(code) {
   return await compileModule(code, expression);
 }
 async function compileNeuron(code) {
-  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
-  return neuron ?? await load(`${neuronModule}${code}${closing}`);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, PARAMETERS);
+  if (neuron !== undefined) return neuron;
+  if (!await isBody(code)) return await explain(`${neuronModule}${code}\n;}`);
+  return await load(`${neuronModule}${code}`);
+}
+async function isBody(code) {
+  const { stripTypeScriptTypes } = await import("node:module");
+  let plain;
+  try {
+    plain = stripTypeScriptTypes(`;${code}\n;`, {
+      mode: "transform"
+    });
+  } catch  {
+    return false;
+  }
+  return attempt(`${script}${plain}`, PARAMETERS) !== undefined;
+}
+async function explain(source) {
+  try {
+    await import(urlOf(`${source}\nimport "nowhere:";`));
+  } catch (error) {
+    if (error instanceof SyntaxError || /^SyntaxError: /.test(error.message)) throw error;
+  }
+  throw new SyntaxError(CLOSES_MORE);
 }
 function compileScript(code, expression) {
   const statements = attempt(`${script}${code}`);
@@ -378,10 +401,10 @@ function attempt(body, parameters = "") {
   }
 }
 async function compileModule(code, expression) {
-  const asReturn = ()=>load(`${moduleReturn}${expression}\n)${closing}`);
+  const asReturn = ()=>load(`${moduleReturn}${expression}\n)`);
   let statements;
   try {
-    statements = await load(`${module}${code}${closing}`);
+    statements = await load(`${module}${code}`);
   } catch (error) {
     if (!expression?.startsWith("{")) throw error;
     return await asReturn().catch(()=>Promise.reject(error));
@@ -390,10 +413,13 @@ async function compileModule(code, expression) {
   return await asReturn().catch(()=>statements);
 }
 async function load(source) {
-  const url = `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
-  const program = (await import(url)).default;
-  if (sourceOf.call(program).includes(END)) return program;
-  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
+  const end = `void "${randomUUID()}";`;
+  const program = (await import(urlOf(`${source}\n;${end}}`))).default;
+  if (typeof program === "function" && sourceOf.call(program).includes(end)) return program;
+  throw new SyntaxError(CLOSES_MORE);
+}
+function urlOf(source) {
+  return `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
 }
 function asExpression(code) {
   if (STATEMENT.test(withoutLeadingComments(code))) return undefined;
