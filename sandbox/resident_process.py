@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .settings import SandboxSettings
     from .worker import Worker
 
-# For TypeScript, on a machine that is busy; and at most. In between: code that closes its function with a brace of its
-# own runs while it is loaded, and has no more than a few signals' time for it.
+# For TypeScript, on a machine that is busy; and at most. In between, in proportion to the time of a signal: should code
+# ever find a way to run while it is loaded, it has no more than a few signals' time for it.
 LOAD_MS = 2_000
 LOAD_TIMEOUT_MS = 10_000
 LOAD_SIGNALS = 2

@@ -216,11 +216,14 @@ async def test_code_that_closes_its_function_does_nothing_outside_of_it(opened_a
     assert batch.work.restarts == 0
 
 
+# Nothing of it runs while it is loaded. To be read it takes many milliseconds.
+LONG_CODE = "let a: number = 0;" + "a = a + 1;\n" * 4_000
+
+
 async def test_code_that_is_not_loaded_in_time_is_a_program_that_hangs(monkeypatch):
-    monkeypatch.setattr(resident_process, "LOAD_TIMEOUT_MS", 1)
-    # Nothing of it runs while it is loaded. To be read it takes many times as long as that.
-    code = "let a: number = 0;" + "a = a + 1;\n" * 4_000
-    async with resident(code, FunctionTools({})) as opened:
+    monkeypatch.setattr(resident_process, "LOAD_MS", 1)
+    monkeypatch.setattr(resident_process, "LOAD_SIGNALS", 0)
+    async with resident(LONG_CODE, FunctionTools({})) as opened:
         batch = await opened.handle(signals(1, 2), {"a": 1})
     assert [answer.error.type for answer in batch.answers if answer.error] == [ErrorType.TIMEOUT] * 2
     assert batch.work.restarts == 2
@@ -228,15 +231,15 @@ async def test_code_that_is_not_loaded_in_time_is_a_program_that_hangs(monkeypat
 
 
 async def test_what_is_computed_while_code_is_loaded_is_paid_with_the_first_batch(monkeypatch):
-    monkeypatch.setattr(resident_process, "LOAD_TIMEOUT_MS", 600)
-    async with resident("const a: number = 1 }; while (true) {} {") as opened:
-        assert (await opened.handle(signals(1), {})).work.cpu_ms > 20
     async with resident("const a: number = 1") as opened:
         assert (await opened.handle(signals(1), {})).work.cpu_ms < 20  # what it takes by itself is free
     monkeypatch.setattr(resident_process, "FREE_LOAD_CPU_MS", -1_000.0)
     async with resident("const a: number = 1") as opened:
         assert (await opened.handle(signals(1), {})).work.cpu_ms > 1_000
         assert (await opened.handle(signals(1), {})).work.cpu_ms < 1_000
+    monkeypatch.setattr(resident_process, "LOAD_TIMEOUT_MS", 1)
+    async with resident(LONG_CODE) as opened:
+        assert (await opened.handle(signals(1), {})).work.cpu_ms > 1_000
 
 
 async def test_code_that_is_loaded_has_no_tools_yet():
