@@ -22,9 +22,6 @@ const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
 
-const PARAMETERS = "signal,state,emit";
-const CLOSES_MORE = "Unexpected '}': it closes more than the code has opened";
-
 // `f<T>(x)` is a call in TypeScript and two comparisons in JavaScript: only the TypeScript loader may read it. All
 // other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
@@ -56,35 +53,8 @@ export async function compile(code: string): Promise<Program> {
 
 /** Compile the code as the body of an async function of `signal`, `state` and `emit`. */
 export async function compileNeuron(code: string): Promise<Neuron> {
-  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, PARAMETERS);
-  if (neuron !== undefined) return neuron;
-  // What stood outside of the function would run now, in nobody's time: of a neuron nothing runs but for a signal.
-  if (!await isBody(code)) return await explain(`${neuronModule}${code}\n;}`);
-  return await load(`${neuronModule}${code}`);
-}
-
-/** Whether the code, which may be TypeScript, is the body of a function and nothing besides. */
-async function isBody(code: string): Promise<boolean> {
-  // Few neurons are TypeScript, and this takes 20 ms to be had.
-  const { stripTypeScriptTypes } = await import("node:module");
-  let plain: string;
-  try {
-    // The semicolon is for `#!`, which is a comment at the very beginning only.
-    plain = stripTypeScriptTypes(`;${code}\n;`, { mode: "transform" });
-  } catch {
-    return false;
-  }
-  return attempt(`${script}${plain}`, PARAMETERS) !== undefined;
-}
-
-/** Throw what the loader has against the source. Nothing of it runs: what it imports is not to be had. */
-async function explain(source: string): Promise<never> {
-  try {
-    await import(urlOf(`${source}\nimport "nowhere:";`));
-  } catch (error) {
-    if (error instanceof SyntaxError || /^SyntaxError: /.test((error as Error).message)) throw error;
-  }
-  throw new SyntaxError(CLOSES_MORE);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
+  return neuron ?? await load(`${neuronModule}${code}`);
 }
 
 function compileScript(code: string, expression: string | undefined): Program | undefined {
@@ -128,13 +98,10 @@ async function load(source: string): Promise<Program> {
   // source, the code has closed the function with a brace of its own and went on outside of it.
   const end = `void "${randomUUID()}";`;
   // Behind a semicolon: what the code left unfinished must not take this for its end.
-  const program = (await import(urlOf(`${source}\n;${end}}`))).default;
+  const text = encoder.encode(`${source}\n;${end}}`).toBase64();
+  const program = (await import(`data:application/typescript;base64,${text}`)).default;
   if (typeof program === "function" && sourceOf.call(program).includes(end)) return program;
-  throw new SyntaxError(CLOSES_MORE);
-}
-
-function urlOf(source: string): string {
-  return `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
+  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
 }
 
 /** The code without its final semicolons and comment, if it can be one expression; undefined if it cannot. */

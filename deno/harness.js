@@ -339,8 +339,6 @@ const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
-const PARAMETERS = "signal,state,emit";
-const CLOSES_MORE = "Unexpected '}': it closes more than the code has opened";
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 const sourceOf = Function.prototype.toString;
 const randomUUID = crypto.randomUUID.bind(crypto);
@@ -358,30 +356,8 @@ async function compile(code) {
   return await compileModule(code, expression);
 }
 async function compileNeuron(code) {
-  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, PARAMETERS);
-  if (neuron !== undefined) return neuron;
-  if (!await isBody(code)) return await explain(`${neuronModule}${code}\n;}`);
-  return await load(`${neuronModule}${code}`);
-}
-async function isBody(code) {
-  const { stripTypeScriptTypes } = await import("node:module");
-  let plain;
-  try {
-    plain = stripTypeScriptTypes(`;${code}\n;`, {
-      mode: "transform"
-    });
-  } catch  {
-    return false;
-  }
-  return attempt(`${script}${plain}`, PARAMETERS) !== undefined;
-}
-async function explain(source) {
-  try {
-    await import(urlOf(`${source}\nimport "nowhere:";`));
-  } catch (error) {
-    if (error instanceof SyntaxError || /^SyntaxError: /.test(error.message)) throw error;
-  }
-  throw new SyntaxError(CLOSES_MORE);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
+  return neuron ?? await load(`${neuronModule}${code}`);
 }
 function compileScript(code, expression) {
   const statements = attempt(`${script}${code}`);
@@ -414,12 +390,10 @@ async function compileModule(code, expression) {
 }
 async function load(source) {
   const end = `void "${randomUUID()}";`;
-  const program = (await import(urlOf(`${source}\n;${end}}`))).default;
+  const text = encoder.encode(`${source}\n;${end}}`).toBase64();
+  const program = (await import(`data:application/typescript;base64,${text}`)).default;
   if (typeof program === "function" && sourceOf.call(program).includes(end)) return program;
-  throw new SyntaxError(CLOSES_MORE);
-}
-function urlOf(source) {
-  return `data:application/typescript;base64,${encoder.encode(source).toBase64()}`;
+  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
 }
 function asExpression(code) {
   if (STATEMENT.test(withoutLeadingComments(code))) return undefined;
