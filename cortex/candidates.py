@@ -1,29 +1,25 @@
-"""Tries the neurons that are in quarantine, one after the other, and tells the owner of those that passed."""
+"""Tries the neurons that are in quarantine, one after the other."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
-from neurons import Notice, Report, Status, code_hash, policy_hash, rehearse
+from neurons import Report, Status, code_hash, policy_hash, rehearse
 from sandbox import SandboxError
-
-from .channels import title_of
 
 if TYPE_CHECKING:
     from neurons import (
         Fingerprint,
-        Habit,
         Habits,
         Neuron,
         NeuronSettings,
-        OwnerChannel,
         Pipeline,
         Recording,
         Recordings,
@@ -36,12 +32,12 @@ LOOK_S = 2.0
 """So often it is seen whether another process has put one into quarantine."""
 EXPIRE_S = 60.0
 """So often it is seen whether a question to the owner has expired."""
-TELLING_S = 120.0
 
 
 class Candidates:
     """One process on a home does it at a time; what it leaves when it is killed is found by the next one. `tools` and
-    `network` are what a neuron will have: they say what may be asked for, and are never asked."""
+    `network` are what a neuron will have: they say what may be asked for, and are never asked. `on_asked` is called
+    when there is a question to the owner, and returns at once."""
 
     def __init__(
         self,
@@ -54,7 +50,7 @@ class Candidates:
         lock: FileLock,
         guard: Guard | None = None,
         read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
-        channels: Sequence[OwnerChannel] = (),
+        on_asked: Callable[[], None] = lambda: None,
         tools: Callable[[Neuron], HostTools | None] = lambda _: None,
         network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
         is_killed: Callable[[str | None], bool] = lambda _: False,
@@ -68,7 +64,7 @@ class Candidates:
         self._lock = lock
         self._guard = guard
         self._read = read
-        self._channels = tuple(channels)
+        self._on_asked = on_asked
         self._tools = tools
         self._network = network
         self._is_killed = is_killed
@@ -82,7 +78,7 @@ class Candidates:
         self._more.set()
 
     async def run(self) -> None:
-        """Until it is cancelled. Nothing that goes wrong ends it: no full disk, no broken channel, no candidate."""
+        """Until it is cancelled. Nothing that goes wrong ends it: no full disk, no candidate."""
         complaint = ""
         while True:
             try:
@@ -130,7 +126,7 @@ class Candidates:
         self._seen = stamp if is_done else None
 
     async def _try(self, neuron: Neuron) -> Neuron:
-        habit, recordings = await anyio.to_thread.run_sync(self._given_before, neuron)
+        recordings = await anyio.to_thread.run_sync(self._given_before, neuron)
         try:
             tools, network = self._tools(neuron), self._network(neuron)
         except ValueError as error:
@@ -153,7 +149,7 @@ class Candidates:
         found = await self._found(neuron)
         judged = await anyio.to_thread.run_sync(partial(self._pipeline.judged, neuron.id, report, found=found))
         if judged.status is Status.AWAITING_OWNER:
-            await self._tell(judged, habit)
+            self._on_asked()
         return judged
 
     async def _found(self, neuron: Neuron) -> Fingerprint | None:
@@ -171,18 +167,7 @@ class Candidates:
             problems=(" ".join(problem.split())[:500],),
         )
 
-    def _given_before(self, neuron: Neuron) -> tuple[Habit | None, list[Recording]]:
+    def _given_before(self, neuron: Neuron) -> list[Recording]:
         habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
         hashes = habit.code_hashes if habit is not None else ()
-        return habit, self._recordings.of(hashes, self._settings.quarantine.max_recorded)
-
-    async def _tell(self, neuron: Neuron, habit: Habit | None) -> None:
-        """By each channel. One that fails is reported, and the proposal waits all the same."""
-        assert neuron.request is not None
-        notice = Notice(title_of(neuron), neuron, neuron.request.shown_hash, habit)
-        for channel in self._channels:
-            try:
-                with anyio.fail_after(TELLING_S):
-                    await channel.notify(notice)
-            except Exception as error:  # noqa: BLE001 - a channel may be the host's own, and raise what it likes
-                log.warning('Cannot tell the owner of "%s": %s', neuron.id, error or type(error).__name__)
+        return self._recordings.of(hashes, self._settings.quarantine.max_recorded)

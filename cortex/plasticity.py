@@ -34,6 +34,7 @@ from .channels import ConsoleChannel, WebhookChannel
 from .consolidate_tool import ConsolidateTool
 from .habit_watch import HabitWatch
 from .neuron_grants import network_for, tools_for, unreachable
+from .notices import Notices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,9 +123,11 @@ class Plasticity:
                 raise SandboxUnavailable(missing)
             return lent(neuron)
 
-        candidates = self.candidates(around.hosts, around.guard, around.switch, around.channels, lent)
+        notices = self.notices(around.channels)
+        candidates = self.candidates(around.hosts, around.guard, around.switch, notices, lent)
         async with self.reader, self._autonomic(around, lent_in_full) as autonomic, anyio.create_task_group() as tasks:
             tasks.start_soon(candidates.run)
+            tasks.start_soon(notices.run)
             if settings.habits.enabled:
                 tasks.start_soon(watch.run)
             try:
@@ -141,7 +144,7 @@ class Plasticity:
         hosts: ResidentHost,
         guard: Guard | None,
         switch: KillSwitch,
-        channels: Sequence[OwnerChannel] = (),
+        notices: Notices,
         lent: Lent = lambda _: None,
     ) -> Candidates:
         return Candidates(
@@ -153,12 +156,15 @@ class Plasticity:
             lock=self._quarantine_lock,
             guard=guard,
             read=self.reader.read,
-            channels=channels,
+            on_asked=notices.news,
             tools=lent,
             network=self._network_of,
             is_killed=lambda neuron_id: isinstance(switch.state(neuron_id), On),
             now=self._now,
         )
+
+    def notices(self, channels: Sequence[OwnerChannel]) -> Notices:
+        return Notices(self.pipeline, self.storage, self.habits, channels, now=self._now)
 
     def close(self) -> None:
         """What was written behind is on disk when this returns. Never raises."""

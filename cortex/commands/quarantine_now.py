@@ -22,8 +22,10 @@ async def try_now(neuron: Neuron, plasticity: Plasticity, settings: Settings, sw
     channels = [WebhookChannel(owner)] if owner.webhook_url is not None else []
     running = Running(switch.running, switch.refusal)
     async with plasticity.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:
+        notices = plasticity.notices(channels)
         tried = await plasticity.candidates(
-            runtime, guard if settings.execute.guard else None, switch, channels
+            runtime, guard if settings.execute.guard else None, switch, notices
         ).try_all()
+        await notices.tell_all()
     found = next((one for one in tried if one.id == neuron.id), None)
     return plasticity.store.get(neuron.id) if found is None else found
