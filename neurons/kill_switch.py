@@ -6,16 +6,17 @@ Whatever cannot be read counts as on.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from sandbox import FILE_MODE, flush_file, flush_folder, kill_recorded, private_folder, replace_file
+from sandbox import FILE_MODE, KillReport, flush_file, flush_folder, kill_recorded, private_folder, replace_file
 
 from .errors import NeuronError, Refused
 
@@ -26,8 +27,13 @@ FILE = "KILLED"
 FOLDER = "KILLED.d"
 """One file for each neuron that was killed alone."""
 RUNNING = "running"
+LOCK = ".KILLED.lock"
+LOCK_TIMEOUT_S = 5.0
 MAX_BYTES = 16_384
 MAX_REASON = 500
+_TRIES = 5
+_MEANWHILE_S = 0.1
+_LOOK_AGAIN_S = 0.001
 _ID = re.compile(r"[a-z0-9-]{1,80}\Z")
 
 # A file that says what it says to the eye of a person, too.
@@ -111,13 +117,8 @@ class KillSwitch:
         on = On(_one_line(reason) or "no reason was given", self._now(), _one_line(by) or "owner", neuron)
         path = self._own(neuron) if neuron is not None else Path(self._path)
         before = self._look(str(path), neuron)
-        problems: list[str] = []
-        # Also when it is on, with what it says: who turns it off at this moment must not be the last.
-        # Seen by all processes from here on. To the disk it is brought below: a slow one must hold up no kill.
-        self._write(path, before if isinstance(before, On) and before.by else on, problems)
-        report = kill_recorded(self.running if neuron is None else self.running / neuron)
-        problems.extend(report.left)
-        self._flush(path, problems)
+        # Also when it is on, with what it says already: who turns it off at this moment must not be the last.
+        problems, report = self._stop(path, before if isinstance(before, On) and before.by else on)
         if self._record is not None:
             try:
                 self._record("owner_decision", by=on.by, reason=on.reason, **_what("kill", neuron))
@@ -125,9 +126,27 @@ class KillSwitch:
                 problems.append(f"it is not in the audit: {error}")
         found = self._look(str(path), neuron)
         if isinstance(found, Off):
-            problems.append("the switch is not on: what ran was killed, and more can be started")
+            problems.insert(0, "the switch is not on: what ran was killed, and more can be started")
         in_force = found if isinstance(found, On) and found.by else on
         return Killed(in_force, isinstance(before, On), isinstance(found, On), report.killed, tuple(problems))
+
+    def _stop(self, path: Path, on: On) -> tuple[list[str], KillReport]:
+        """Say so, kill, and see to it that it stays so."""
+        killed: tuple[int, ...] = ()
+        for _ in range(_TRIES):
+            # Seen by all processes from here on. To the disk it is brought below: a slow one must hold up no kill.
+            problems = _write(path, on)
+            report = kill_recorded(self.running if on.neuron is None else self.running / on.neuron)
+            killed += report.killed
+            problems += report.left
+            with self._alone(_MEANWHILE_S) as is_alone:
+                if not is_alone:
+                    problems.append("somebody is about to turn the switch off, and stuck: it may go off again")
+                if not os.path.lexists(path):
+                    continue  # whoever was about to turn off the one before has removed this one
+                problems += _flush(path)
+            break
+        return problems, KillReport(killed, report.left)
 
     def turn_off(self, reason: str, by: str, *, neuron: str | None = None) -> State:
         """What it was. Recorded before it is done, or not done. Raises Refused without a reason, SwitchError when it
@@ -143,10 +162,13 @@ class KillSwitch:
         if self._record is not None:
             self._record("owner_decision", by=_one_line(by) or "owner", reason=said, **_what("revive", neuron))
         try:
-            if _stamp(path) != stamp:
-                raise SwitchError("The kill switch was turned on again meanwhile: it stays on")
-            path.unlink(missing_ok=True)
-            flush_folder(path.parent)
+            with self._alone(LOCK_TIMEOUT_S) as is_alone:
+                if not is_alone:
+                    raise SwitchError("The kill switch stays on: somebody else is at it, and stuck")
+                if _stamp(path) != stamp:
+                    raise SwitchError("The kill switch was turned on again meanwhile: it stays on")
+                path.unlink(missing_ok=True)
+                flush_folder(path.parent)
         except OSError as error:
             raise SwitchError(f'Cannot turn the kill switch off: "{path}": {error.strerror}') from error
         return before
@@ -156,24 +178,18 @@ class KillSwitch:
             raise Refused(f'There is no neuron "{neuron[:80]}": an id has small letters, digits and -')
         return self._folder / FOLDER / neuron
 
-    def _write(self, path: Path, on: On, problems: list[str]) -> None:
-        data = {"reason": on.reason, "at": on.at, "by": on.by, "hint": _HINT}
+    @contextmanager
+    def _alone(self, wait_s: float) -> Iterator[bool]:
+        """Nobody else turns it off meanwhile. False when somebody who does holds on to that for too long."""
         try:
-            private_folder(path.parent)
-            replace_file(path, json.dumps(data, indent=2).encode() + b"\n")
-        except OSError as error:
-            problems.append(f'the reason could not be written to "{path}": {error.strerror}')
-            # A full disk often still takes an empty file, which counts as on.
-            with suppress(OSError):
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
-
-    def _flush(self, path: Path, problems: list[str]) -> None:
+            handle = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        except OSError:
+            yield True  # a home that does not take this has not taken the switch, either
+            return
         try:
-            flush_file(path)
-            flush_folder(path.parent)
-            flush_folder(self._folder)
-        except OSError as error:
-            problems.append(f"after a power cut the switch may be off: {error.strerror}")
+            yield _locked(handle, time.monotonic() + wait_s)
+        finally:
+            os.close(handle)
 
     def _look(self, path: str, neuron: str | None) -> State:
         try:
@@ -191,6 +207,42 @@ class KillSwitch:
         if known is None or known[0] != stamp:
             known = self._known[path] = (stamp, _read(path, found.st_mtime, neuron))
         return known[1]
+
+
+def _write(path: Path, on: On) -> list[str]:
+    """Turn it on; what went wrong."""
+    data = {"reason": on.reason, "at": on.at, "by": on.by, "hint": _HINT}
+    try:
+        private_folder(path.parent)
+        replace_file(path, json.dumps(data, indent=2).encode() + b"\n")
+    except OSError as error:
+        # A full disk often still takes an empty file, which counts as on.
+        with suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+        return [f'the reason could not be written to "{path}": {error.strerror}']
+    return []
+
+
+def _flush(path: Path) -> list[str]:
+    try:
+        flush_file(path)
+        for folder in (path.parent, path.parent.parent):
+            flush_folder(folder)
+    except OSError as error:
+        return [f"after a power cut the switch may be off: {error.strerror}"]
+    return []
+
+
+def _locked(handle: int, give_up: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(_LOOK_AGAIN_S)
+        else:
+            return True
 
 
 def _stamp(path: Path) -> Stamp | None:

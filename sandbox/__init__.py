@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .person import person_decides, time_is_up
     from .ports import CodeRuntime, HostTools, ReadyJson, Resident, ResidentHost, ToolDeclaration
     from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
-    from .running import Running, kill_recorded
+    from .running import KillReport, Running, kill_recorded
     from .runtime import DenoRuntime
     from .settings import SandboxSettings
     from .tiers import Tier
@@ -66,6 +66,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "HeadStart",
     "HostRule",
     "HostTools",
+    "KillReport",
     "LOCK_TIMEOUT_S",
     "Layer",
     "LockBusy",
@@ -132,6 +133,7 @@ __getattr__ = late_names(
         "HeadStart": "head_start",
         "HostRule": "network",
         "HostTools": "ports",
+        "KillReport": "running",
         "LOCK_TIMEOUT_S": "durable",
         "Layer": "jail",
         "LockBusy": "durable",

@@ -206,9 +206,6 @@ class _Hunt:
         elif noted.boot == _boot() and noted.namespace != _namespace():
             self._left.append(f"process {noted.pid} runs in another container: it has to see the switch by itself")
             return
-        elif noted != found:
-            _unlink(path)
-            return
         self.aim(pid, path, noted)
 
     def aim(self, pid: int, note: Path | None, noted: Identity | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -14,14 +13,16 @@ from cortex.terminal import styled, visible
 from neurons import Killed, KillSwitch, Refused
 
 from .exits import CODE_FAILED, SUCCESS, CommandError
+from .neuron_named import neuron_named
 
 # Not before everything is dead: what logs takes as long to load as the rest.
 LOGS = False
 DEFAULT_REASON = "the owner stopped everything"
+DEFAULT_REASON_FOR_ONE = "the owner stopped this neuron"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--reason", metavar="TEXT", default=DEFAULT_REASON, help="why; agents and people are told")
+    parser.add_argument("--reason", metavar="TEXT", help="why; agents and people are told")
     parser.add_argument("--neuron", metavar="ID", help="only this neuron: its id, the beginning of it, or its name")
     parser.add_argument("--json", action="store_true", help="print {on, was_on, home, reason, processes, problems, …}")
 
@@ -32,14 +33,18 @@ def run(options: Namespace) -> int:
     problems = [home.doubt] if home.doubt else []
     neuron = None
     if options.neuron is not None:
-        neuron, doubt = _neuron_of(state, options.neuron)
-        problems += [doubt] if doubt else []
+        neuron, doubt = neuron_named(state, options.neuron)
+        problems += [f"{doubt}; nothing of that id will run all the same"] if doubt else []
+
+    reason = options.reason
+    if reason is None:
+        reason = DEFAULT_REASON if neuron is None else DEFAULT_REASON_FOR_ONE
 
     def record(kind: str, /, **facts: Any) -> None:
         _record(home.path, options, kind, facts)
 
     try:
-        killed = KillSwitch(state, record=record).turn_on(options.reason, "owner", neuron=neuron)
+        killed = KillSwitch(state, record=record).turn_on(reason, "owner", neuron=neuron)
     except Refused as error:
         raise CommandError(str(error)) from error
     problems += killed.problems
@@ -73,31 +78,6 @@ def _record(home: Path, options: Namespace, kind: str, facts: dict[str, Any]) ->
             audit.close()
 
 
-def _neuron_of(state: Path, named: str) -> tuple[str, str | None]:
-    """The id that is meant, and what speaks against it. By the names of files and without reading them, if possible:
-    a document that is damaged keeps nobody from stopping its neuron."""
-    try:
-        ids = sorted(name.removesuffix(".json") for name in os.listdir(state / "neurons") if name.endswith(".json"))
-    except OSError:
-        ids = []
-    if named in ids:
-        return named, None
-    found = [one for one in ids if _name_in(state / "neurons" / f"{one}.json") == named]
-    found = found or [one for one in ids if named and one.startswith(named)]
-    if len(found) == 1:
-        return found[0], None
-    if found:
-        raise CommandError(f'nothing was stopped: "{named}" may be {", ".join(found[:5])}')
-    return named, f'there is no document of a neuron "{named}"; nothing of that id will run all the same'
-
-
-def _name_in(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())["name"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-
-
 def _as_json(killed: Killed, home: Path, problems: list[str]) -> dict[str, Any]:
     return {
         "on": killed.is_on,
@@ -112,10 +92,11 @@ def _as_json(killed: Killed, home: Path, problems: list[str]) -> dict[str, Any]:
 def _show(killed: Killed, home: Path) -> None:
     on = killed.on
     what = f"The kill switch of {on.neuron}" if on.neuron else "The kill switch"
-    if killed.is_on:
-        when = "was on already" if killed.was_on else "is on"
-        print(f'{styled(what, "bold", sys.stdout)} {when} in "{visible(str(home))}"')
+    when = "is NOT on" if not killed.is_on else "was on already" if killed.was_on else "is on"
+    print(f'{styled(what, "bold", sys.stdout)} {when} in "{visible(str(home))}"')
     count = len(killed.processes)
     print("No process was running" if not count else f"{count} process{'es' if count > 1 else ''} killed")
+    if not killed.is_on:
+        return  # then nothing turns it off, either
     option = f"--neuron {on.neuron} " if on.neuron else ""
     print(styled(f'cortex revive {option}--reason "…" turns it off', "dim", sys.stdout))

@@ -13,21 +13,25 @@ from cortex.terminal import visible
 from neurons import KillSwitch, On, Refused, SwitchError
 
 from .exits import REFUSED, SUCCESS, CommandError
+from .neuron_named import neuron_named
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", required=True, help="why it is safe again; kept in the audit")
-    parser.add_argument("--neuron", metavar="ID", help="only the switch of this neuron")
+    parser.add_argument(
+        "--neuron", metavar="ID", help="only the switch of this neuron: its id, the beginning of it, or its name"
+    )
     parser.add_argument("--json", action="store_true", help="print {on, was_on, home, reason, …}")
 
 
 def run(options: Namespace) -> int:
     settings = load_settings(options.config, home=options.home)
     home = Home(settings.home)
+    neuron, doubt = neuron_named(home.state, options.neuron) if options.neuron is not None else (None, None)
     audit = Audit(home.audit, settings.audit)
     switch = KillSwitch(home.state, record=audit.record)
     try:
-        before = switch.turn_off(options.reason, "owner", neuron=options.neuron)
+        before = switch.turn_off(options.reason, "owner", neuron=neuron)
     except Refused as error:
         raise CommandError(str(error)) from error
     except SwitchError as error:
@@ -36,11 +40,13 @@ def run(options: Namespace) -> int:
         raise CommandError(f"it is still on, because that could not be recorded: {error}", REFUSED) from error
     finally:
         audit.close()
-    still = switch.state(options.neuron)
+    if doubt is not None and not isinstance(before, On):
+        raise CommandError(doubt)
+    still = switch.state(neuron)
     if options.json:
         print(json.dumps(_as_json(before, still, str(settings.home))))
     else:
-        _show(before, still, options.neuron)
+        _show(before, still, neuron)
     return SUCCESS
 
 

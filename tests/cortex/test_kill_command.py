@@ -311,6 +311,22 @@ def test_a_switch_that_cannot_be_turned_on_is_an_exit_code(tmp_path, capsys):
     assert "the switch is not on: what ran was killed, and more can be started" in said["problems"]
 
 
+@pytest.mark.parametrize("home", ["file", "file/below"])
+def test_a_switch_that_could_not_be_turned_on_is_not_said_to_be_on(tmp_path, capsys, home):
+    (tmp_path / "file").touch()
+    assert run_command(["kill", "--home", str(tmp_path / home)]) == 1
+    out, err = capsys.readouterr()
+    assert out == f'The kill switch is NOT on in "{tmp_path / home}"\nNo process was running\n'
+    assert "the switch is not on" in err
+    assert "power cut" not in err
+
+
+def test_without_a_reason_it_says_what_was_stopped(home, capsys):
+    for which, reason in (([], "the owner stopped everything"), (["--neuron", "x"], "the owner stopped this neuron")):
+        run_command(["kill", "--json", "--home", str(home), *which])
+        assert json.loads(capsys.readouterr().out)["reason"] == reason
+
+
 @pytest.mark.parametrize("place", ["named in it", "default"])
 def test_settings_that_are_broken_keep_nobody_from_killing(tmp_path, monkeypatch, capsys, place):
     config = tmp_path / "config.toml"
@@ -374,12 +390,12 @@ def test_a_neuron_may_be_named_by_its_id_its_name_or_a_beginning(home, capsys):
         assert run_command(["kill", "--neuron", named, "--home", str(home), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["neuron"] == meant
     assert run_command(["kill", "--neuron", "crypto-", "--home", str(home)]) == 2
-    assert capsys.readouterr().err == ('cortex kill: nothing was stopped: "crypto-" may be crypto-news, crypto-price\n')
+    assert capsys.readouterr().err == ('cortex kill: nothing was done: "crypto-" may be crypto-news, crypto-price\n')
     assert run_command(["kill", "--neuron", "gone", "--home", str(home)]) == 1
     assert 'there is no document of a neuron "gone"; nothing of that id will run' in capsys.readouterr().err
     assert run_command(["kill", "--neuron", "No Such", "--home", str(home)]) == 2
     assert KillSwitch(home / "state").state() == Off()
-    assert decisions(home)[0] == ("kill crypto-price", "the owner stopped everything")
+    assert decisions(home)[0] == ("kill crypto-price", "the owner stopped this neuron")
 
 
 def test_a_torn_switch_can_be_turned_off(home, capsys):

@@ -654,7 +654,9 @@ async def test_what_a_dead_process_had_asked_for_is_not_done(folder, asks, nothi
 
 
 @deno
-@pytest.mark.parametrize("last_word", ["emit('counted', 1)", "throw new Error('no')", "while (true) {}"])
+@pytest.mark.parametrize(
+    "last_word", ["emit('counted', 1)", "await tools.act({})", "throw new Error('no')", "while (true) {}"]
+)
 async def test_who_stays_and_is_killed_has_said_nothing_and_has_not_failed(folder, last_word, nothing_left):
     switch = Switch()
     tools = Deaf(switch, folder)
