@@ -40,6 +40,14 @@ class Home:
     def conversations(self) -> Path:
         return self._folder("conversations")
 
+    @property
+    def state_to_read(self) -> Path:
+        """The same for who only looks: it is not made, and need not be writable."""
+        folder = self.path / "state"
+        for path in (self.path, folder):
+            _refuse_to_look(path)
+        return folder
+
     def _folder(self, name: str) -> Path:
         folder = self.path / name
         for path in (self.path, folder):
@@ -59,13 +67,32 @@ def _make_or_refuse(path: Path) -> None:
         raise _refusal(path, "it is a file and not a folder") from None
     except (OSError, ValueError) as error:
         raise _refusal(path, getattr(error, "strerror", None) or str(error)) from error
-    if found.st_uid != os.geteuid():
-        raise _refusal(path, f"it belongs to user {found.st_uid}, and this is user {os.geteuid()}")
-    if found.st_mode & _OTHERS_WRITE:
-        raise _refusal(path, f'others may write there; if they did not, run: chmod -R go-w "{path}"')
+    if problem := _unsafe(path, found):
+        raise _refusal(path, problem)
     if not writable:
         raise _refusal(path, "it is not writable")
 
 
-def _refusal(path: Path, why: str) -> HomeError:
-    return HomeError(f'Cannot keep state in "{path}": {why} (--home or CORTEX_HOME names another place)')
+def _refuse_to_look(path: Path) -> None:
+    try:
+        found = path.stat()
+        readable = os.access(path, os.R_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise _refusal(path, getattr(error, "strerror", None) or str(error), "look at") from error
+    problem = _unsafe(path, found) if stat.S_ISDIR(found.st_mode) else "it is a file and not a folder"
+    if problem or not readable:
+        raise _refusal(path, problem or "it is not readable", "look at")
+
+
+def _unsafe(path: Path, found: os.stat_result) -> str | None:
+    if found.st_uid != os.geteuid():
+        return f"it belongs to user {found.st_uid}, and this is user {os.geteuid()}"
+    if found.st_mode & _OTHERS_WRITE:
+        return f'others may write there; if they did not, run: chmod -R go-w "{path}"'
+    return None
+
+
+def _refusal(path: Path, why: str, action: str = "keep state in") -> HomeError:
+    return HomeError(f'Cannot {action} "{path}": {why} (--home or CORTEX_HOME names another place)')

@@ -9,7 +9,7 @@ from sandbox import late_names
 if TYPE_CHECKING:
     from .approval import ApprovalKey, why_not_approved, why_not_awake
     from .autonomic import Autonomic
-    from .autonomic_view import Counts, LayerState, NerveState, NerveView, Overview
+    from .autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
     from .built_in import user_message
     from .cost import cost_of
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
@@ -88,6 +88,7 @@ _HOMES = {
     "Habits": "habits",
     "KillSwitch": "kill_switch",
     "Killed": "kill_switch",
+    "LAYER_KEY": "autonomic_view",
     "LayerState": "autonomic_view",
     "Literal": "fingerprint",
     "MemoryStorage": "memory_storage",
@@ -178,6 +179,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Habits",
     "KillSwitch",
     "Killed",
+    "LAYER_KEY",
     "LayerState",
     "Literal",
     "MemoryStorage",

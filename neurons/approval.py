@@ -56,6 +56,14 @@ class ApprovalKey:
         finally:
             lock.close()
 
+    @classmethod
+    def load(cls, folder: Path) -> ApprovalKey | None:
+        """The key, for who only looks: nothing is made or set aside. None when there is none that can be read."""
+        try:
+            return cls((folder / KEY_FILE).read_bytes()[: KEY_BYTES + 1])
+        except (OSError, ValueError):
+            return None
+
     def sign(self, neuron_id: str, nonce: str, code_hash: str, policy_hash: str, *, by: str, at: float) -> Approval:
         return Approval(
             nonce=nonce,

@@ -78,7 +78,7 @@ def approved(neuron: Neuron, shown: str, *, key: ApprovalKey, settings: TrialSet
     """The neuron in trial. Raises Refused unless `shown` begins the hash of the open question about exactly this."""
     request = neuron.request
     if neuron.status is not Status.AWAITING_OWNER or request is None:
-        raise Refused(f'Cannot approve "{neuron.id}": it is {neuron.status.value}, and nothing is asked about it')
+        raise Refused(f'Cannot approve "{neuron.id}": nothing is asked about it (status: {neuron.status.value})')
     if now >= request.expires_at:
         raise Refused(f'Cannot approve "{neuron.id}": the question has expired; it has to be asked again')
     _check_shown(neuron, request, shown)

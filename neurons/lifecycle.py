@@ -55,13 +55,16 @@ TABLE: dict[tuple[Status | None, Event], Status] = {
     (before, event): after for befores, event, after in _ROWS for before in befores
 }
 
+_IN_WORDS = {_Q: "in quarantine", _O: "awaiting its owner", _T: "on trial"}
+
 
 def after(status: Status | None, event: Event) -> Status:
     """The status that the event leads to. Raises Refused when it leads nowhere from this one."""
     found = TABLE.get((status, event))
     if found is None:
-        state = "has no status yet" if status is None else f"is {status.value}"
-        raise Refused(f"Cannot {event.value.replace('_', ' to ')} a neuron that {state}")
+        state = "has no status yet" if status is None else f"is {_IN_WORDS.get(status, status.value)}"
+        what = event.value.partition("_")[0].replace("rollback", "roll back")
+        raise Refused(f"Cannot {what} a neuron that {state}")
     return found
 
 

@@ -15,7 +15,7 @@ from ..terminal import columns_of, terminal_columns, visible, wrapped
 from .owner_view import owner_view
 
 if TYPE_CHECKING:
-    from neurons import Notice
+    from neurons import Neuron, Notice
 
 WRITING_S = 5
 """A stream that nobody reads takes no more after a while, and what waits for it must not wait for ever."""
@@ -41,11 +41,11 @@ class ConsoleChannel:
 
 def told(notice: Notice) -> list[str]:
     """All that there is to see, and how to decide."""
-    neuron = notice.neuron
-    return [
-        *owner_view(neuron, notice.habit),
-        f"To decide: cortex neurons approve {neuron.id}, or: cortex neurons reject {neuron.id} --reason WHY",
-    ]
+    return [*owner_view(notice.neuron, notice.habit), how_to_decide(notice.neuron)]
+
+
+def how_to_decide(neuron: Neuron) -> str:
+    return f"To decide: cortex neurons approve {neuron.id}, or: cortex neurons reject {neuron.id} --reason WHY"
 
 
 def set_in(lines: list[str], width: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from cortex.energy import EnergyError, forecast, in_about, outlook
 from cortex.show import gauge, marks_for
 from cortex.terminal import styled, terminal_columns, visible, wrapped
-from neurons import NeuronError, Status
+from neurons import NeuronError, Status, progress
 
 if TYPE_CHECKING:
     from cortex.loop import Conversations, ConversationSummary
@@ -44,12 +45,15 @@ class Slash:
         conversations: Conversations,
         *,
         neurons: Callable[[], Sequence[Neuron]] = lambda: (),
+        about: Callable[[], Sequence[str]] = lambda: (),
         offer: Callable[[], None] = lambda: None,
         kill: Callable[[], Killed] | None = None,
     ) -> None:
-        """`neurons` are all that there are, `offer` asks about those that wait, and `kill` turns the kill switch on."""
+        """`neurons` are all that there are, `about` says who runs them or why nothing runs, `offer` asks about those
+        that wait, and `kill` turns the kill switch on."""
         self._screen = screen
         self._neurons = neurons
+        self._about = about
         self._offer = offer
         self._kill = kill
         self._level = level
@@ -92,10 +96,13 @@ class Slash:
         return [f"{gauge(seen.level, marks_for(self._screen))}{full}", *tiers]
 
     def _learned(self) -> list[str]:
+        columns = terminal_columns(self._screen)
         try:
-            return neuron_lines(self._neurons(), terminal_columns(self._screen))
+            neurons = self._neurons()
+            about = [part for line in self._about() for part in wrapped(line, columns)] if neurons else []
+            return [*neuron_lines(neurons, columns, time.time()), *about]
         except (NeuronError, OSError) as error:
-            return wrapped(str(error), terminal_columns(self._screen))
+            return wrapped(str(error), columns)
 
     def _write(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -115,16 +122,23 @@ def conversation_lines(summaries: list[ConversationSummary], width: int) -> list
     return lines or ["There are no conversations yet"]
 
 
-def neuron_lines(neurons: Sequence[Neuron], width: int) -> list[str]:
-    """One in each line, those that run first."""
+def neuron_lines(neurons: Sequence[Neuron], width: int, now: float) -> list[str]:
+    """One in each line, those that run first; of a trial what is left of it."""
     in_order = sorted(neurons, key=lambda neuron: (_ORDER.index(neuron.status), neuron.id))
     lines = []
     for neuron in in_order[:_MOST_LISTED]:
         head = f"{neuron.status.replace('_', ' '):15} {neuron.id}  "
-        lines.append(head + _fitting(visible(neuron.metadata.purpose), width - len(head)))
+        lines.append(head + _fitting(visible(_left(neuron, now) + neuron.metadata.purpose), width - len(head)))
     if (more := len(neurons) - _MOST_LISTED) > 0:
         lines.append(f"and {more} more; cortex neurons list has all")
     return lines or ["There are no neurons yet"]
+
+
+def _left(neuron: Neuron, now: float) -> str:
+    if neuron.status is not Status.TRIAL:
+        return ""
+    left = progress(neuron, now)
+    return f"{left.hours_left:.0f} h and {left.signals_left} signals left: "
 
 
 def kill_lines(killed: Killed) -> list[str]:

@@ -17,6 +17,7 @@ from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
 if TYPE_CHECKING:
     from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
     from cortex.loop import Conversation, Conversations
+    from cortex.plugin import MotorCortex
     from cortex.tools import Toolbox
     from neurons import OwnerChannel
 
@@ -148,9 +149,20 @@ def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -
         settings.energy,
         _conversations(settings),
         neurons=cortex.plasticity.store.load_all,
+        about=lambda: _about_neurons(cortex),
         offer=lambda: desk.offer(again=True),
         kill=lambda: cortex.switch.turn_on("/kill at the prompt of a chat", by="owner"),
     )
+
+
+def _about_neurons(cortex: MotorCortex) -> list[str]:
+    from cortex.layer_view import layer_lines, layer_of
+    from neurons import LAYER_KEY, On
+
+    if isinstance(on := cortex.switch.state(), On):
+        return [str(on)]
+    found = cortex.plasticity.storage.read(LAYER_KEY)
+    return layer_lines(layer_of(found.data if found is not None else None))
 
 
 def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:

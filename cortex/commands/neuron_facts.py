@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from neurons import Habit, Neuron, Status, progress
+from cortex.layer_view import Nerve
+from neurons import Habit, Neuron, Off, On, Status, progress
 
 _ALSO_SHOWN = frozenset({"code", "state", "report", "approvals", "versions", "history"})
 _NEVER = frozenset({"seal", "watch"})
 
 
-def facts_of(neuron: Neuron, now: float, *, in_full: bool = False) -> dict[str, Any]:
-    """The document, and how far its trial is. Without `in_full` what can be long is left out."""
+def facts_of(
+    neuron: Neuron, now: float, switch: On | Off, nerve: Nerve | None = None, *, in_full: bool = False
+) -> dict[str, Any]:
+    """The document, how far its trial is, its kill switch, and how it is where it runs. Without `in_full` what can be
+    long is left out."""
     hidden = _NEVER if in_full else _NEVER | _ALSO_SHOWN
     document = neuron.model_dump(mode="json", by_alias=True, exclude=set(hidden))
-    return {**document, "progress": _progress(neuron, now)}
+    return {
+        **document,
+        "progress": _progress(neuron, now),
+        "killed": {"at": switch.at, "reason": switch.reason} if isinstance(switch, On) else None,
+        "layer": nerve.model_dump() if nerve is not None else None,
+    }
 
 
 def _progress(neuron: Neuron, now: float) -> dict[str, float] | None:

@@ -6,14 +6,18 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from typing import Any
 
 from cortex.channels import owner_view
-from cortex.channels.console import set_in
+from cortex.channels.console import how_to_decide, set_in
 from cortex.code_view import code_lines
 from cortex.home import Home
+from cortex.layer_view import Layer, layer_lines, layer_of
 from cortex.settings import Settings
-from cortex.terminal import terminal_columns, visible
+from cortex.terminal import terminal_columns, visible, wrapped
 from neurons import (
+    LAYER_KEY,
+    ApprovalKey,
     DeferredStorage,
     Fingerprint,
     Habit,
@@ -25,6 +29,7 @@ from neurons import (
     NoSuchNeuron,
     On,
     Status,
+    why_not_awake,
 )
 
 from .exits import REFUSED, CommandError
@@ -61,11 +66,12 @@ class _Look:
         self._now = now
         self._width = width
         self._paint = paint
-        state = settings.home / "state"
-        storage = DeferredStorage(Home(settings.home).state if state.exists() else state)
-        self._store = NeuronStore(storage)
-        self._habits = Habits(storage, settings.neurons.habits, read=_unread)
+        state = Home(settings.home).state_to_read
+        self._storage = DeferredStorage(state)
+        self._store = NeuronStore(self._storage)
+        self._habits = Habits(self._storage, settings.neurons.habits, read=_unread)
         self._switch = KillSwitch(state)
+        self._key = ApprovalKey.load(state)
 
     def lines(self) -> Iterator[str]:
         match self._options.action:
@@ -85,35 +91,65 @@ class _Look:
 
     def _list(self) -> Iterator[str]:
         neurons = in_order(self._store.load_all())
+        layer = self._layer()
         if self._options.json:
-            yield json.dumps([facts_of(neuron, self._now) for neuron in neurons])
+            yield json.dumps([self._facts(neuron, layer) for neuron in neurons])
             return
         if isinstance(on := self._switch.state(), On):
-            yield self._paint(visible(str(on)), "red")
+            yield from self._told(str(on), "red")
         if not neurons:
             print("There are no neurons yet", file=sys.stderr)
             return
-        killed = {neuron.id: on for neuron in neurons if isinstance(on := self._switch.state(neuron.id), On)}
-        yield from list_lines(neurons, self._now, self._width, self._paint, killed)
+        seen = {neuron.id: self._seen(neuron, layer) for neuron in neurons}
+        yield from list_lines(neurons, self._now, self._width, self._paint, seen)
+        below = layer_lines(layer) if any(neuron.is_awake for neuron in neurons) else []
         if any(neuron.status is Status.AWAITING_OWNER for neuron in neurons):
+            below.append("To decide: cortex neurons show ID, and then approve, reject or modify")
+        if below:
             yield ""
-            yield self._paint("To decide: cortex neurons show ID, and then approve, reject or modify", "dim")
+        for line in below:
+            yield from self._told(line, "dim")
 
     def _show(self, neuron: Neuron) -> Iterator[str]:
+        layer = self._layer()
         if self._options.json:
-            yield json.dumps(facts_of(neuron, self._now, in_full=True))
+            yield json.dumps(self._facts(neuron, layer, in_full=True))
             return
         habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
         # Only a terminal has an edge: what goes elsewhere keeps its lines, as the code has them.
         width = terminal_columns(sys.stdout) if sys.stdout.isatty() else _NO_EDGE
-        first, *rest = set_in([*owner_view(neuron, habit), *_more_of(neuron, self._now)], width)
+        lines = [*owner_view(neuron, habit), *_more_of(neuron, self._now)]
+        if (seen := self._seen(neuron, layer)) and not isinstance(self._switch.state(neuron.id), On):
+            lines.append(f"  {'now':13} {seen}")
+        if neuron.request is not None:
+            lines += ["", how_to_decide(neuron)]
+        first, *rest = set_in(lines, width)
         yield self._paint(first, "bold")
         yield from rest
         if isinstance(on := self._switch.state(neuron.id), On):
-            yield self._paint(visible(str(on)), "red")
-        if neuron.request is not None:
-            yield ""
-            yield f"To decide: cortex neurons approve {neuron.id}, or: cortex neurons reject {neuron.id} --reason WHY"
+            yield from self._told(str(on), "red")
+
+    def _layer(self) -> Layer | None:
+        found = self._storage.read(LAYER_KEY)
+        return layer_of(found.data if found is not None else None)
+
+    def _facts(self, neuron: Neuron, layer: Layer | None, *, in_full: bool = False) -> dict[str, Any]:
+        nerve = layer.nerve(neuron.id) if layer is not None else None
+        return facts_of(neuron, self._now, self._switch.state(neuron.id), nerve, in_full=in_full)
+
+    def _seen(self, neuron: Neuron, layer: Layer | None) -> str:
+        """What keeps it from running, where it should."""
+        on = self._switch.state(neuron.id)
+        if isinstance(on, On):
+            return f"KILLED: {on.reason}" if on.neuron else ""
+        if neuron.is_awake and self._key is not None and (reason := why_not_awake(neuron, self._key)):
+            return f"DOES NOT RUN: {reason}"
+        nerve = layer.nerve(neuron.id) if layer is not None else None
+        return str(nerve) if nerve is not None else ""
+
+    def _told(self, text: str, style: str) -> Iterator[str]:
+        for line in wrapped(text, self._width):
+            yield self._paint(line, style)
 
     def _history(self, neuron: Neuron) -> Iterator[str]:
         if self._options.json:

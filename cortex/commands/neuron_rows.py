@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from cortex.terminal import columns_of, fit, padded
+from cortex.terminal import columns_of, fit, padded, wrapped
 from neurons import Counters, Habit, Neuron, Status, progress
-
-if TYPE_CHECKING:
-    from neurons import On
 
 Paint = Callable[[str, str], str]
 """A text in a style of the terminal, or as it is where there are no styles."""
@@ -24,8 +20,11 @@ _STYLES = {
     Status.QUARANTINE: "dim",
     Status.DISABLED: "red",
 }
-_LEAST_TEXT = 20
+# With less room than this for words a table is no use: then there are a few lines for each.
+_LEAST_TEXT = 40
+_MOST_LINES = 4
 _MAX_ID = 40
+_INDENT = "    "
 
 
 def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
@@ -33,15 +32,23 @@ def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
 
 
 def list_lines(
-    neurons: Sequence[Neuron], now: float, width: int, paint: Paint, killed: Mapping[str, On]
+    neurons: Sequence[Neuron], now: float, width: int, paint: Paint, seen: Mapping[str, str]
 ) -> Iterator[str]:
-    """A table. `killed` are those whose own kill switch is on."""
+    """A table, or where that has no room a few lines for each. `seen` is what else there is to say of some."""
     names = _columns([neuron.id for neuron in neurons], "id")
-    room = max(_LEAST_TEXT, width - names - len(" awaiting_owner   v   signals errors  "))
-    yield paint(f"{'id':{names}} {'status':14} {'v':>3} {'signals':>9} {'errors':>6}  what", "dim")
+    room = width - names - len(" awaiting_owner   v   signals errors  ")
+    if room >= _LEAST_TEXT:
+        yield paint(f"{'id':{names}} {'status':14} {'v':>3} {'signals':>9} {'errors':>6}  what", "dim")
     for neuron in neurons:
         counters = counters_of(neuron)
-        what = f"KILLED: {killed[neuron.id].reason}" if neuron.id in killed else _what(neuron, now)
+        also = seen.get(neuron.id)
+        what = f"{also}; {_what(neuron, now)}" if also else _what(neuron, now)
+        if room < _LEAST_TEXT:
+            counts = f"v{neuron.version}, {_count(counters.signals)} signals, {_count(counters.errors)} errors"
+            head = wrapped(f"{neuron.id}: {neuron.status.value}", width)
+            yield from (paint(line, _STYLES[neuron.status]) for line in head)
+            yield from (*_below(counts, width), *_below(what, width))
+            continue
         yield (
             f"{padded(fit(neuron.id, names), names)} {paint(f'{neuron.status.value:14}', _STYLES[neuron.status])} "
             f"{neuron.version:>3} {_count(counters.signals):>9} {_count(counters.errors):>6}  {fit(what, room)}"
@@ -50,35 +57,63 @@ def list_lines(
 
 def history_lines(neuron: Neuron, width: int, paint: Paint) -> Iterator[str]:
     """The versions, and then what happened, the oldest first."""
-    yield paint(f"  v {'made':16} {'by':6} {'code':12} {'approved':8}", "dim")
+    head = f"  v {'made':16} {'by':6} {'code':12} {'approved':8}"
+    yield paint(fit(f"versions of {neuron.id}", width) if width < len(head) else head, "dim")
     approved = {(one.code_hash, one.policy_hash) for one in neuron.approvals}
     for version in neuron.versions:
         is_approved = (version.code_hash, version.policy_hash) in approved
         mark = "  <- this one" if version.version == neuron.version else ""
-        yield (
+        row = (
             f"{version.version:>3} {_iso(version.created_at):16} {fit(version.author, 6):6} "
             f"{fit(version.code_hash, 12, ''):12} {'yes' if is_approved else 'no':8}{mark}"
         ).rstrip()
+        if columns_of(row) <= width:
+            yield row
+        else:
+            yield f"{version.version:>3} {_iso(version.created_at)}{mark}"
+            yield from _below(f"by {version.author}, {'approved' if is_approved else 'not approved'}", width)
     yield ""
-    room = max(_LEAST_TEXT, width - len("2026-01-01 00:00:00   v  rollback_quarantine  awaiting_owner cortex  "))
-    yield paint(f"{'time':19} {'v':>3}  {'event':19}  {'status':14} {'by':6}  reason", "dim")
+    yield from _events(neuron, width, paint)
+
+
+def _events(neuron: Neuron, width: int, paint: Paint) -> Iterator[str]:
+    room = width - len("2026-01-01 00:00:00   v  rollback_quarantine  awaiting_owner cortex  ")
+    if room >= _LEAST_TEXT:
+        yield paint(f"{'time':19} {'v':>3}  {'event':19}  {'status':14} {'by':6}  reason", "dim")
     for line in neuron.history:
+        when = at(line.at, "%Y-%m-%d %H:%M:%S")
+        if room < _LEAST_TEXT:
+            yield paint(fit(f"{when} {line.after.value}", width), _STYLES[line.after])
+            reason = f": {line.reason}" if line.reason else ""
+            yield from _below(f"{line.event} of version {line.version} by {line.by}{reason}", width)
+            continue
         status = paint(f"{line.after.value:14}", _STYLES[line.after])
         yield (
-            f"{at(line.at, '%Y-%m-%d %H:%M:%S')} {line.version:>3}  {fit(line.event, 19):19}  {status} "
+            f"{when} {line.version:>3}  {fit(line.event, 19):19}  {status} "
             f"{fit(line.by, 6):6}  {fit(line.reason, room)}"
         ).rstrip()
 
 
 def habit_lines(habits: Sequence[Habit], width: int, paint: Paint) -> Iterator[str]:
-    room = max(_LEAST_TEXT, width - len("0123456789abcdef  1234  2026-01-01 00:00  isolated  "))
-    yield paint(f"{'id':16}  {'seen':>4}  {'last':16}  {'tier':8}  what", "dim")
+    room = width - len("0123456789abcdef  1234  2026-01-01 00:00  isolated  ")
+    if room >= _LEAST_TEXT:
+        yield paint(f"{'id':16}  {'seen':>4}  {'last':16}  {'tier':8}  what", "dim")
     for habit in habits:
         learned = f" (neuron {habit.neuron})" if habit.neuron else ""
+        what = (habit.purpose or "no purpose was given") + learned
+        if room < _LEAST_TEXT:
+            seen = f"seen {_count(habit.occurrences)} times, the last at {at(habit.last_at)}, {habit.tier}"
+            yield from (fit(habit.id, width), *_below(seen, width), *_below(what, width))
+            continue
         yield (
             f"{fit(habit.id, 16):16}  {_count(habit.occurrences):>4}  {at(habit.last_at)}  {fit(habit.tier, 8):8}  "
-            f"{fit((habit.purpose or 'no purpose was given') + learned, room)}"
+            f"{fit(what, room)}"
         )
+
+
+def _below(text: str, width: int) -> list[str]:
+    room = max(width - len(_INDENT), 10)
+    return [f"{_INDENT}{line}" for line in wrapped(fit(text, room * _MOST_LINES), room)]
 
 
 def progress_text(neuron: Neuron, now: float) -> str:
@@ -148,6 +183,8 @@ def _what(neuron: Neuron, now: float) -> str:
             return f"decide until {at(neuron.request.expires_at)}: {neuron.metadata.purpose}"
         case Status.DISABLED:
             return neuron.reason or neuron.metadata.purpose
+        case Status.QUARANTINE:
+            return f"an agent on this home tries it: {neuron.metadata.purpose}"
         case _:
             return neuron.metadata.purpose
 

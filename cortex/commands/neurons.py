@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from cortex.settings import load_settings
-from cortex.terminal import styled, terminal_columns, visible
+from cortex.terminal import styled, terminal_columns, wrapped
 
 from .exits import REFUSED, SUCCESS
-from .options import behind_an_action, number_of
+from .options import behind_an_action
 
 LOOKS = (None, "list", "show", "habits", "history", "export")
 ENDS = ("reject", "disable")
@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     disable.add_argument("--reason", metavar="TEXT", default="the owner disabled it", help="why")
     action("enable", "as it was before; through quarantine if its code or policy is another by now")
     rollback = action("rollback", "back to a version: on trial if it was approved, and else through quarantine")
-    rollback.add_argument("version", metavar="VERSION", type=number_of("versions"), help="see history")
+    rollback.add_argument("version", metavar="VERSION", type=_version, help="its number, see history")
     action("history", "its versions, and what happened to it")
     export = action("export", "write it as a folder of the Agent Skills format")
     export.add_argument("--to", metavar="DIR", type=Path, required=True, help="where the folder is made")
@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     # Loaded here: who asks for help need not wait for it.
-    from neurons import Status
+    from neurons import KillSwitch, Status
 
     from .neuron_decisions import decide
     from .neuron_facts import facts_of
@@ -67,11 +67,18 @@ def run(options: Namespace) -> int:
         return SUCCESS
     neuron = decide(options, settings)
     if options.json:
-        print(json.dumps(facts_of(neuron, time.time())))
+        switch = KillSwitch(settings.home / "state").state(neuron.id)
+        print(json.dumps(facts_of(neuron, time.time(), switch)))
     else:
-        print(visible(what_now(neuron)))
+        print("\n".join(wrapped(what_now(neuron), _width())))
     # What was to be tried and has failed is refused, like any other code.
     return REFUSED if neuron.status is Status.DISABLED and options.action not in ENDS else SUCCESS
+
+
+def _version(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise ArgumentTypeError(f"the number of a version, which history shows, and not {text!r:.40}")
+    return int(text)
 
 
 def _width() -> int:

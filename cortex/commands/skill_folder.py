@@ -39,7 +39,10 @@ def write_skill(neuron: Neuron, to: Path) -> Path:
 
     It is there whole or not at all.
     """
-    to.mkdir(parents=True, exist_ok=True)
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise FileExistsError(f'"{to}" is a file and not a folder, or below one') from None
     folder = to / skill_name(neuron)
     if folder.exists():
         raise FileExistsError(f'"{folder}" is there already')

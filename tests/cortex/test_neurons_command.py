@@ -25,6 +25,7 @@ from cortex.commands.skill_folder import skill_name
 from cortex.home import Home
 from cortex.settings import Settings
 from neurons import (
+    LAYER_KEY,
     ApprovalKey,
     DeferredStorage,
     Delivered,
@@ -333,6 +334,68 @@ def test_the_kill_switch_is_told_wherever_something_would_run(shell):
     assert (said.code, "there is no code" in said.err) == (3, True)
 
 
+def test_the_kill_switch_is_in_what_programs_read(shell):
+    neuron = shell.agent.in_trial()
+    assert shell("show", neuron.id, "--json").json["killed"] is None
+    KillSwitch(shell.home / "state").turn_on("it is on fire", "owner", neuron=neuron.id)
+    [listed] = shell("list", "--json").json
+    assert listed["killed"]["reason"] == "it is on fire"
+    assert shell("show", neuron.id, "--json").json["killed"] == listed["killed"]
+    assert "Kill switch is on for crypto-price since" in shell("show", neuron.id).out
+
+
+def layer(shell: Shell, **changes: Any) -> None:
+    """The report of a layer that runs in this very process."""
+    report = {"state": "leading", "pid": os.getpid(), "since": time.time(), "trouble": "", "wakes": []}
+    counts = {"delivered": 1234, "waiting": 2, "dropped": {"full": 5, "rate": 2, "depth": 0}}
+    shell.agent.storage.write(LAYER_KEY, {**report, "counts": counts, "neurons": {}, **changes})
+
+
+def test_the_list_says_who_runs_the_neurons_what_was_dropped_and_who_rests(shell):
+    neuron = shell.agent.in_trial()
+    assert "No process runs the neurons now" in shell("list").out
+    resting = {"state": "resting", "reason": "the level\x1b is low", "waiting": 3}
+    layer(shell, neurons={neuron.id: resting}, trouble="Cannot write\nthere")
+    out = shell("list").out
+    assert f"Process {os.getpid()} runs the neurons since 2" in out
+    assert "1,234 signals given, 2 waiting" in out
+    assert "7 signals dropped: 5 full, 2 rate\n" in out
+    assert "Trouble: Cannot write there" in out
+    assert "resting: the level\\u001b is low; 0 %, 0 of 50 signals, 24 h left" in out
+    assert "now           resting: the level\\u001b is low" in shell("show", neuron.id).out
+    [listed] = shell("list", "--json").json
+    assert listed["layer"] == resting
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"state": "off"}, "No process runs the neurons now"),
+        ({"pid": 2**22 + 1}, "No process runs the neurons now"),
+        ({"pid": 10**30}, "No process runs the neurons now"),
+        ({"pid": "mine"}, "No process runs the neurons now"),
+        ({"counts": 7}, "No process runs the neurons now"),
+        ({"since": 1e300}, "since an unknown time"),
+        ({"state": "killed"}, "has stopped them, because the kill switch is on"),
+    ],
+)
+def test_a_report_that_is_old_or_odd_is_taken_for_what_it_is(shell, changes, words):
+    neuron = shell.agent.in_trial()
+    layer(shell, **{"neurons": {neuron.id: {"state": "resting"}}, **changes})
+    out = shell("list").out
+    assert words in out
+    assert ("resting" in out) == ("No process" not in words)
+
+
+def test_a_document_that_was_edited_by_hand_is_not_shown_as_if_it_ran(shell):
+    neuron = shell.agent.in_trial()
+    shell.agent.storage.flush()
+    path = shell.home / "state" / "neurons" / f"{neuron.id}.json"
+    path.write_text(path.read_text().replace("emit(", "emit( ", 1))
+    assert "DOES NOT RUN: " in shell("list").out
+    assert "now           DOES NOT RUN: " in shell("show", neuron.id).out
+
+
 def habit_of(home: Path) -> None:
     async def notice() -> None:
         async with FingerprintReader() as reader:
@@ -611,6 +674,74 @@ def test_anything_else_than_the_hash_approves_nothing(shell, monkeypatch, typed,
         thread.join(BOUND_S)
         screen.wait_for(message)
     assert shell.neuron(neuron.id) == neuron
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_nothing_is_wider_than_the_terminal_and_the_purpose_is_there(shell, monkeypatch, columns):
+    waiting = shell.agent.waiting(purpose="To tell of a price that moves a good deal, while nobody looks at it")
+    shell.agent.in_trial(name="TheWeatherOfTomorrowInAllPlacesOfTheWorld")
+    habit_of(shell.home)
+    for arguments, end in (
+        (["list"], "reject or modify"),
+        (["habits"], "a price"),
+        (["history", waiting.id], "propose"),
+        (["show", waiting.id], "--reason WHY"),
+    ):
+        with here(monkeypatch, columns=columns) as screen:
+            assert shell(*arguments).code == 0
+            print("THE END", flush=True)
+            text = screen.wait_for("THE END")
+        assert end in " ".join(text.split())
+        assert max(map(len, text.splitlines())) <= columns, text
+        if arguments == ["list"]:
+            assert "while nobody looks at it" in " ".join(text.split())
+
+
+def test_a_home_that_can_only_be_read_can_be_looked_at(capsys):
+    real = os.geteuid()
+    with tempfile.TemporaryDirectory() as folder:  # what pytest makes for root, others cannot enter
+        shell = Shell(Path(folder) / "home", capsys)
+        neuron = shell.agent.waiting()
+        looks = [["list"], ["show", neuron.id], ["habits"], ["history", neuron.id]]
+        before = [shell(*look) for look in looks]
+        shell.agent.storage.close()
+        places = [Path(folder), *Path(folder).rglob("*")]
+        for path in reversed(places):
+            path.chmod(0o500 if path.is_dir() else 0o400)
+            if real == 0:
+                os.chown(path, 12_345, -1)
+        os.seteuid(12_345 if real == 0 else real)
+        try:
+            assert [shell(*look) for look in looks] == before
+            assert shell("disable", neuron.id).code == 2
+        finally:
+            os.seteuid(real)
+            for path in places:
+                path.chmod(0o700)
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_home_that_is_none_is_not_said_to_have_no_neurons(tmp_path, capsys, place):
+    (tmp_path / "file").touch()
+    assert run_command(["neurons", "list", "--home", str(tmp_path / place)]) == 2
+    assert "Cannot look at " in capsys.readouterr().err
+
+
+def test_a_file_is_no_place_to_export_to(shell, tmp_path):
+    (tmp_path / "file").touch()
+    neuron = shell.agent.waiting()
+    said = shell("export", neuron.id, "--to", str(tmp_path / "file"))
+    assert (said.code, said.err) == (
+        2,
+        f'cortex neurons: nothing was written: "{tmp_path / "file"}" is a file and not a folder, or below one\n',
+    )
+
+
+def test_refusals_are_sentences(shell):
+    neuron = shell.agent.in_trial()
+    assert "Cannot enable a neuron that is on trial" in shell("enable", neuron.id).err
+    assert "nothing is asked about it (status: trial)" in shell("approve", neuron.id, "--hash", "0" * 8).err
+    assert "the number of a version, which history shows, and not 'x'" in shell("rollback", neuron.id, "x").err
 
 
 def test_a_table_in_a_terminal_is_as_wide_as_it_and_has_colours(shell, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import threading
 from collections import deque
@@ -282,6 +283,7 @@ def test_the_commands_of_learning(tmp_path):
 
     pipeline = Governed()
     pipeline.waiting()
+    pipeline.in_trial(name="Weather")
     out, asked = io.StringIO(), []
 
     def kill():
@@ -290,10 +292,13 @@ def test_the_commands_of_learning(tmp_path):
 
     with chat(tmp_path, [], ForPeople(out, out), **NOWHERE) as talk:
         more = {"neurons": pipeline.store.load_all, "offer": lambda: asked.append("offer"), "kill": kill}
+        more["about"] = lambda: ["Kill switch is on\x1b"]
         dialogue(talk, tmp_path, out, ["/neurons", "/kill", "/help"], **more).run("tiny")
     text = out.getvalue()
     assert asked == ["offer", "kill"]
     assert "awaiting owner  crypto-price  Tell when the price moves" in text
+    assert re.search(r"trial           weather  \d+ h and 50 signals left: Tell", text)
+    assert "Kill switch is on\\u001b" in text
     told = "Everything is stopped: 2 processes were killed, and nothing runs until cortex revive --reason WHY"
     assert told in " ".join(text.split())
     assert "it is slow\\u001b" in text
