@@ -396,6 +396,14 @@ def test_a_neuron_may_be_named_by_its_id_its_name_or_a_beginning(home, capsys):
     assert run_command(["kill", "--neuron", "No Such", "--home", str(home)]) == 2
     assert KillSwitch(home / "state").state() == Off()
     assert decisions(home)[0] == ("kill crypto-price", "the owner stopped this neuron")
+    capsys.readouterr()
+    assert run_command(["revive", "--neuron", "Price", "--reason", "x", "--home", str(home)]) == 0
+    assert run_command(["revive", "--neuron", "gone", "--reason", "x", "--home", str(home)]) == 0
+    assert capsys.readouterr().out == "The kill switch of crypto-price is off\nThe kill switch of gone is off\n"
+    assert run_command(["revive", "--neuron", "gone", "--reason", "x", "--home", str(home)]) == 2
+    assert capsys.readouterr().err == 'cortex revive: there is no document of a neuron "gone"\n'
+    assert run_command(["revive", "--neuron", "crypto-", "--reason", "x", "--home", str(home)]) == 2
+    assert isinstance(KillSwitch(home / "state").state("crypto-news"), On)
 
 
 def test_a_torn_switch_can_be_turned_off(home, capsys):
