@@ -89,6 +89,7 @@ class KillSwitch:
         self._path = str(folder / FILE)
         self._record = record
         self._now = now
+        self._paths: dict[str, str] = {}
         self._known: dict[str, tuple[Stamp, On]] = {}
 
     @property
@@ -101,10 +102,13 @@ class KillSwitch:
         found = self._look(self._path, None)
         if neuron is None or isinstance(found, On):
             return found
-        try:
-            return self._look(str(self._own(neuron)), neuron)
-        except Refused as error:
-            return On(str(error), 0.0, "", neuron)
+        path = self._paths.get(neuron)
+        if path is None:
+            try:
+                path = self._paths[neuron] = str(self._own(neuron))
+            except Refused as error:
+                return On(str(error), 0.0, "", neuron)
+        return self._look(path, neuron)
 
     def refusal(self, neuron: str | None = None) -> str | None:
         """Why nothing may run, or this neuron may not; None while it may."""
