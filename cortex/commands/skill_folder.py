@@ -77,15 +77,14 @@ def _portable(neuron: Neuron) -> dict[str, Any]:
 
 
 def _skill(neuron: Neuron) -> str:
-    purpose = " ".join(neuron.metadata.purpose.split())
-    when = f"Use it when one of these signals comes: {', '.join(neuron.input_signals)}."
-    described = beginning(f"{purpose.rstrip('.')}. {when}" if purpose else when, MAX_DESCRIPTION)
+    when = f"A program for these signals: {', '.join(neuron.input_signals)}."
+    described = beginning(f"{when} {_quoted(neuron)}", MAX_DESCRIPTION)
     return "\n".join(
         [
             "---",
             f"name: {skill_name(neuron)}",
             # A JSON text is a YAML one: nothing in it can end it, or begin another key.
-            f"description: {json.dumps(described)}",
+            f"description: {json.dumps(described, ensure_ascii=False)}",
             f"compatibility: {json.dumps(_needs(neuron))}",
             "metadata:",
             f'  version: "{neuron.version}"',
@@ -95,7 +94,7 @@ def _skill(neuron: Neuron) -> str:
             "",
             f"# {neuron.name}",
             "",
-            *(f"> {line}" for line in visible(neuron.metadata.purpose).split("\n")),
+            *(f"> {_escaped(line)}" for line in visible(neuron.metadata.purpose).split("\n")),
             "",
             "A neuron of Motor Cortex: a little program that answers signals without a model.",
             f"It was written by {_author(neuron)}. Whoever uses it elsewhere has to read its code, and to agree there.",
@@ -109,6 +108,18 @@ def _skill(neuron: Neuron) -> str:
             "",
         ]
     )
+
+
+def _quoted(neuron: Neuron) -> str:
+    """Other agents load this into their prompts: there it must be what somebody said, and no markup."""
+    purpose = re.sub(r'[<>"`]', "", visible(" ".join(neuron.metadata.purpose.split())))
+    purpose = beginning(purpose, MAX_DESCRIPTION // 2)  # so that the quotes are closed
+    return f'{_author(neuron).capitalize()} wrote it, and says of it: "{purpose}"' if purpose else ""
+
+
+def _escaped(line: str) -> str:
+    """As Markdown that shows the characters and means nothing."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~-])", r"\\\1", line)
 
 
 def _author(neuron: Neuron) -> str:
