@@ -115,9 +115,16 @@ def _hashes(neuron: Neuron) -> Iterator[str]:
     yield _line("code hash", neuron.metadata.code_hash)
     request = neuron.request
     if request is not None:
-        until = datetime.fromtimestamp(request.expires_at, UTC).astimezone()
-        yield _line("decide until", f"{until:%Y-%m-%d %H:%M}")
+        yield _line("decide until", _at(request.expires_at))
         yield _line("hash", request.shown_hash)
+
+
+def _at(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError, OSError):
+        # Settings may say a thousand years, and who has to decide must see the rest all the same.
+        return "no day that a calendar has"
 
 
 def _names(names: Sequence[str]) -> str:

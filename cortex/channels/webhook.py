@@ -32,6 +32,8 @@ USER_AGENT = "motor-cortex"
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 30
 _MAX_REASON = 200
+_BUSY = (408, 425, 429)
+"""What a server says that is there and takes it later."""
 
 
 class _Passing(Exception):
@@ -116,7 +118,7 @@ class WebhookChannel:
                 return
             case 3:
                 raise self._failed(f"it redirects (status {status}), and no redirect is followed")
-            case 5:
+            case _ if status // 100 == 5 or status in _BUSY:
                 raise _Passing(f"it answered with status {status}")
         raise self._failed(f"it answered with status {status}")
 

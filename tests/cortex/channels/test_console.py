@@ -55,6 +55,14 @@ def test_a_neuron_that_is_no_proposal_has_no_hash_to_repeat():
     assert not any(line.split()[:1] == ["hash"] for line in lines)
 
 
+def test_a_day_that_no_calendar_has_hides_nothing():
+    neuron = proposal()
+    request = neuron.request.model_copy(update={"expires_at": 1e15})
+    lines = owner_view(neuron.model_copy(update={"request": request}))
+    assert lines[-2].endswith("no day that a calendar has")
+    assert lines[-1].split() == ["hash", "ef" * 32]
+
+
 HOSTILE = (
     "\x1b[2J\x1b[H",  # clears the screen
     "\x9b2J",

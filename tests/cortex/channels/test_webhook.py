@@ -75,11 +75,11 @@ async def test_characters_that_hide_are_spelled_out_in_the_lines_for_people():
     with hook_server() as server:
         await WebhookChannel(settings(at(server))).notify(notice(code="a // \u202e b"))
     body = json.loads(server.heard[0].body)
-    assert "  | a // \\u202e b" in body["view"]
+    assert "  | a // ⟨U+202E⟩ b" in body["view"]
     assert not any("\u202e" in line for line in body["view"])
 
 
-@pytest.mark.parametrize("status", [500, 503])
+@pytest.mark.parametrize("status", [500, 503, 408, 425, 429])
 async def test_a_server_that_fails_is_asked_again(status):
     sleeps = Sleeps()
     with hook_server(status, status, 204) as server:
@@ -112,7 +112,7 @@ async def test_nobody_there_is_an_error_of_the_channel():
         await told(server, webhook_attempts=2)
 
 
-@pytest.mark.parametrize("status", [400, 404, 429])
+@pytest.mark.parametrize("status", [400, 404, 410])
 async def test_a_refusal_is_not_asked_again(status):
     with hook_server(status, 200) as server, pytest.raises(ChannelError, match=f"status {status}$"):
         await told(server)
