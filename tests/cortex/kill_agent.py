@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -15,8 +16,8 @@ import anyio.to_thread
 
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.sections import ExecuteSettings
-from neurons import KillSwitch
-from sandbox import DenoRuntime, ResidentProgram, Running, SandboxSettings, SandboxUnavailable
+from neurons import KillSwitch, watch_switch
+from sandbox import DenoRuntime, ExecutionRequest, ResidentProgram, Running, SandboxSettings, SandboxUnavailable
 
 SANDBOX = SandboxSettings(pool_size=1)
 WAIT = "await tools.started({}); await new Promise(() => setInterval(() => 0, 1000))"
@@ -93,6 +94,33 @@ async def residents(home: Path) -> None:
             say(event="tried", answers=answers)
 
 
+async def busy(home: Path) -> None:
+    """Runs something all the time, and keeps starting launchers."""
+    switch = KillSwitch(home / "state")
+
+    async def life() -> None:
+        while True:
+            running = Running(switch.running, switch.refusal)
+            async with DenoRuntime(SANDBOX, running=running) as runtime, anyio.create_task_group() as tasks:
+                tasks.start_soon(watch_switch, switch, 20, lambda on: runtime.stop(str(on)), runtime.allow)
+                with anyio.move_on_after(0.3), suppress(SandboxUnavailable):
+                    async with runtime.resident(ResidentProgram(code=COUNT, name="price-1")) as one:
+                        while True:
+                            await one.handle([{}], {})
+                            await runtime.execute(ExecutionRequest(code="return 1"))
+                tasks.cancel_scope.cancel()
+
+    say(event="running")
+    async with anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(life)
+        await next_line()
+        tasks.cancel_scope.cancel()
+
+
 if __name__ == "__main__":
     place, how = Path(sys.argv[1]), sys.argv[2]
-    anyio.run(residents, place) if how == "residents" else anyio.run(agent, place, how)
+    if how in {"residents", "busy"}:
+        anyio.run(residents if how == "residents" else busy, place)
+    else:
+        anyio.run(agent, place, how)

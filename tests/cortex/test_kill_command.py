@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import select
 import signal
 import subprocess
@@ -189,6 +190,39 @@ def test_one_neuron_is_stopped_also_while_its_agent_is(home, capsys, nothing_lef
         assert second == "True"
         revive(home, "--neuron", "price-1")
         assert one.try_again() == ["True", "True"]
+
+
+@deno
+@pytest.mark.soak
+def test_at_whatever_moment_it_is_turned_on_nothing_runs_afterwards(home, nothing_left):
+    """Against an agent that starts launchers, processes and runs all the time, and is now and then stopped meanwhile."""
+    dice, dead = random.Random(5), 0
+    with agent(home, "busy") as one:
+        assert one.event() == {"event": "running"}
+        switch = KillSwitch(home / "state")
+        for n in range(150):
+            time.sleep(dice.random() * 0.25)
+            is_stopped = dice.random() < 0.4
+            if is_stopped:
+                one.stop()
+            killed = switch.turn_on(f"try {n}", "owner")
+            assert killed.problems == ()
+            dead += len(killed.processes)
+            assert [pid for pid in one.sandboxes() if is_deno(pid)] == []
+            if is_stopped:
+                one.go_on()
+            give_up = time.monotonic() + dice.random() * 0.2
+            while time.monotonic() < give_up:  # nor later: a launcher without an order has none
+                assert [pid for pid in one.sandboxes() if is_deno(pid)] == []
+            switch.turn_off("again", "owner")
+    assert dead > 150  # so that there was something to kill
+
+
+def is_deno(pid: int) -> bool:
+    try:
+        return b"deno" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+    except OSError:
+        return False
 
 
 @deno
