@@ -16,8 +16,8 @@ from .terminal import columns_of, is_seen
 CODE, MORE = "  | ", "  : "
 """How a line begins that shows code, and how one that goes on with the same line of it."""
 TAB, BLANK = "→", "·"
+"""Like the brackets of what is spelled out, these are not plain themselves, and must not become so."""
 
-_OURS = frozenset("→·⟨⟩")
 _MOST_LINES = 8
 _PARTS = re.compile(r"[\w$]+|[^\w$]+")
 _LAST_BLANKS = re.compile(r" +$", re.MULTILINE)
@@ -88,7 +88,7 @@ def _is_plain(character: str) -> bool:
     code = ord(character)
     if code < 0x80:
         return character.isprintable() or character == "\n"
-    if character in _OURS or not is_seen(character):
+    if not is_seen(character):
         return False
     if character in _PUNCTUATION:
         return True
