@@ -15,7 +15,7 @@ from .bridge import Bridge
 from .command import deno_command, find_deno
 from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest, Metrics, mistake_in, refused
 from .conversation import Answer, Conversation, Run
-from .errors import RunFault, SandboxUnavailable
+from .errors import NothingMayRun, RunFault, SandboxUnavailable
 from .frames import RunTerms, encode, run_frame
 from .grants import GrantRefused, Grants
 from .jail import Layer, Wall
@@ -83,8 +83,9 @@ class DenoRuntime:
         try:
             if self.refusal() is None:
                 await self._open(tasks)
-        except SandboxUnavailable:
-            if self.refusal() is None:
+        except SandboxUnavailable as error:
+            # It may run again by now: then this is made up for as well.
+            if not isinstance(error, NothingMayRun) and self.refusal() is None:
                 await self._leave(tasks)
                 raise
         except BaseException:

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.sections import ExecuteSettings
-from neurons import KillSwitch, watch_switch
+from neurons import KillSwitch
 from sandbox import DenoRuntime, ExecutionRequest, ResidentProgram, Running, SandboxSettings, SandboxUnavailable
 
 SANDBOX = SandboxSettings(pool_size=1)
@@ -100,15 +100,17 @@ async def busy(home: Path) -> None:
 
     async def life() -> None:
         while True:
-            running = Running(switch.running, switch.refusal)
-            async with DenoRuntime(SANDBOX, running=running) as runtime, anyio.create_task_group() as tasks:
-                tasks.start_soon(watch_switch, switch, 20, lambda on: runtime.stop(str(on)), runtime.allow)
-                with anyio.move_on_after(0.3), suppress(SandboxUnavailable):
-                    async with runtime.resident(ResidentProgram(code=COUNT, name="price-1")) as one:
-                        while True:
-                            await one.handle([{}], {})
-                            await runtime.execute(ExecutionRequest(code="return 1"))
-                tasks.cancel_scope.cancel()
+            with suppress(SandboxUnavailable):  # its launcher was killed while it opened
+                await one_runtime()
+
+    async def one_runtime() -> None:
+        running = Running(switch.running, switch.refusal)
+        async with DenoRuntime(SANDBOX, running=running) as runtime:
+            with anyio.move_on_after(0.3), suppress(SandboxUnavailable):
+                async with runtime.resident(ResidentProgram(code=COUNT, name="price-1")) as one:
+                    while True:
+                        await one.handle([{}], {})
+                        await runtime.execute(ExecutionRequest(code="return 1"))
 
     say(event="running")
     async with anyio.create_task_group() as tasks:

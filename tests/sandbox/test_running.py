@@ -478,6 +478,15 @@ async def test_a_runtime_opens_while_nothing_may_run_and_starts_once_it_may(fold
 
 
 @deno
+async def test_a_runtime_that_was_forbidden_to_open_for_a_moment_starts_with_the_first_use(folder, nothing_left):
+    reasons = iter([None, "It was forbidden"])
+    running = Running(folder, lambda _: next(reasons, None))
+    async with DenoRuntime(small(), running=running) as runtime:
+        assert alive() == []
+        assert (await runtime.execute(ONE)).result == 1
+
+
+@deno
 async def test_a_runtime_that_starts_late_and_cannot_says_so_and_tries_again(folder, nothing_left):
     switch = Switch()
     switch.reason = "Kill switch is on"
