@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 
 from neurons import FingerprintReader, Habits, HabitSettings, MemoryStorage
-from neurons.fingerprint import fingerprint
+from neurons.habits.fingerprint import fingerprint
 
 from .measure import Row, interleaved, p50
 

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 from sandbox import late_names
 
 if TYPE_CHECKING:
-    from .approval import ApprovalKey, why_not_approved, why_not_awake
-    from .autonomic import Autonomic
-    from .autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
+    from .autonomic.autonomic import Autonomic
+    from .autonomic.autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
+    from .autonomic.signal_queue import Drop
     from .built_in import user_message
-    from .cost import cost_of
     from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
-    from .fingerprint import Fingerprint, FingerprintReader, Literal
-    from .habit import OFFER_S, Habit
-    from .habits import Habits
-    from .hashes import about_hash, code_hash, policy_hash, shown_hash
+    from .habits.fingerprint import Fingerprint, FingerprintReader
+    from .habits.habit import OFFER_S, Habit
+    from .habits.habits import Habits
+    from .habits.recordings import Recordings
+    from .habits.similarity import Parameter
     from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
     from .kill_watch import watch_switch
-    from .lifecycle import Event, after, changed
-    from .memory_storage import MemoryStorage
     from .neuron import (
         Approval,
         Counters,
@@ -34,9 +32,12 @@ if TYPE_CHECKING:
         StatusChange,
         Trial,
         Version,
-        Watch,
     )
-    from .pipeline import Pipeline
+    from .pipeline.approval import ApprovalKey, why_not_awake
+    from .pipeline.hashes import code_hash, policy_hash
+    from .pipeline.pipeline import Pipeline
+    from .pipeline.proposal import Proposal
+    from .pipeline.trial import Progress, progress
     from .ports import (
         ChannelError,
         Document,
@@ -50,72 +51,62 @@ if TYPE_CHECKING:
         ToolExchange,
         Wake,
     )
-    from .proposal import Proposal
-    from .quarantine import rehearse
-    from .recordings import Recordings
+    from .quarantine.quarantine import rehearse
     from .settings import HabitSettings, NeuronSettings, OwnerSettings
-    from .signal_queue import Drop
-    from .signals import BUILT_IN, Signal, as_given
-    from .similarity import Parameter
-    from .storage import Damage, DeferredStorage
-    from .store import NeuronStore
-    from .trial import Delivered, Failed, Going, Passed, Progress, Verdict, noted, progress, verdict
+    from .signals import BUILT_IN, Signal
+    from .storage.memory_storage import MemoryStorage
+    from .storage.storage import Damage, DeferredStorage
+    from .storage.store import NeuronStore
     from .webhook_address import is_local_name, is_loopback, webhook_problem
 
 # One line for each name: who adds one adds it in three places of this file, and nowhere else.
 _HOMES = {
     "Approval": "neuron",
-    "ApprovalKey": "approval",
-    "Autonomic": "autonomic",
+    "ApprovalKey": "pipeline.approval",
+    "Autonomic": "autonomic.autonomic",
     "BUILT_IN": "signals",
     "ChannelError": "ports",
     "Conflict": "errors",
     "Counters": "neuron",
-    "Counts": "autonomic_view",
-    "Damage": "storage",
-    "DeferredStorage": "storage",
-    "Delivered": "trial",
+    "Counts": "autonomic.autonomic_view",
+    "Damage": "storage.storage",
+    "DeferredStorage": "storage.storage",
     "Document": "ports",
-    "Drop": "signal_queue",
+    "Drop": "autonomic.signal_queue",
     "Energy": "ports",
-    "Event": "lifecycle",
-    "Failed": "trial",
-    "Fingerprint": "fingerprint",
-    "FingerprintReader": "fingerprint",
-    "Going": "trial",
-    "Habit": "habit",
+    "Fingerprint": "habits.fingerprint",
+    "FingerprintReader": "habits.fingerprint",
+    "Habit": "habits.habit",
     "HabitSettings": "settings",
-    "Habits": "habits",
+    "Habits": "habits.habits",
     "KillSwitch": "kill_switch",
     "Killed": "kill_switch",
-    "LAYER_KEY": "autonomic_view",
-    "LayerState": "autonomic_view",
-    "Literal": "fingerprint",
-    "MemoryStorage": "memory_storage",
+    "LAYER_KEY": "autonomic.autonomic_view",
+    "LayerState": "autonomic.autonomic_view",
+    "MemoryStorage": "storage.memory_storage",
     "Metadata": "neuron",
-    "NerveState": "autonomic_view",
-    "NerveView": "autonomic_view",
+    "NerveState": "autonomic.autonomic_view",
+    "NerveView": "autonomic.autonomic_view",
     "Neuron": "neuron",
     "NeuronError": "errors",
     "NeuronSettings": "settings",
-    "NeuronStore": "store",
+    "NeuronStore": "storage.store",
     "NoSuchNeuron": "errors",
     "Notice": "ports",
-    "OFFER_S": "habit",
+    "OFFER_S": "habits.habit",
     "Off": "kill_switch",
     "On": "kill_switch",
-    "Overview": "autonomic_view",
+    "Overview": "autonomic.autonomic_view",
     "OwnerChannel": "ports",
     "OwnerSettings": "settings",
-    "Parameter": "similarity",
-    "Passed": "trial",
-    "Pipeline": "pipeline",
+    "Parameter": "habits.similarity",
+    "Pipeline": "pipeline.pipeline",
     "Policy": "neuron",
-    "Progress": "trial",
-    "Proposal": "proposal",
+    "Progress": "pipeline.trial",
+    "Proposal": "pipeline.proposal",
     "Record": "ports",
     "Recording": "ports",
-    "Recordings": "recordings",
+    "Recordings": "habits.recordings",
     "Refused": "errors",
     "Report": "neuron",
     "Request": "neuron",
@@ -129,29 +120,18 @@ _HOMES = {
     "SwitchError": "kill_switch",
     "ToolExchange": "ports",
     "Trial": "neuron",
-    "Verdict": "trial",
     "Version": "neuron",
     "Wake": "ports",
-    "Watch": "neuron",
-    "about_hash": "hashes",
-    "after": "lifecycle",
-    "as_given": "signals",
-    "changed": "lifecycle",
-    "code_hash": "hashes",
-    "cost_of": "cost",
+    "code_hash": "pipeline.hashes",
     "is_local_name": "webhook_address",
     "is_loopback": "webhook_address",
-    "noted": "trial",
-    "policy_hash": "hashes",
-    "progress": "trial",
-    "rehearse": "quarantine",
-    "shown_hash": "hashes",
+    "policy_hash": "pipeline.hashes",
+    "progress": "pipeline.trial",
+    "rehearse": "quarantine.quarantine",
     "user_message": "built_in",
-    "verdict": "trial",
     "watch_switch": "kill_watch",
     "webhook_problem": "webhook_address",
-    "why_not_approved": "approval",
-    "why_not_awake": "approval",
+    "why_not_awake": "pipeline.approval",
 }
 
 __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
@@ -165,15 +145,11 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Counts",
     "Damage",
     "DeferredStorage",
-    "Delivered",
     "Document",
     "Drop",
     "Energy",
-    "Event",
-    "Failed",
     "Fingerprint",
     "FingerprintReader",
-    "Going",
     "Habit",
     "HabitSettings",
     "Habits",
@@ -181,7 +157,6 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "Killed",
     "LAYER_KEY",
     "LayerState",
-    "Literal",
     "MemoryStorage",
     "Metadata",
     "NerveState",
@@ -199,7 +174,6 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "OwnerChannel",
     "OwnerSettings",
     "Parameter",
-    "Passed",
     "Pipeline",
     "Policy",
     "Progress",
@@ -220,28 +194,17 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "SwitchError",
     "ToolExchange",
     "Trial",
-    "Verdict",
     "Version",
     "Wake",
-    "Watch",
-    "about_hash",
-    "after",
-    "as_given",
-    "changed",
     "code_hash",
-    "cost_of",
     "is_local_name",
     "is_loopback",
-    "noted",
     "policy_hash",
     "progress",
     "rehearse",
-    "shown_hash",
     "user_message",
-    "verdict",
     "watch_switch",
     "webhook_problem",
-    "why_not_approved",
     "why_not_awake",
 ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from sandbox import Exchange
 
-    from .habit import Habit
+    from .habits.habit import Habit
     from .neuron import Neuron
     from .signals import Signal
 

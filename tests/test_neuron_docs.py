@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from cortex.channels.webhook import SIGNATURE, TIMESTAMP, body_of
 from cortex.sections import ExecuteSettings
 from cortex.tools import core_definitions
-from neurons import BUILT_IN, Drop, NeuronSettings, Notice, Signal, Status, as_given, built_in, scenarios
+from neurons import BUILT_IN, Drop, NeuronSettings, Notice, Signal, Status, built_in
+from neurons.quarantine import scenarios
 from neurons.settings import MIN_SECRET
+from neurons.signals import as_given
 from tests.documents import NEURONS, ROOT, Block, assert_prints, commands, environment, run_python
 from tests.neurons.candidates import candidate
 

@@ -28,7 +28,6 @@ from neurons import (
     LAYER_KEY,
     ApprovalKey,
     DeferredStorage,
-    Delivered,
     FingerprintReader,
     Habits,
     KillSwitch,
@@ -36,6 +35,7 @@ from neurons import (
     Status,
     why_not_awake,
 )
+from neurons.pipeline.trial import Delivered
 from sandbox import FileLock
 from tests.cortex.chat.screen import BOUND_S, Screen
 from tests.neurons.governance import Clock, Governed, shown

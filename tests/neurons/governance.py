@@ -6,7 +6,6 @@ from typing import Any
 
 from neurons import (
     ApprovalKey,
-    Delivered,
     Fingerprint,
     MemoryStorage,
     Neuron,
@@ -20,6 +19,7 @@ from neurons import (
     code_hash,
     policy_hash,
 )
+from neurons.pipeline.trial import Delivered
 
 KEY = ApprovalKey(b"k" * 32)
 START = 1_800_000_000.0

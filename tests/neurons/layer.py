@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from neurons import Autonomic, Neuron, Signal
-from neurons.autonomic_view import NerveView
+from neurons.autonomic.autonomic_view import NerveView
 from sandbox import FileLock
 from sandbox.testing import NeuronFunction, ScriptedResidents
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from neurons import ApprovalKey, DeferredStorage, Delivered, Neuron, NeuronError, NeuronSettings, NeuronStore, Pipeline
+from neurons import ApprovalKey, DeferredStorage, Neuron, NeuronError, NeuronSettings, NeuronStore, Pipeline
+from neurons.pipeline.trial import Delivered
 
 from .governance import MAX_CODE_BYTES, proposal
 

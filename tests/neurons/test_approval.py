@@ -7,7 +7,8 @@ import stat
 
 import pytest
 
-from neurons import ApprovalKey, Neuron, StorageError, why_not_approved, why_not_awake
+from neurons import ApprovalKey, Neuron, StorageError, why_not_awake
+from neurons.pipeline.approval import why_not_approved
 from sandbox import Tier
 
 from .governance import KEY, START, Governed

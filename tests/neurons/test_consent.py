@@ -24,18 +24,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from neurons import (
-    Delivered,
-    MemoryStorage,
-    Neuron,
-    NeuronError,
-    Status,
-    about_hash,
-    code_hash,
-    policy_hash,
-    shown_hash,
-    why_not_awake,
-)
+from neurons import MemoryStorage, Neuron, NeuronError, Status, code_hash, policy_hash, why_not_awake
+from neurons.pipeline.hashes import about_hash, shown_hash
+from neurons.pipeline.trial import Delivered
 
 from .governance import KEY, Clock, Governed, report_of
 

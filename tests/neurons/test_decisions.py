@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from neurons import ApprovalKey, Neuron, Refused, Status, about_hash, code_hash
-from neurons.decisions import approved, enabled, rolled_back, settled
+from neurons import ApprovalKey, Neuron, Refused, Status, code_hash
+from neurons.pipeline.decisions import approved, enabled, rolled_back, settled
+from neurons.pipeline.hashes import about_hash
+from neurons.pipeline.versions import taken_in
 from neurons.settings import TrialSettings
-from neurons.versions import taken_in
 
 from .governance import KEY, START, Governed, shown
 

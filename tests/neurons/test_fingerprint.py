@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neurons import Fingerprint
-from neurons.fingerprint import MAX_ANSWER_BYTES, fingerprint
-from neurons.fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
-from neurons.fingerprint_shape import read
-from neurons.fingerprint_tree import MAX_NODES
+from neurons.habits.fingerprint import MAX_ANSWER_BYTES, fingerprint
+from neurons.habits.fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
+from neurons.habits.fingerprint_shape import read
+from neurons.habits.fingerprint_tree import MAX_NODES
 
 from .corpus import scripts
 

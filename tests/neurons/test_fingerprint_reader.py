@@ -8,8 +8,8 @@ import pytest
 from benchmarks.habits import SCRIPT, habits
 from benchmarks.measure import Row
 from neurons import FingerprintReader
-from neurons.fingerprint import fingerprint
-from neurons.fingerprint_tree import MAX_NODES
+from neurons.habits.fingerprint import fingerprint
+from neurons.habits.fingerprint_tree import MAX_NODES
 from sandbox import SandboxUnavailable
 
 from .corpus import scripts

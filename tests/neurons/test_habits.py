@@ -25,8 +25,8 @@ from neurons import (
     NeuronSettings,
     StorageError,
 )
-from neurons.fingerprint import Fingerprint, fingerprint
-from neurons.habits import PREFIX
+from neurons.habits.fingerprint import Fingerprint, fingerprint
+from neurons.habits.habits import PREFIX
 from sandbox import SandboxUnavailable, Tier
 
 from .corpus import scripts
@@ -239,7 +239,7 @@ CHILD = """
 import sys, anyio
 from pathlib import Path
 from neurons import DeferredStorage, Habits, HabitSettings
-from neurons.fingerprint import fingerprint
+from neurons.habits.fingerprint import fingerprint
 
 async def read(code):
     return fingerprint(code)

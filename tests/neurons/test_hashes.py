@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurons import Policy, about_hash, code_hash, policy_hash, shown_hash
+from neurons import Policy, code_hash, policy_hash
+from neurons.pipeline.hashes import about_hash, shown_hash
 from sandbox import Tier
 
 from .governance import Governed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from neurons import Event, Refused, Status, after, changed
-from neurons.lifecycle import TABLE
+from neurons import Refused, Status
+from neurons.pipeline.lifecycle import TABLE, Event, after, changed
 
 from .governance import START, Governed
 

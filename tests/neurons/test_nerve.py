@@ -8,8 +8,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from neurons import Delivered, Status
-from neurons.nerve import over_budget, with_one_more
+from neurons import Status
+from neurons.autonomic.nerve import over_budget, with_one_more
+from neurons.pipeline.trial import Delivered
 from sandbox import Work
 
 from .layer import FREE, Layer, one, settled, until
@@ -18,7 +19,7 @@ from .layer import FREE, Layer, one, settled, until
 @pytest.fixture(autouse=True)
 def soon_again(monkeypatch):
     """Nobody waits half a second for the next attempt to get a process."""
-    monkeypatch.setattr("neurons.nerve._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("neurons.autonomic.nerve._FIRST_PAUSE_S", 0.01)
 
 
 def count(signal, state, emit):
@@ -72,7 +73,7 @@ async def test_state_is_written_as_often_as_the_settings_say(save_s, is_written)
 
 
 async def test_an_error_is_written_at_once(monkeypatch):
-    monkeypatch.setattr("neurons.autonomic.LOOK_S", 1000)
+    monkeypatch.setattr("neurons.autonomic.autonomic.LOOK_S", 1000)
     layer = Layer(fail, autonomic={"save_s": 1000})
     neuron = layer.trial()
     async with layer.open() as autonomic:
@@ -411,7 +412,7 @@ async def test_when_energy_cannot_be_read_or_paid_neurons_rest_and_the_layer_goe
 
 
 async def test_a_sandbox_that_never_answers_is_left_for_another_process(monkeypatch):
-    monkeypatch.setattr("neurons.nerve._SLACK_S", 0.05)
+    monkeypatch.setattr("neurons.autonomic.nerve._SLACK_S", 0.05)
     stuck = True
 
     async def answer(signal, state, emit):

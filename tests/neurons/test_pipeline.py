@@ -9,18 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurons import (
-    Delivered,
-    Neuron,
-    NoSuchNeuron,
-    Refused,
-    ScenarioResult,
-    Status,
-    about_hash,
-    code_hash,
-    policy_hash,
-    shown_hash,
-)
+from neurons import Neuron, NoSuchNeuron, Refused, ScenarioResult, Status, code_hash, policy_hash
+from neurons.pipeline.hashes import about_hash, shown_hash
+from neurons.pipeline.trial import Delivered
 
 from .governance import HOUR_S, KEY, MAX_CODE_BYTES, START, Governed, proposal, report_of, seen_as, shown
 
@@ -115,7 +106,7 @@ def test_whatever_a_candidate_says_in_its_report_the_question_stands(findings, e
 def test_a_neuron_is_judged_once():
     governed = Governed()
     neuron = governed.waiting()
-    with pytest.raises(Refused, match="awaiting_owner"):
+    with pytest.raises(Refused, match="Cannot pass a neuron that is awaiting its owner"):
         governed.judged(neuron.id, report_of(neuron))
     assert governed.store.get(neuron.id) == neuron
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from neurons import BUILT_IN, Proposal, Refused, Status
-from neurons.names import folded, free_id
+from neurons.habits.sketch import parts_of, sketched
 from neurons.neuron import Neuron
-from neurons.sketch import parts_of, sketched
+from neurons.pipeline.names import folded, free_id
 
 from .governance import MAX_CODE_BYTES, Governed, proposal, report_of, seen_as, shown
 

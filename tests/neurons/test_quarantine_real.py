@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from neurons.fingerprint import FingerprintReader
+from neurons.habits.fingerprint import FingerprintReader
 from neurons.ports import Recording, ToolExchange
 from neurons.program import program_of
-from neurons.quarantine import rehearse
-from neurons.scenarios import EDGES, FAILURES, ODD_ANSWERS, TYPICAL
+from neurons.quarantine.quarantine import rehearse
+from neurons.quarantine.scenarios import EDGES, FAILURES, ODD_ANSWERS, TYPICAL
 from neurons.signals import Signal, as_given
 from sandbox import DenoRuntime, ExecutionRequest, Guard, NetworkPolicy, Recorder, Replay, Tier
 from tests.conftest import small

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from neurons import HabitSettings, MemoryStorage, Recording, Recordings, StorageError, ToolExchange
-from neurons.recordings import INDEX, PREFIX
-from neurons.secret_texts import MARK
+from neurons.habits.recordings import INDEX, PREFIX
+from neurons.habits.secret_texts import MARK
 from sandbox import Exchange, Replay
 
 from .places import InFolder, InMemory, Place

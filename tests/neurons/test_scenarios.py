@@ -7,7 +7,7 @@ import json
 import pytest
 
 from neurons import built_in
-from neurons.scenarios import (
+from neurons.quarantine.scenarios import (
     BURST,
     EDGES,
     FAILURES,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurons.secret_texts import MARK, MAX_DEPTH, without_keys, without_secret_values, without_secrets
+from neurons.habits.secret_texts import MARK, MAX_DEPTH, without_keys, without_secret_values, without_secrets
 
 RANDOM = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0fX"
 

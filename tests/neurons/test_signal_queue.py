@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurons.signal_limits import Rate, Rates, Seen
-from neurons.signal_queue import Drop, SignalQueue, Waiting
+from neurons.autonomic.signal_limits import Rate, Rates, Seen
+from neurons.autonomic.signal_queue import Drop, SignalQueue, Waiting
 
 
 def waiting(name: str, priority: int = 5, until: float = 100.0) -> Waiting:

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import pytest
 
-from neurons import Fingerprint, HabitSettings, Literal, Parameter
-from neurons.fingerprint import fingerprint
-from neurons.similarity import MAX_PARAMETERS, MAX_VALUES, parameters, similarity
+from neurons import Fingerprint, HabitSettings, Parameter
+from neurons.habits.fingerprint import Literal, fingerprint
+from neurons.habits.similarity import MAX_PARAMETERS, MAX_VALUES, parameters, similarity
 
 from .corpus import scripts
 from .rewrites import parse

@@ -9,19 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurons import (
-    DeferredStorage,
-    Delivered,
-    Failed,
-    Going,
-    Neuron,
-    Passed,
-    Status,
-    StorageError,
-    noted,
-    progress,
-    verdict,
-)
+from neurons import DeferredStorage, Neuron, Status, StorageError, progress
+from neurons.pipeline.trial import Delivered, Failed, Going, Passed, noted, verdict
 from neurons.settings import TrialSettings
 
 from .governance import HOUR_S, START, Governed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from neurons.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, covers, of_guard, plain, quoted
+from neurons.quarantine.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, covers, of_guard, plain, quoted
 from sandbox import Finding, Tier
 from tests.neurons.candidates import candidate
 

@@ -1,0 +1,1 @@
+"""The layer that gives signals to the neurons that are awake."""

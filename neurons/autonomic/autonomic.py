@@ -1,0 +1,392 @@
+"""The autonomic layer: gives signals to the neurons that are awake, without a model and without waiting for anybody.
+
+One process on a home runs it; the others stand by. Whoever emits, watches or beats never waits: for each neuron there
+is a task with a process of its own (`nerve`), what touches a disk is done in a thread (`keeper`), and each line is
+bounded.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from ..pipeline.trial import Failed
+from ..signals import BUILT_IN, NORMAL, Signal
+from .audience import Callback, Listener, Waker
+from .autonomic_view import Counts, LayerState, Overview, as_document
+from .awake import Awake
+from .heartbeat import Heartbeat
+from .keeper import Keeper
+from .nerve import Nerve, Surroundings
+from .purse import Purse
+from .signal_limits import Admission, check
+from .signal_queue import Drop, SignalQueue, Waiting
+
+if TYPE_CHECKING:
+    from sandbox import FileLock, HostTools, NetworkPolicy, ResidentHost
+
+    from ..neuron import Neuron
+    from ..pipeline.pipeline import Pipeline
+    from ..ports import Energy, Json, Skills, Storage, Wake
+    from ..settings import NeuronSettings
+
+log = logging.getLogger("motor_cortex")
+
+T = TypeVar("T")
+LOOK_S = 1.0
+"""At least so often it is seen what others did on the same home."""
+_OPEN_TIMEOUT_S = 5.0
+
+
+class Autonomic:
+    """Use it as an async context manager. `emit`, `watch`, `stop`, `counts` and `overview` return at once, and are for
+    tasks of the same event loop. It never ends by itself, whatever a neuron, a listener, the disk or the reserve does.
+
+    `is_killed` is asked for everything (None) and for each neuron by its id; what it raises counts as yes. With a
+    `storage` other processes find in `autonomic/layer` what it does, and a restart does not wake the agent more often.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        hosts: ResidentHost,
+        energy: Energy,
+        settings: NeuronSettings,
+        *,
+        tools: Callable[[Neuron], HostTools | None] = lambda _: None,
+        network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
+        now: Callable[[], float] = time.time,
+        wake: Wake | None = None,
+        skills: Skills | None = None,
+        is_killed: Callable[[str | None], bool] = lambda _: False,
+        lock: FileLock | None = None,
+        storage: Storage | None = None,
+    ) -> None:
+        limits = settings.autonomic
+        self._settings = settings
+        self._now = now
+        self._is_killed = is_killed
+        self._queue = SignalQueue(limits.max_queued, limits.max_queued_per_neuron)
+        self._admission = Admission(limits)
+        self._purse = Purse(energy)
+        self._keeper = Keeper(pipeline, self._purse, storage=storage, skills=skills, lock=lock)
+        self._awake = Awake(
+            Surroundings(
+                hosts=hosts,
+                tools=tools,
+                network=network,
+                queue=self._queue,
+                purse=self._purse,
+                settings=settings,
+                now=now,
+                pass_on=self._pass_on,
+                handled=self._handled,
+                urgent=self._urgent,
+                lost=self._lost,
+                rested=self._rested,
+            )
+        )
+        self._watchers: tuple[Listener, ...] = ()
+        self._waker: Waker | None = None
+        if wake is not None and settings.wake_on:
+            self._waker = Waker(wake, settings, now=now, rested=self._rested)
+        self._killed_ones: frozenset[str] = frozenset()
+        self._state = LayerState.OFF
+        self._totals: Counter[str] = Counter()
+        self._looks_again = False
+        self._written_at = 0.0
+        self._since = 0.0
+        self._mistake = ""
+        self._was_opened = False
+        self._stack = AsyncExitStack()
+        self._tasks: anyio.abc.TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        """The neurons that are awake are being started when it returns."""
+        if self._was_opened:
+            raise RuntimeError("an autonomic layer can be opened once: make another one")
+        self._was_opened = True
+        self._one_look = anyio.Lock()
+        self._thread = anyio.CapacityLimiter(1)
+        self._news = anyio.Event()
+        self._quiet = anyio.Event()
+        self._heart = Heartbeat(self._settings.autonomic.tick_s, self._now())
+        self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        for listener in self._listeners():
+            self._tasks.start_soon(listener.run)
+        if self._settings.autonomic.enabled:
+            self._state = LayerState.STANDBY
+            looked = anyio.Event()
+            self._tasks.start_soon(self._keep, looked)
+            self._tasks.start_soon(self._beat)
+            try:
+                # A disk that hangs delays the neurons, and not the agent.
+                with anyio.move_on_after(_OPEN_TIMEOUT_S):
+                    await looked.wait()
+            except BaseException:
+                await self._close()
+                raise
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        self._state = LayerState.OFF
+        if self._tasks is None:
+            return
+        self._tasks.cancel_scope.cancel()
+        try:
+            await self._stack.aclose()
+        finally:
+            self._tasks = None
+            self._awake.end()
+            unwritten = self._awake.take_unwritten(all_of_it=True)
+            report = self._report()
+            await self._in_thread(lambda: self._keeper.close(unwritten, report))
+
+    # What a host does
+
+    def emit(self, signal: Signal | str, data: Any = None, *, source: str = "host", priority: int = NORMAL) -> bool:
+        """Let in a signal, whose data is JSON. False when it is dropped, which is counted with the reason.
+
+        Raises ValueError for a type or a priority that is none.
+        """
+        if isinstance(signal, str):
+            signal = Signal(signal, source, data, priority, self._now())
+        elif not signal.at:
+            signal = replace(signal, at=self._now())
+        check(signal)
+        return self._let_in(signal)
+
+    def watch(self, callback: Callback) -> Callable[[], None]:
+        """Have a function, async or not, told of every signal that is let in. Returns what ends that. One that is slow
+        misses signals, which is counted, and delays nobody; one that raises is told of the next one all the same."""
+        listener = Listener(callback, self._settings.autonomic.max_queued_per_neuron, self._rested)
+        self._watchers = (*self._watchers, listener)
+        if self._tasks is not None:
+            self._tasks.start_soon(listener.run)
+
+        def end() -> None:
+            listener.scope.cancel()
+            self._watchers = tuple(other for other in self._watchers if other is not listener)
+            self._rested()
+
+        return end
+
+    async def refresh(self) -> None:
+        """Look at the documents again, now: what was approved wakes up, what was disabled goes to sleep. What neurons
+        have done is written, too."""
+        self._looks_again = True
+        await self._look()
+
+    def stop(self, neuron_id: str | None = None) -> None:
+        """Kill the process of a neuron, or of all, now. Unless their documents or the kill switch say otherwise, they
+        wake up again with the next `refresh`, or when any document has changed."""
+        self._awake.end(neuron_id)
+
+    async def idle(self) -> None:
+        """Until no neuron and no listener has anything more to do. Neurons that rest are not waited for."""
+        while not self._is_quiet():
+            await self._quiet.wait()
+
+    def counts(self) -> Counts:
+        return Counts(
+            emitted=self._totals["emitted"],
+            unheard=self._totals["unheard"],
+            delivered=self._totals["delivered"],
+            waiting=len(self._queue),
+            wakes=self._waker.wakes if self._waker is not None else 0,
+            listener_errors=sum(listener.errors for listener in self._listeners()),
+            dropped={reason.value: count for reason, count in sorted(self._queue.dropped.items())},
+        )
+
+    def overview(self) -> Overview:
+        return Overview(self._state, self._purse.level, self._awake.views(), self.counts(), self._keeper.trouble)
+
+    def beat(self) -> None:
+        """Emit what is due by the clock, and see whether the kill switch is on. Done all the time while it is open."""
+        self._look_at_switch()
+        if self._state is LayerState.LEADING:
+            for beat in self._heart.due(self._now(), self._purse.level):
+                self._let_in(Signal(beat.type, "cortex", beat.data, at=self._now()))
+
+    # The way of a signal
+
+    def _let_in(self, signal: Signal) -> bool:
+        if self._state is not LayerState.LEADING:
+            self._queue.dropped[Drop.KILLED if self._state is LayerState.KILLED else Drop.ELSEWHERE] += 1
+            return False
+        admitted = self._admission.admit(signal, self._now())
+        if isinstance(admitted, Drop):
+            self._queue.dropped[admitted] += 1
+            return False
+        self._totals["emitted"] += 1
+        for watcher in self._watchers:
+            if not watcher.tell(signal):
+                self._queue.dropped[Drop.WATCHER] += 1
+        if self._waker is not None and self._waker.wants(signal) and not self._waker.tell(signal):
+            self._queue.dropped[Drop.NO_WAKE] += 1
+        nerves = self._awake.listening(signal.type)
+        if not nerves:
+            self._totals["unheard"] += 1
+            return True
+        is_taken = False
+        for nerve in nerves:
+            if self._queue.put(nerve.neuron.id, admitted):
+                is_taken = True
+                nerve.nudge()
+        return is_taken
+
+    def _pass_on(self, nerve: Nerve, answered: Waiting, type_: str, data: Any) -> None:
+        if type_ in BUILT_IN or type_ not in nerve.neuron.output_signals:
+            self._queue.dropped[Drop.UNDECLARED] += 1
+            return
+        signal = Signal(
+            type=type_,
+            source=f"neuron:{nerve.neuron.id}",
+            data=data,
+            priority=answered.priority,
+            at=self._now(),
+            correlation=answered.correlation,
+            parent=answered.id,
+            depth=answered.depth + 1,
+        )
+        self._let_in(signal)
+
+    def _handled(self, signals: int) -> None:
+        self._totals["delivered"] += signals
+
+    def _lost(self, signals: int) -> None:
+        self._queue.dropped[Drop.KILLED if self._state is LayerState.KILLED else Drop.ASLEEP] += signals
+
+    def _urgent(self, nerve: Nerve) -> None:
+        if isinstance(nerve.verdict, Failed):
+            log.warning('Neuron "%s" is stopped: %s', nerve.neuron.id, nerve.verdict.reason)
+            self._awake.silence(nerve)
+        self._news.set()
+
+    # What goes on all the time
+
+    async def _beat(self) -> None:
+        poll_s = self._settings.kill_poll_ms / 1000
+        while True:
+            with self._nothing_ends():
+                self.beat()
+            await anyio.sleep(min(poll_s, self._heart.seconds_left(self._now())))
+
+    async def _keep(self, looked: anyio.Event) -> None:
+        pause_s = min(LOOK_S, self._settings.autonomic.save_s)
+        while True:
+            self._news = anyio.Event()
+            with self._nothing_ends():
+                await self._look()
+            looked.set()
+            with anyio.move_on_after(pause_s):
+                await self._news.wait()
+
+    @contextmanager
+    def _nothing_ends(self) -> Iterator[None]:
+        """Not even a mistake in here: it would end the neurons, and the agent with them."""
+        try:
+            yield
+        except Exception as error:
+            if repr(error) != self._mistake:
+                log.exception("The autonomic layer has made a mistake, and goes on")
+            self._mistake = repr(error)
+
+    async def _look(self) -> None:
+        """Write what is to be written, and see what others did. One at a time."""
+        async with self._one_look:
+            if self._state is LayerState.STANDBY:
+                await self._take_lead()
+            if self._state in {LayerState.OFF, LayerState.STANDBY}:
+                return
+            self._look_at_switch()
+            self._awake.judge()
+            again, self._looks_again = self._looks_again, False
+            is_due = again or anyio.current_time() - self._written_at >= self._settings.autonomic.save_s
+            if is_due:
+                self._written_at = anyio.current_time()
+            unwritten = self._awake.take_unwritten(all_of_it=is_due)
+            report = self._report() if is_due else None
+            look = await self._in_thread(lambda: self._keeper.look(unwritten, report, again=again))
+            self._purse.level = look.level
+            self._awake.wrote(unwritten, look)
+            if look.awake is not None and self._state is LayerState.LEADING and self._tasks is not None:
+                self._killed_ones = frozenset(one.id for one in look.awake if self._is_on(one.id))
+                self._awake.adopt([one for one in look.awake if one.id not in self._killed_ones], self._tasks)
+                self._admission.forget_all_but(self._awake.ids)
+
+    async def _take_lead(self) -> None:
+        recalled = await self._in_thread(self._keeper.take_lead)
+        # It may have been closed meanwhile.
+        if recalled is None or self._state is not LayerState.STANDBY:
+            return
+        if self._waker is not None:
+            self._waker.restore(recalled.get("wakes"))
+        self._since = self._now()
+        self._heart = Heartbeat(self._settings.autonomic.tick_s, self._now())
+        self._state = LayerState.LEADING
+        self._looks_again = True
+
+    def _report(self) -> Json:
+        wakes = self._waker.times() if self._waker is not None else ()
+        return as_document(self.overview(), since=self._since, wakes=wakes, pid=os.getpid())
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        # As long as the disk takes: what was taken from the nerves would be in nobody's hands if this were cut short.
+        with anyio.CancelScope(shield=True):
+            result = await anyio.to_thread.run_sync(work, limiter=self._thread)
+        return result  # noqa: RET504 - a scope can swallow what is raised: the type checker wants the return out here
+
+    def _look_at_switch(self) -> None:
+        if self._state in {LayerState.OFF, LayerState.STANDBY}:
+            return
+        if self._is_on(None):
+            self._state = LayerState.KILLED
+            self._awake.end()
+            return
+        if self._state is LayerState.KILLED:
+            self._state = LayerState.LEADING
+            self._look_soon()
+        killed = frozenset(one for one in self._awake.ids | self._killed_ones if self._is_on(one))
+        for neuron_id in killed & self._awake.ids:
+            self._awake.end(neuron_id)
+        if self._killed_ones - killed:
+            self._look_soon()
+        self._killed_ones = killed
+
+    def _is_on(self, neuron_id: str | None) -> bool:
+        try:
+            return self._is_killed(neuron_id)
+        except Exception:  # noqa: BLE001 - a switch that cannot be asked counts as on
+            return True
+
+    def _look_soon(self) -> None:
+        self._looks_again = True
+        self._news.set()
+
+    def _rested(self) -> None:
+        if self._tasks is not None and self._is_quiet():
+            self._quiet.set()
+            self._quiet = anyio.Event()
+
+    def _is_quiet(self) -> bool:
+        return not self._awake.has_work and not any(listener.is_busy for listener in self._listeners())
+
+    def _listeners(self) -> tuple[Listener, ...]:
+        return self._watchers if self._waker is None else (*self._watchers, self._waker.listener)

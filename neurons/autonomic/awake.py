@@ -1,0 +1,142 @@
+"""Who is awake, and who listens to what. Nothing here waits."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..pipeline.trial import Failed
+from .autonomic_view import NerveState, NerveView
+from .keeper import Look, Unwritten, Written
+from .nerve import Nerve, Surroundings, identity
+from .rest import floors
+from .signal_queue import Drop
+
+if TYPE_CHECKING:
+    import anyio.abc
+
+    from ..neuron import Neuron
+
+log = logging.getLogger("motor_cortex")
+
+
+class Awake:
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._nerves: dict[str, Nerve] = {}
+        self._by_type: dict[str, tuple[Nerve, ...]] = {}
+        self._left: list[Unwritten] = []
+        """Of nerves that have ended, and not written yet."""
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(self._nerves)
+
+    @property
+    def has_work(self) -> bool:
+        return any(nerve.has_work for nerve in self._nerves.values())
+
+    def listening(self, type_: str) -> tuple[Nerve, ...]:
+        return self._by_type.get(type_, ())
+
+    def adopt(self, neurons: Sequence[Neuron], tasks: anyio.abc.TaskGroup) -> None:
+        """These are to run, and no others."""
+        wanted = {neuron.id: neuron for neuron in neurons}
+        for nerve in list(self._nerves.values()):
+            neuron = wanted.get(nerve.neuron.id)
+            if neuron is not None and identity(neuron) == nerve.identity:
+                nerve.adopt(neuron)
+            else:
+                self._end(nerve, Drop.ASLEEP)
+        for neuron_id, neuron in wanted.items():
+            if neuron_id not in self._nerves:
+                nerve = self._nerves[neuron_id] = Nerve(neuron, self._around)
+                self._around.queue.open(neuron_id)
+                tasks.start_soon(nerve.run)
+        self.route()
+
+    def end(self, neuron_id: str | None = None) -> None:
+        """Kill the process of a neuron, or of all, now."""
+        for nerve in list(self._nerves.values()):
+            if neuron_id in {None, nerve.neuron.id}:
+                self._end(nerve, Drop.KILLED)
+        self.route()
+
+    def silence(self, nerve: Nerve) -> None:
+        """It has failed: killed here and now, whenever the disk gets to hear of it. It is not started again before."""
+        nerve.scope.cancel()
+        self._around.queue.close(nerve.neuron.id, Drop.ASLEEP)
+        self.route()
+
+    def judge(self) -> None:
+        for nerve in list(self._nerves.values()):
+            nerve.judge(self._around.now())
+
+    def take_unwritten(self, *, all_of_it: bool) -> list[Unwritten]:
+        """What is to be written: all of it, or what cannot wait. Give it back with `wrote`."""
+        left, self._left = self._left, []
+        nerves = self._nerves.values()
+        return left + [nerve.taken() for nerve in nerves if nerve.is_urgent or (all_of_it and nerve.unwritten)]
+
+    def wrote(self, unwritten: Sequence[Unwritten], look: Look) -> None:
+        for one in unwritten:
+            self._wrote(one, look.written.get(one.neuron.id))
+        self.route()
+
+    def _wrote(self, one: Unwritten, done: Written | None) -> None:
+        nerve = self._nerves.get(one.neuron.id)
+        if nerve is None or nerve.identity != identity(one.neuron):
+            if done is None:
+                self._left.append(one)
+        elif done is None:
+            nerve.put_back(one)
+        elif not done.neuron.is_awake or identity(done.neuron) != nerve.identity:
+            self._end(nerve, Drop.ASLEEP)
+        else:
+            nerve.adopt(done.neuron)
+            nerve.is_urgent |= one.has_verdict and not done.has_verdict
+
+    def _end(self, nerve: Nerve, why: Drop) -> None:
+        nerve.scope.cancel()
+        self._around.queue.close(nerve.neuron.id, why)
+        if nerve.unwritten:
+            self._left.append(nerve.taken())
+        self._nerves.pop(nerve.neuron.id, None)
+
+    def route(self) -> None:
+        """Who listens to what, and who rests when: whoever is awake, or has become active, changes both."""
+        nerves = [nerve for nerve in self._nerves.values() if nerve.neuron.id in self._around.queue]
+        types = {type_ for nerve in nerves for type_ in nerve.neuron.input_signals}
+        self._by_type = {
+            type_: tuple(nerve for nerve in nerves if type_ in nerve.neuron.input_signals) for type_ in types
+        }
+        lowest = floors([nerve.neuron for nerve in nerves], self._around.settings.autonomic.rest_below)
+        for nerve in nerves:
+            nerve.floor = lowest[nerve.neuron.id]
+            nerve.nudge()
+        self._around.rested()
+
+    def views(self) -> tuple[NerveView, ...]:
+        return tuple(
+            NerveView(nerve.neuron, *self._state(nerve), self._around.queue.waiting(nerve.neuron.id), nerve.floor)
+            for nerve in self._nerves.values()
+        )
+
+    def _state(self, nerve: Nerve) -> tuple[NerveState, str]:
+        if isinstance(nerve.verdict, Failed):
+            return NerveState.STOPPED, nerve.verdict.reason
+        if nerve.trouble:
+            return NerveState.TROUBLE, nerve.trouble
+        if not nerve.is_open:
+            return NerveState.STARTING, ""
+        return (NerveState.RESTING, self._why_rests(nerve)) if nerve.is_resting else (NerveState.AWAKE, "")
+
+    def _why_rests(self, nerve: Nerve) -> str:
+        purse = self._around.purse
+        if purse.level is None:
+            return purse.trouble or "the level of energy is not known yet"
+        if nerve.owed:
+            return f"it owes {nerve.owed:.4g} energy"
+        lowest = max(nerve.floor, nerve.neuron.energy_budget)
+        return f"energy is at {purse.level:.2f}, and it rests below {lowest:.2f}"

@@ -1,0 +1,80 @@
+"""When the cortex's own signals are due. Pure: it is told the time and the level of energy, and says what to emit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .. import built_in
+
+# A level that goes to and fro at a boundary is not worth a signal each time.
+_BOUNDARY = 0.01
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    type: str
+    data: dict[str, Any]
+
+
+class Heartbeat:
+    def __init__(self, tick_s: float, now: float) -> None:
+        self._tick_s = tick_s
+        self._next_tick = now + tick_s
+        self._ticks = 0
+        self._hour = _hour(now)
+        self._level: float | None = None
+        """When the last signal of it was emitted, and not when it was looked at: or a slow drift is never seen."""
+
+    def due(self, now: float, level: float | None) -> list[Beat]:
+        """What is to be emitted now, in order. However long nobody asked, it is one tick, and not all that were missed:
+        nobody can use a hundred at once after a night's sleep of the machine."""
+        beats = [*self._tick(now), *self._hour_changed(now)]
+        if level is not None:
+            beats += self._energy(level)
+        return beats
+
+    def seconds_left(self, now: float) -> float:
+        """Until the next tick."""
+        return max(0.0, min(self._next_tick - now, self._tick_s))
+
+    def _tick(self, now: float) -> list[Beat]:
+        if self._next_tick - now > self._tick_s:  # the clock was set back
+            self._next_tick = now + self._tick_s
+        if now < self._next_tick:
+            return []
+        self._ticks += 1
+        late_s = now - self._next_tick
+        # In step with the first one, so that being late now and then does not add up.
+        self._next_tick += self._tick_s * (1 + math.floor(late_s / self._tick_s))
+        return [Beat("tick", built_in.tick(self._ticks, self._tick_s))]
+
+    def _hour_changed(self, now: float) -> list[Beat]:
+        hour = _hour(now)
+        if hour == self._hour:
+            return []
+        self._hour = hour
+        return [Beat("hour_changed", built_in.hour_changed(hour))]
+
+    def _energy(self, level: float) -> list[Beat]:
+        before = self._level
+        if before is None:
+            self._level = level
+            return []
+        tenth = _tenth(before)
+        if tenth / 10 - _BOUNDARY <= level < (tenth + 1) / 10 + _BOUNDARY:
+            return []
+        self._level = level
+        return [Beat("energy", built_in.energy(level, before))]
+
+
+def _hour(now: float) -> datetime:
+    """The hour that has begun, where the machine stands: it is the owner's day."""
+    return datetime.fromtimestamp(now).astimezone().replace(minute=0, second=0, microsecond=0)
+
+
+def _tenth(level: float) -> int:
+    return min(9, math.floor(level * 10 + _SLACK))

@@ -1,0 +1,326 @@
+"""One awake neuron: its process, its state, and the loop that gives it signals in batches.
+
+Whatever its code, its process or the reserve of energy does stays here: it delays no other neuron, and it ends nothing
+but this loop.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.lowlevel
+
+from sandbox import Tier
+
+from ..cost import cost_of
+from ..neuron import Status
+from ..pipeline.trial import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
+from ..program import program_of
+from .keeper import Unwritten
+from .rest import affordable
+from .signal_queue import Drop
+
+if TYPE_CHECKING:
+    from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, SignalAnswer
+
+    from ..neuron import Neuron
+    from ..settings import NeuronSettings
+    from .purse import Purse
+    from .signal_queue import SignalQueue, Waiting
+
+log = logging.getLogger("motor_cortex")
+
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 60.0
+_SLACK_S = 30.0
+# What is counted by the clock is counted in steps of five seconds: within one, all can be one.
+_STEP_S = 5.0
+_MAX_STEPS = 720
+# So many signals are passed on at a time, each as large as it may be, and then the other tasks have their turn.
+_PASSED_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all nerves of a layer have in common."""
+
+    hosts: ResidentHost
+    tools: Callable[[Neuron], HostTools | None]
+    network: Callable[[Neuron], NetworkPolicy | None]
+    queue: SignalQueue
+    purse: Purse
+    settings: NeuronSettings
+    now: Callable[[], float]
+    pass_on: Callable[[Nerve, Waiting, str, Any], None]
+    """A signal that a neuron has emitted, in answer to another."""
+    handled: Callable[[int], None]
+    """So many signals were answered, or failed."""
+    urgent: Callable[[Nerve], None]
+    """Something went wrong, or there is a verdict: it cannot wait until the next time that everything is written."""
+    lost: Callable[[int], None]
+    """So many signals were taken, and never handled."""
+    rested: Callable[[], None]
+    """Called whenever a nerve has nothing more to do."""
+
+
+class Nerve:
+    def __init__(self, neuron: Neuron, around: Surroundings) -> None:
+        self._around = around
+        self.neuron = neuron
+        """With all that was counted, also what is not written yet."""
+        self.identity = identity(neuron)
+        self.state = neuron.state
+        self.floor = 0.0
+        """Below this level of energy it rests."""
+        self.owed = 0.0
+        """Energy that it has used and could not pay: until then it rests."""
+        self.unwritten: tuple[Delivered, ...] = ()
+        self.is_urgent = False
+        """Something went wrong, or is decided: to be written now."""
+        self.verdict: Verdict = Going()
+        self.is_open = False
+        """It has a process."""
+        self.is_resting = False
+        """Signals wait, and it has no energy for them."""
+        self.trouble = ""
+        """Why it has no process."""
+        self.scope = anyio.CancelScope()
+        self._timeout_s = program_of(neuron, around.settings).timeout_ms / 1000
+        self._is_busy = True
+        self._is_settling = False
+        """A batch is being passed on and paid for. Only then is it judged: who has failed is stopped in all it does."""
+        self._is_nudged = False
+        self._news = anyio.Event()
+        self._pause_s = _FIRST_PAUSE_S
+
+    @property
+    def has_work(self) -> bool:
+        """It is at it, or about to look. Not while it has no process, and nothing can be done."""
+        if isinstance(self.verdict, Failed) or self.trouble:
+            return False
+        return self._is_busy or self._is_nudged
+
+    def nudge(self) -> None:
+        """There may be something to do. Cheap, and called for each signal."""
+        if not self._is_busy and not self._is_nudged:
+            self._is_nudged = True
+            self._news.set()
+
+    async def run(self) -> None:
+        """Until `scope` is cancelled. Never raises."""
+        with self.scope:
+            while True:
+                try:
+                    async with self._opened() as resident:
+                        self.is_open = self._is_busy = True
+                        self.trouble = ""
+                        await self._live(resident)
+                except Exception as error:  # noqa: BLE001 - no neuron ends the layer, whatever it is
+                    self._report(error)
+                finally:
+                    self.is_open = False
+                self._around.rested()
+                await anyio.sleep(self._pause_s)
+                self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+
+    def _opened(self) -> AbstractAsyncContextManager[Resident]:
+        around, neuron = self._around, self.neuron
+        network = around.network(neuron) if neuron.tier is Tier.NETWORK else None
+        return around.hosts.resident(program_of(neuron, around.settings), around.tools(neuron), network=network)
+
+    async def _live(self, resident: Resident) -> None:
+        around = self._around
+        while True:
+            batch: Sequence[Waiting] = ()
+            self._is_busy = True
+            self._is_nudged = False
+            if most := await self._may_have():
+                batch = around.queue.take_batch(self.neuron.id, most, around.now())
+            if batch:
+                await self._give(resident, batch)
+            else:
+                await self._wait()
+
+    async def _may_have(self) -> int:
+        """How many signals it can be given now."""
+        around = self._around
+        self.is_resting = False
+        if not around.queue.waiting(self.neuron.id) or isinstance(self.verdict, Failed):
+            return 0
+        if self.owed:
+            await self._pay()
+        max_batch = around.settings.autonomic.max_batch
+        most = affordable(around.purse.level, self.floor, self.neuron.energy_budget, max_batch)
+        self.is_resting = not most or self.owed > 0
+        return 0 if self.is_resting else most
+
+    async def _wait(self) -> None:
+        self._news = anyio.Event()
+        self._is_busy = False
+        self._around.rested()
+        await self._news.wait()
+
+    async def _give(self, resident: Resident, batch: Sequence[Waiting]) -> None:
+        around = self._around
+        try:
+            # The sandbox keeps its own clock for each signal: this one is for a sandbox that does not.
+            with anyio.fail_after(_SLACK_S + 2 * len(batch) * self._timeout_s):
+                answer = await resident.handle([waiting.given for waiting in batch], self.state)
+        except BaseException:
+            # Not put back: some of them may have been handled, and must not be a second time.
+            around.lost(len(batch))
+            raise
+        self._pause_s = _FIRST_PAUSE_S
+        around.handled(len(batch))
+        delivered = summed(self.neuron, batch, answer, around.settings, around.now())
+        self._note(delivered, answer.state)
+        self.owed += delivered.energy
+        self._is_settling = True
+        try:
+            await self._pass_on(batch, answer, delivered)
+            await self._pay()
+        finally:
+            self._is_settling = False
+        # Last: a neuron that has failed is stopped here, and what it used is paid for.
+        self.judge(delivered.at)
+
+    async def _pass_on(self, batch: Sequence[Waiting], answer: BatchAnswer, delivered: Delivered) -> None:
+        """As much of what it emitted as a minute may have. The rest is what it will be stopped for."""
+        around = self._around
+        most = within_limit(self.neuron, delivered, around.settings.trial)
+        if most < delivered.emitted:
+            around.queue.dropped[Drop.RATE] += delivered.emitted - most
+        for number, (waiting, type_, data) in enumerate(islice(_emitted(batch, answer), most), 1):
+            around.pass_on(self, waiting, type_, data)
+            if number % _PASSED_AT_ONCE == 0:
+                await anyio.lowlevel.checkpoint()
+
+    def _note(self, delivered: Delivered, state: dict[str, Any]) -> None:
+        self.state = state
+        self.neuron = noted(self.neuron, delivered)
+        self.unwritten = with_one_more(self.unwritten, delivered)
+        if delivered.errors or delivered.over_budget or delivered.restarts:
+            self.is_urgent = True
+            self._around.urgent(self)
+
+    def judge(self, now: float) -> None:
+        """Decide whether it goes on. A trial also ends with time, and not only with a signal."""
+        if isinstance(self.verdict, Failed) or self._is_settling:
+            return
+        before, self.verdict = self.verdict, verdict(self.neuron, now, self._around.settings.trial)
+        if self.verdict != before:
+            self.is_urgent = True
+            self._around.urgent(self)
+
+    def adopt(self, neuron: Neuron) -> None:
+        """Go on with what is in the document now, and with what is not written yet. One that has failed stays so."""
+        self.neuron = reduce(noted, self.unwritten, neuron)
+        if isinstance(self.verdict, Passed) and neuron.status is Status.ACTIVE:
+            self.verdict = Going()
+
+    def taken(self) -> Unwritten:
+        """What is to be written. From here on it is who took it that has it to look after."""
+        taken = Unwritten(self.neuron, self.state, self.unwritten, has_verdict=not isinstance(self.verdict, Going))
+        self.unwritten, self.is_urgent = (), False
+        return taken
+
+    def put_back(self, unwritten: Unwritten) -> None:
+        """It could not be written."""
+        self.unwritten = reduce(with_one_more, self.unwritten, unwritten.delivered)
+        self.is_urgent |= unwritten.has_verdict
+
+    async def _pay(self) -> None:
+        neuron = self.neuron
+        self.owed = await self._around.purse.pay(
+            self.owed, reason=f"neuron {neuron.id}", code_hash=neuron.metadata.code_hash
+        )
+
+    def _report(self, error: Exception) -> None:
+        trouble = f"{error}" or type(error).__name__
+        if trouble != self.trouble:
+            log.warning('Neuron "%s" has no process: %s', self.neuron.id, trouble)
+        self.trouble = trouble
+
+
+def identity(neuron: Neuron) -> tuple[object, ...]:
+    """What a running process was started for. When it is another one, so is the process."""
+    started_at = neuron.trial.started_at if neuron.trial is not None else None
+    return neuron.id, neuron.version, neuron.metadata.code_hash, neuron.policy, started_at
+
+
+def summed(
+    neuron: Neuron, batch: Sequence[Waiting], answer: BatchAnswer, settings: NeuronSettings, now: float
+) -> Delivered:
+    """What came of a batch. A signal that was emitted and never declared makes an error of the one that it answers."""
+    errors = emitted = 0
+    last_error = ""
+    for answered in answer.answers:
+        if answered.ok and not answered.emitted:
+            continue  # most of them, most of the time
+        emitted += len(answered.emitted)
+        error = _error_of(neuron, answered)
+        if error is not None:
+            errors, last_error = errors + 1, error
+    energy = cost_of(answer.work, len(batch), settings.cost)
+    return Delivered(
+        at=now,
+        signals=len(batch),
+        errors=errors,
+        emitted=emitted,
+        energy=energy,
+        over_budget=over_budget(energy, len(batch), neuron.energy_budget),
+        restarts=answer.work.restarts,
+        cpu_ms=answer.work.cpu_ms,
+        last_error=last_error,
+    )
+
+
+def _emitted(batch: Sequence[Waiting], answer: BatchAnswer) -> Iterator[tuple[Waiting, str, Any]]:
+    for waiting, answered in zip(batch, answer.answers, strict=False):
+        for type_, data in answered.emitted:
+            yield waiting, type_, data
+
+
+def _error_of(neuron: Neuron, answered: SignalAnswer) -> str | None:
+    if not answered.ok:
+        return f"{answered.error.type}: {answered.error.message}" if answered.error is not None else "It failed"
+    for type_, _ in answered.emitted:
+        if type_ not in neuron.output_signals:
+            return f'It emitted "{type_}", which it has not declared'
+    return None
+
+
+def over_budget(energy: float, signals: int, budget: float) -> int:
+    """How many signals of a batch count as dearer than the budget. Only the sum is known: so at least one when that is
+    more than all may cost, and one more for each whole budget beyond."""
+    excess = energy - signals * budget
+    return min(signals, 1 + math.floor(excess / budget)) if excess > 1e-12 else 0
+
+
+def with_one_more(before: tuple[Delivered, ...], new: Delivered) -> tuple[Delivered, ...]:
+    """What is close together in time as one: a few numbers, however long they wait to be written."""
+    if not before or (new.at // _STEP_S != before[-1].at // _STEP_S and len(before) < _MAX_STEPS):
+        return (*before, new)
+    return (*before[:-1], _added(before[-1], new))
+
+
+def _added(before: Delivered, new: Delivered) -> Delivered:
+    return replace(
+        new,
+        signals=before.signals + new.signals,
+        errors=before.errors + new.errors,
+        emitted=before.emitted + new.emitted,
+        energy=before.energy + new.energy,
+        over_budget=before.over_budget + new.over_budget,
+        restarts=before.restarts + new.restarts,
+        cpu_ms=before.cpu_ms + new.cpu_ms,
+        last_error=new.last_error or before.last_error,
+    )

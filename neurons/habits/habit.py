@@ -1,0 +1,271 @@
+"""A script that comes back, as it is kept and as it is told. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ports import Json
+from .fingerprint import Fingerprint, Literal
+from .secret_texts import without_keys, without_secrets
+from .similarity import Parameter, parameters
+
+# Another one when scripts are read otherwise: then what was kept cannot be compared with what comes.
+FORMAT = 1
+MAX_RECENT = 10
+MAX_KEPT_LITERALS = 32
+MAX_VALUE_CHARS = 100
+MAX_PURPOSE = 200
+MAX_NAMES = 16
+OFFER_S = 3600.0
+"""So long is a hint for one process to tell. What a process that died had not yet told is another's to tell then."""
+# Names of tools, hosts and members, as `owner of tools.github.list()`: no sentences.
+_WORDS = re.compile(
+    r"(?:new )?[\w$.()-]{1,60}(?: of (?:new )?[\w$.()-]{1,60})?|an operand of \S{1,3}|a variable", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """The same script, seen often enough."""
+
+    id: str
+    shape: str
+    occurrences: int
+    """How often it was seen in all, as long as it was remembered."""
+    first_at: float
+    last_at: float
+    code: str
+    """As it was written last."""
+    code_hashes: tuple[str, ...]
+    """Of the latest occurrences, the newest first."""
+    purpose: str
+    tools: tuple[str, ...]
+    hosts: tuple[str, ...]
+    tier: str
+    parameters: tuple[Parameter, ...]
+    """The literals that were others from time to time."""
+    told: float
+    """When it became a habit."""
+    neuron: str | None = None
+    """What came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A clean run of a script."""
+
+    at: float
+    code_hash: str
+    literals: tuple[Literal, ...] = ()
+    code: str = ""
+    purpose: str = ""
+    tier: str = "isolated"
+    tools: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The document `habits/<id>`: a script that was seen, a habit or not yet one."""
+
+    id: str
+    fingerprint: Fingerprint
+    """Of its first occurrence: all others are compared with this one, so that small changes do not add up."""
+    first_at: float
+    latest: Occurrence
+    recent: tuple[Occurrence, ...] = ()
+    """When, and with which literals; the newest last, and not more than are needed."""
+    count: int = 0
+    tools: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    told: float | None = None
+    """When it became a habit."""
+    offered: float | None = None
+    """When a process took it upon itself to tell the model."""
+    hinted: float | None = None
+    """When the model was told."""
+    neuron: str | None = None
+
+    @property
+    def last_at(self) -> float:
+        return self.latest.at
+
+    def habit(self) -> Habit:
+        hashes = dict.fromkeys(occurrence.code_hash for occurrence in reversed(self.recent))
+        return Habit(
+            id=self.id,
+            shape=self.fingerprint.shape,
+            occurrences=self.count,
+            first_at=self.first_at,
+            last_at=self.last_at,
+            code=self.latest.code,
+            code_hashes=tuple(hashes),
+            purpose=self.latest.purpose,
+            tools=self.tools,
+            hosts=self.hosts,
+            tier=self.latest.tier,
+            parameters=parameters([occurrence.literals for occurrence in self.recent]),
+            told=self.told if self.told is not None else self.last_at,
+            neuron=self.neuron,
+        )
+
+    def without_code(self) -> Script:
+        """What is needed to recognise it, and no more."""
+        return replace(self, latest=replace(self.latest, code="", literals=()))
+
+    def to_json(self) -> Json:
+        return {
+            "format": FORMAT,
+            "purpose": self.latest.purpose,
+            "count": self.count,
+            "firstAt": self.first_at,
+            "lastAt": self.last_at,
+            "told": self.told,
+            "offered": self.offered,
+            "hinted": self.hinted,
+            "neuron": self.neuron,
+            "tier": self.latest.tier,
+            "tools": list(self.tools),
+            "hosts": list(self.hosts),
+            "code": self.latest.code,
+            "recent": [
+                {
+                    "at": one.at,
+                    "codeHash": one.code_hash,
+                    "literals": [[literal.path, literal.kind, literal.text] for literal in one.literals],
+                }
+                for one in self.recent
+            ],
+            "fingerprint": self.fingerprint.to_json(),
+        }
+
+    @classmethod
+    def of_json(cls, script_id: str, data: Mapping[str, Any] | None) -> Script | None:
+        """None for what is no script, or one of another format: nothing is lost but a habit."""
+        if data is None or data.get("format") != FORMAT:
+            return None
+        try:
+            recent = tuple(
+                Occurrence(
+                    float(one["at"]),
+                    str(one["codeHash"]),
+                    tuple(Literal(str(path), str(kind), str(text)) for path, kind, text in one["literals"]),
+                )
+                for one in data["recent"]
+            )
+            told, neuron = data["told"], data["neuron"]
+            # Of those that were kept before this was noted: who had noticed them has told them.
+            offered, hinted = data.get("offered"), data.get("hinted", told)
+            return cls(
+                id=script_id,
+                fingerprint=Fingerprint.of_json(data["fingerprint"]),
+                first_at=float(data["firstAt"]),
+                latest=Occurrence(
+                    float(data["lastAt"]),
+                    recent[-1].code_hash if recent else "",
+                    code=str(data["code"]),
+                    purpose=str(data["purpose"]),
+                    tier=str(data["tier"]),
+                ),
+                recent=recent,
+                count=int(data["count"]),
+                tools=tuple(map(str, data["tools"])),
+                hosts=tuple(map(str, data["hosts"])),
+                told=None if told is None else float(told),
+                offered=None if offered is None else float(offered),
+                hinted=None if hinted is None else float(hinted),
+                neuron=None if neuron is None else str(neuron),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+
+
+def is_of_later_format(data: Mapping[str, Any] | None) -> bool:
+    """Whether a later version has written it, whose document must stay as it is."""
+    written = (data or {}).get("format")
+    return isinstance(written, int) and written > FORMAT
+
+
+def noted(
+    script: Script | None, script_id: str, found: Fingerprint, occurrence: Occurrence, *, since: float, most: int
+) -> Script:
+    """The script with one more occurrence, and without those that are older than `since`."""
+    if script is None:
+        first = replace(found, literals=())
+        script = Script(id=script_id, fingerprint=first, first_at=occurrence.at, latest=occurrence)
+    literals = tuple(
+        replace(literal, text=without_secrets(literal.text)[:MAX_VALUE_CHARS])
+        for literal in occurrence.literals[:MAX_KEPT_LITERALS]
+    )
+    recent = (
+        *(one for one in script.recent if one.at >= since),
+        Occurrence(occurrence.at, occurrence.code_hash, literals),
+    )
+    return replace(
+        script,
+        latest=replace(
+            occurrence,
+            code=without_keys(occurrence.code),
+            purpose=" ".join(without_secrets(occurrence.purpose).split())[:MAX_PURPOSE],
+        ),
+        recent=recent[-most:],
+        count=script.count + 1,
+        tools=_union(script.tools, found.tools, occurrence.tools),
+        hosts=_union(script.hosts, found.hosts, occurrence.hosts),
+    )
+
+
+def _union(*names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted({name for some in names for name in some}))[:MAX_NAMES]
+
+
+def is_due(script: Script, min_occurrences: int) -> bool:
+    """Whether it has just become a habit."""
+    return script.told is None and len(script.recent) >= min_occurrences
+
+
+def is_untold(script: Script, now: float, oldest: float) -> bool:
+    """Whether the model has still to be told of it, and nobody else is about to."""
+    if script.told is None or script.hinted is not None or script.neuron is not None or script.last_at < oldest:
+        return False
+    # Of an offer from the future, as a clock that was put right leaves them, nobody knows when it ends.
+    return script.offered is None or not 0 <= now - script.offered < OFFER_S
+
+
+def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) -> list[Script]:
+    """Those that have not come back since `oldest`, unless they were told; and, when there are more than `most`
+    occurrences in all, those that have not come back for longest, whatever they are."""
+    gone: list[Script] = []
+    kept: list[Script] = []
+    for script in scripts:
+        (gone if script.told is None and script.last_at < oldest else kept).append(script)
+    room = most
+    for script in sorted(kept, key=lambda script: (script.id != newest, -script.last_at)):
+        room -= max(1, len(script.recent))
+        if room < 0 and script.id != newest:
+            gone.append(script)
+    return gone
+
+
+def hint_of(habit: Habit, min_occurrences: int, within_days: float) -> str:
+    """What the model is told, on one line. It may be in another conversation by then, with somebody else: nothing of
+    what was said or worked with is in it, and no text that could pass for words of the host."""
+    reached = ", ".join(name for name in (*habit.tools, *habit.hosts)[:6] if _WORDS.fullmatch(name))
+    text = (
+        f"You have run much the same script {habit.occurrences} times, at least {min_occurrences} of them within "
+        f"{within_days:g} days{f' (it uses {reached})' if reached else ''}. If it will be needed again, propose it "
+        "with core.consolidate as a neuron, which answers signals without you; the owner decides. "
+        f'Name this habit: "habit": "{habit.id}".'
+    )
+    if habit.parameters:
+        differing = "; ".join(dict.fromkeys(map(_described, habit.parameters[:6])))
+        text += f" What differed from time to time, and would have to come from the signal or the state: {differing}."
+    return text
+
+
+def _described(parameter: Parameter) -> str:
+    place = parameter.place
+    return f"a {parameter.kind} in {place}" if len(place) <= 80 and _WORDS.fullmatch(place) else f"a {parameter.kind}"

@@ -1,0 +1,232 @@
+"""Notices scripts that come back. What is seen is kept as one document for each script, `habits/<id>`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+import anyio
+import anyio.to_thread
+
+from sandbox import SandboxError
+
+from ..errors import NeuronError
+from ..ports import Json, Storage
+from ..settings import HabitSettings
+from .fingerprint import Fingerprint
+from .habit import (
+    MAX_RECENT,
+    Habit,
+    Occurrence,
+    Script,
+    forgotten,
+    hint_of,
+    is_due,
+    is_of_later_format,
+    is_untold,
+    noted,
+)
+from .similarity import similarity
+
+log = logging.getLogger("motor_cortex")
+
+PREFIX = "habits/"
+ID_CHARS = 16
+_DAY_S = 86_400
+
+
+class Habits:
+    """One for all turns of a process; others on the same storage see the same habits.
+
+    `read` takes a fingerprint where code may be hostile, and returns None for code that has none.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        settings: HabitSettings,
+        *,
+        read: Callable[[str], Awaitable[Fingerprint | None]],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._storage = storage
+        self._settings = settings
+        self._read = read
+        self._now = now
+        self._one_at_a_time = anyio.Lock()
+        self._known: dict[str, Script] = {}
+        """As they were when they were read. Only to find what is alike: what counts is read again under the lock."""
+
+    async def noticed(
+        self,
+        code: str,
+        *,
+        code_hash: str,
+        purpose: str = "",
+        tier: str = "isolated",
+        tools: Sequence[str] = (),
+        hosts: Sequence[str] = (),
+        clean: bool = True,
+    ) -> Habit | None:
+        """The habit that this run has made one, which is for its caller to tell, as if `untold` had given it.
+
+        `tools` and `hosts` are those that were used, `clean` says whether all of that worked. Raises nothing but a
+        cancellation: a habit that is not noticed is no reason for anything else to fail.
+        """
+        if not self._settings.enabled or not clean:
+            return None
+        try:
+            found = await self._read(code)
+            if found is None:
+                return None
+            found = found.using(tools, hosts)
+            occurrence = Occurrence(
+                self._now(), code_hash, found.literals, code, purpose, str(tier), tuple(tools), tuple(hosts)
+            )
+            async with self._one_at_a_time:
+                return await anyio.to_thread.run_sync(self._note, found, occurrence)
+        except (SandboxError, NeuronError, OSError) as error:
+            log.warning("Cannot look for a habit: %s", error)
+            return None
+
+    async def untold(self, most: int) -> list[Habit]:
+        """Habits that the model does not know of, the latest first. They are the caller's to tell, and nobody else's
+        for an hour; then, or once they were given back, they are another's. Raises nothing but a cancellation."""
+        if not self._settings.enabled:
+            return []
+        try:
+            async with self._one_at_a_time:
+                return await anyio.to_thread.run_sync(self._taken, most)
+        except (NeuronError, OSError) as error:
+            log.warning("Cannot look for habits that were not told: %s", error)
+            return []
+
+    async def hinted(self, habit: Habit) -> None:
+        """The model was told. Raises nothing but a cancellation."""
+        await self._settle(habit, lambda script: replace(script, offered=None, hinted=self._now()))
+
+    async def given_back(self, habit: Habit) -> None:
+        """The model was not told: another process may. Raises nothing but a cancellation."""
+        await self._settle(habit, lambda script: replace(script, offered=None))
+
+    def all(self) -> list[Habit]:
+        """The habits that were told, the latest first. Reads the disk."""
+        habits = [script.habit() for script in self._load().values() if script.told is not None]
+        return sorted(habits, key=lambda habit: -habit.last_at)
+
+    def get(self, habit_id: str) -> Habit | None:
+        """The one of this id, or of an id that begins so and no other does."""
+        found = [habit for habit in self.all() if habit.id.startswith(habit_id)] if habit_id else []
+        exact = [habit for habit in found if habit.id == habit_id]
+        return exact[0] if exact else found[0] if len(found) == 1 else None
+
+    def hint(self, habit: Habit) -> str:
+        """What the model is told of it."""
+        return hint_of(habit, self._settings.min_occurrences, self._settings.within_days)
+
+    def learned(self, habit_id: str, neuron_id: str) -> None:
+        """A neuron came of it."""
+
+        def change(data: Json | None) -> Json | None:
+            script = Script.of_json(habit_id, data)
+            return None if script is None else replace(script, neuron=neuron_id).to_json()
+
+        self._storage.update(PREFIX + habit_id, change)
+
+    def _taken(self, most: int) -> list[Habit]:
+        """In a thread, one at a time."""
+        taken: list[Habit] = []
+
+        def offer(data: Json | None) -> Json | None:
+            # Looked at again under the lock: of two processes that see it, one tells it.
+            script = Script.of_json(script_id, data)
+            if script is None or not is_untold(script, self._now(), self._oldest()):
+                return None
+            offers.append(replace(script, offered=self._now()))
+            return offers[-1].to_json()
+
+        self._known = self._load()
+        for script_id in sorted(self._known, key=lambda script_id: -self._known[script_id].last_at):
+            offers: list[Script] = []
+            if len(taken) < most and is_untold(self._known[script_id], self._now(), self._oldest()):
+                self._storage.update(PREFIX + script_id, offer)
+                taken.extend(script.habit() for script in offers[-1:])
+        return taken
+
+    async def _settle(self, habit: Habit, settled: Callable[[Script], Script]) -> None:
+        def change(data: Json | None) -> Json | None:
+            script = Script.of_json(habit.id, data)
+            return None if script is None or script.hinted is not None else settled(script).to_json()
+
+        try:
+            await anyio.to_thread.run_sync(self._storage.update, PREFIX + habit.id, change)
+        except (NeuronError, OSError) as error:
+            log.warning("Cannot keep whether a habit was told: %s", error)
+
+    def _note(self, found: Fingerprint, occurrence: Occurrence) -> Habit | None:
+        """In a thread, one at a time."""
+        script_id = self._most_like(found)
+        if script_id is None:
+            # Others may have seen it: their scripts are looked at before it is called a new one.
+            self._known = self._load()
+            script_id = self._most_like(found) or found.shape[:ID_CHARS]
+        script, is_new_habit = self._kept(script_id, found, occurrence)
+        if script is None:
+            return None
+        self._known[script_id] = script.without_code()
+        self._forget(script_id)
+        return script.habit() if is_new_habit else None
+
+    def _kept(self, script_id: str, found: Fingerprint, occurrence: Occurrence) -> tuple[Script | None, bool]:
+        """The script with this occurrence, as it is on disk now, and whether that has made it a habit. None when there
+        is one of a later format."""
+        kept: Script | None = None
+        is_new_habit = False
+
+        def change(data: Json | None) -> Json | None:
+            nonlocal kept, is_new_habit
+            kept = None
+            if is_of_later_format(data):
+                return None
+            known = Script.of_json(script_id, data)
+            most = max(MAX_RECENT, self._settings.min_occurrences)
+            kept = noted(known, script_id, found, occurrence, since=self._oldest(), most=most)
+            # Under the lock: of two processes that see it become a habit, one tells it.
+            is_new_habit = is_due(kept, self._settings.min_occurrences)
+            if is_new_habit:
+                kept = replace(kept, told=occurrence.at, offered=self._now())
+            return kept.to_json()
+
+        self._storage.update(PREFIX + script_id, change)
+        return kept, is_new_habit
+
+    def _most_like(self, found: Fingerprint) -> str | None:
+        alike = [(similarity(script.fingerprint, found), script.id) for script in self._known.values()]
+        best, script_id = max(alike, default=(0.0, ""))
+        return script_id if best >= self._settings.similarity else None
+
+    def _load(self) -> dict[str, Script]:
+        scripts = {}
+        for document in self._storage.read_all(PREFIX):
+            script = Script.of_json(document.key.removeprefix(PREFIX), document.data)
+            if script is not None:
+                scripts[script.id] = script
+        return scripts
+
+    def _oldest(self) -> float:
+        return self._now() - self._settings.within_days * _DAY_S
+
+    def _forget(self, newest: str) -> None:
+        """Those that did not come back in time, and the oldest when there are too many. Habits that were told stay as
+        long as there is room, so that they are not told again."""
+        for script in forgotten(self._known.values(), newest, self._oldest(), self._settings.max_occurrences):
+            document = self._storage.read(PREFIX + script.id)
+            now = Script.of_json(script.id, document.data) if document is not None else None
+            if now is not None and now.last_at > script.last_at:
+                # Somebody else has seen it since.
+                self._known[script.id] = now.without_code()
+            else:
+                del self._known[script.id]
+                self._storage.delete(PREFIX + script.id)

@@ -1,0 +1,186 @@
+"""What recent executions were given, for a quarantine to give to a candidate. Capped in size, age and count."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from sandbox import Exchange
+
+from ..ports import Json, Recording, Storage, ToolExchange
+from ..settings import HabitSettings
+from .secret_texts import without_secret_values, without_secrets
+
+log = logging.getLogger("motor_cortex")
+
+PREFIX = "recordings/"
+# Which there are, of which code and of when: to find one, the others need not be read.
+INDEX = f"{PREFIX}index"
+_DAY_S = 86_400
+
+
+class Recordings:
+    """All methods may be called from any thread. They wait for the disk, and raise StorageError when it fails."""
+
+    def __init__(self, storage: Storage, settings: HabitSettings, *, now: Callable[[], float] = time.time) -> None:
+        self._storage = storage
+        self._settings = settings
+        self._now = now
+
+    def keep(self, recording: Recording) -> None:
+        """Keep what fits of it, without its secrets; nothing at all when recording is switched off."""
+        if not (self._settings.enabled and self._settings.record):
+            return
+        key = f"{PREFIX}{secrets.token_hex(12)}"
+        self._storage.write(key, _fitting(recording, self._settings.max_recording_bytes))
+        self._trim(key, recording)
+
+    def of(self, code_hashes: Sequence[str], most: int) -> list[Recording]:
+        """The latest of these scripts, the newest first."""
+        wanted = set(code_hashes)
+        index = self._storage.read(INDEX)
+        entries = _entries(index.data if index is not None else None)
+        found: list[Recording] = []
+        for entry in sorted(entries, key=lambda entry: -entry["at"]):
+            if entry["codeHash"] in wanted and entry["at"] >= self._oldest() and len(found) < most:
+                document = self._storage.read(PREFIX + entry["id"])
+                recording = None if document is None else _recording(document.data)
+                if recording is not None:
+                    found.append(recording)
+        return found
+
+    def _trim(self, key: str, recording: Recording) -> None:
+        """Note the new one, and delete those that are too old or too many."""
+        gone: list[str] = []
+        lost = self._found() if self._storage.read(INDEX) is None else []
+        new = {"id": key.removeprefix(PREFIX), "codeHash": recording.code_hash, "at": recording.at}
+
+        def change(data: Json | None) -> Json:
+            before = _entries(data) if data is not None else lost
+            entries = [*(one for one in before if one["id"] != new["id"]), new]
+            kept = sorted((one for one in entries if one["at"] >= self._oldest()), key=lambda one: one["at"])
+            kept = kept[-self._settings.max_recordings :]
+            gone[:] = [one["id"] for one in entries if one not in kept]
+            return {"format": 1, "recordings": kept}
+
+        self._storage.update(INDEX, change)
+        for name in gone:
+            self._storage.delete(PREFIX + name)
+
+    def _found(self) -> list[Json]:
+        """Those that there are, when it was lost which there are."""
+        return [
+            {"id": document.key.removeprefix(PREFIX), "codeHash": recording.code_hash, "at": recording.at}
+            for document in self._storage.read_all(PREFIX)
+            if (recording := _recording(document.data)) is not None
+        ]
+
+    def _oldest(self) -> float:
+        return self._now() - self._settings.recording_days * _DAY_S
+
+
+def _entries(data: Json | None) -> list[Json]:
+    try:
+        return [
+            {"id": str(one["id"]), "codeHash": str(one["codeHash"]), "at": float(one["at"])}
+            for one in (data or {}).get("recordings", [])
+        ]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+def _fitting(recording: Recording, max_bytes: int) -> Json:
+    """As JSON. What does not fit is left out: the context first of all that is kept, then what was asked for."""
+    data: Json = {
+        "format": 1,
+        "codeHash": recording.code_hash,
+        "at": recording.at,
+        "context": None,
+        "toolCalls": [],
+        "exchanges": [],
+        "leftOut": 0,
+    }
+    room = max_bytes - len(to_json(data))
+    for place, part in _parts(recording):
+        text = _json(part)
+        if text is None or len(text) > room:
+            data["leftOut"] += 1
+            continue
+        room -= len(text) + 1
+        value = from_json(text)
+        if place == "context":
+            data["context"] = value
+        else:
+            data[place].append(value)
+    return data
+
+
+def _parts(recording: Recording) -> Iterator[tuple[str, Any]]:
+    if recording.context is not None:
+        yield "context", without_secret_values(recording.context)
+    for call in recording.tool_calls:
+        yield (
+            "toolCalls",
+            {
+                "name": call.name,
+                "arguments": without_secret_values(call.arguments),
+                "result": without_secret_values(call.result),
+                "error": None if call.error is None else without_secrets(call.error),
+            },
+        )
+    for exchange in recording.exchanges:
+        yield "exchanges", _clean(exchange).model_dump(mode="json")
+
+
+def _clean(exchange: Exchange) -> Exchange:
+    """The broker has taken out the secrets that it knows; this is for those that only look like one."""
+    try:
+        # A part of an answer is of no use, but that there was one is.
+        body = b"" if exchange.truncated else without_secrets(exchange.body.decode()).encode()
+    except UnicodeDecodeError:
+        body = exchange.body
+    return exchange.model_copy(
+        update={
+            "url": without_secrets(exchange.url),
+            "request_headers": _headers(exchange.request_headers),
+            "headers": _headers(exchange.headers),
+            "body": body,
+        }
+    )
+
+
+def _headers(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(without_secret_values({name: value}).popitem() for name, value in headers)
+
+
+def _json(part: Any) -> bytes | None:
+    """None for what is no JSON, and so nothing that could be given again."""
+    try:
+        text = to_json(part)
+        from_json(text, allow_inf_nan=False)
+        return text
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return None
+
+
+def _recording(data: Json) -> Recording | None:
+    """None for what is none: it may have been written by another version, or by hand."""
+    try:
+        return Recording(
+            code_hash=str(data["codeHash"]),
+            at=float(data["at"]),
+            context=data["context"],
+            exchanges=tuple(Exchange.model_validate_json(to_json(one)) for one in data["exchanges"]),
+            tool_calls=tuple(
+                ToolExchange(str(one["name"]), dict(one["arguments"]), one["result"], one["error"])
+                for one in data["toolCalls"]
+            ),
+        )
+    except (KeyError, TypeError, ValueError, ValidationError):
+        return None

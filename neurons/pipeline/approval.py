@@ -1,0 +1,152 @@
+"""Who agreed to what, in a form that nobody can write with an editor: the key of the home signs it.
+
+Two things are signed. An approval is a person's consent to one code with one policy. The seal says that the cortex
+itself gave the document its status: an approval stays true for a neuron that was disabled, its status would not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sandbox import FILE_MODE, FileLock, private_folder, replace_file
+
+from ..errors import StorageError
+from ..neuron import Approval, Neuron
+from .hashes import about_hash, canonical, code_hash, policy_hash
+
+log = logging.getLogger("motor_cortex")
+
+KEY_FILE = "approval.key"
+KEY_BYTES = 32
+
+
+class ApprovalKey:
+    """The secret of a home. Who has it can approve: it never leaves its file and this object."""
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) != KEY_BYTES:
+            raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(secret)}")
+        self._secret = secret
+
+    def __repr__(self) -> str:
+        return "ApprovalKey(…)"
+
+    @classmethod
+    def load_or_make(cls, folder: Path) -> ApprovalKey:
+        """The key of the folder, the same for all processes. Raises StorageError.
+
+        One that is damaged is set aside, and what it signed has to be approved again.
+        """
+        path = private_folder(folder) / KEY_FILE
+        lock = FileLock(folder / f"{KEY_FILE}.lock")
+        try:
+            with lock.held():
+                return cls(_read(path) or _make(path))
+        except OSError as error:
+            raise StorageError(f'Cannot read or make "{path}": {error.strerror or error}') from error
+        finally:
+            lock.close()
+
+    @classmethod
+    def load(cls, folder: Path) -> ApprovalKey | None:
+        """The key, for who only looks: nothing is made or set aside. None when there is none that can be read."""
+        try:
+            return cls((folder / KEY_FILE).read_bytes()[: KEY_BYTES + 1])
+        except (OSError, ValueError):
+            return None
+
+    def sign(self, neuron_id: str, nonce: str, code_hash: str, policy_hash: str, *, by: str, at: float) -> Approval:
+        return Approval(
+            nonce=nonce,
+            code_hash=code_hash,
+            policy_hash=policy_hash,
+            by=by,
+            at=at,
+            signature=self._mac("approval", [neuron_id, nonce, code_hash, policy_hash, by, at]),
+        )
+
+    def verify(self, neuron_id: str, approval: Approval) -> bool:
+        facts = [neuron_id, approval.nonce, approval.code_hash, approval.policy_hash, approval.by, approval.at]
+        return _same(self._mac("approval", facts), approval.signature)
+
+    def sealed(self, neuron: Neuron) -> Neuron:
+        return neuron.model_copy(update={"seal": self._seal(neuron)})
+
+    def is_sealed(self, neuron: Neuron) -> bool:
+        return _same(self._seal(neuron), neuron.seal)
+
+    def _seal(self, neuron: Neuron) -> str:
+        trial, request = neuron.trial, neuron.request
+        facts = [
+            neuron.id,
+            neuron.status.value,
+            code_hash(neuron.code),
+            policy_hash(neuron.policy),
+            about_hash(neuron),
+            None if trial is None else [trial.started_at, trial.ends_at, trial.min_signals],
+            None if request is None else request.model_dump(mode="json"),
+        ]
+        return self._mac("seal", facts)
+
+    def _mac(self, purpose: str, facts: Sequence[Any]) -> str:
+        # What is signed for one purpose must not pass for another.
+        return hmac.new(self._secret, canonical([f"motor-cortex {purpose} 1", *facts]), hashlib.sha256).hexdigest()
+
+
+def why_not_approved(neuron: Neuron, key: ApprovalKey) -> str | None:
+    """Why nobody has agreed to exactly this code with exactly this policy; None when somebody has."""
+    code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
+    if neuron.metadata.code_hash != code:
+        return "its code is not the one that its hash is of"
+    fitting = [one for one in neuron.approvals if one.code_hash == code and one.policy_hash == policy]
+    if not fitting:
+        return "its code with its policy was never approved"
+    if not any(key.verify(neuron.id, one) for one in fitting):
+        return "its approval was not signed by this home"
+    return None
+
+
+def why_not_awake(neuron: Neuron, key: ApprovalKey) -> str | None:
+    """Why this neuron must not run; None when it may. A document that was edited by hand does not."""
+    if not neuron.is_awake:
+        return f"it is {neuron.status.value}"
+    reason = why_not_approved(neuron, key)
+    if reason is None and not key.is_sealed(neuron):
+        reason = "its document was changed by somebody else than the cortex"
+    return reason
+
+
+def _same(expected: str, given: str) -> bool:
+    # In bytes: `compare_digest` raises for texts that are not ASCII, and a document may hold any.
+    return hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        os.fchmod(file.fileno(), FILE_MODE)
+        secret = file.read(KEY_BYTES + 1)
+    if len(secret) == KEY_BYTES:
+        return secret
+    aside = path.with_name(f"{path.name}.damaged-{secrets.token_hex(4)}")
+    os.replace(path, aside)
+    log.warning('"%s" was damaged and is now "%s": all neurons have to be approved again', path, aside)
+    return None
+
+
+def _make(path: Path) -> bytes:
+    secret = secrets.token_bytes(KEY_BYTES)
+    replace_file(path, secret, durable=True)
+    return secret

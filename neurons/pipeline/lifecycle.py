@@ -1,0 +1,105 @@
+"""The legal changes of a neuron's status: one table. Nothing else in the project sets a status."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from ..errors import Refused
+from ..neuron import Neuron, Status, StatusChange, storable
+
+MAX_REASON = 500
+
+
+class Event(StrEnum):
+    PROPOSE = "propose"
+    PASSED = "passed"
+    FAILED = "failed"
+    APPROVE = "approve"
+    REJECT = "reject"
+    EXPIRE = "expire"
+    MODIFY = "modify"
+    CONSOLIDATE = "consolidate"
+    DISABLE = "disable"
+    ENABLE_TRIAL = "enable_trial"
+    ENABLE_ACTIVE = "enable_active"
+    ENABLE_QUARANTINE = "enable_quarantine"
+    ROLLBACK_TRIAL = "rollback_trial"
+    ROLLBACK_QUARANTINE = "rollback_quarantine"
+    DISTRUST = "distrust"
+    """The document is not as the cortex left it."""
+
+
+_Q, _O, _T, _A, _D = Status.QUARANTINE, Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.DISABLED
+_ANY: tuple[Status, ...] = (_Q, _O, _T, _A, _D)
+
+# From where, by what, to where. What is not here is refused.
+_ROWS: tuple[tuple[tuple[Status | None, ...], Event, Status], ...] = (
+    ((None,), Event.PROPOSE, _Q),
+    ((_Q,), Event.PASSED, _O),
+    ((_Q,), Event.FAILED, _D),
+    ((_O,), Event.APPROVE, _T),
+    ((_Q, _O), Event.REJECT, _D),
+    ((_O,), Event.EXPIRE, _D),
+    (_ANY, Event.MODIFY, _Q),
+    ((_T,), Event.CONSOLIDATE, _A),
+    ((_Q, _O, _T, _A), Event.DISABLE, _D),
+    ((_D,), Event.ENABLE_TRIAL, _T),
+    ((_D,), Event.ENABLE_ACTIVE, _A),
+    ((_D,), Event.ENABLE_QUARANTINE, _Q),
+    (_ANY, Event.ROLLBACK_TRIAL, _T),
+    (_ANY, Event.ROLLBACK_QUARANTINE, _Q),
+    ((_O, _T, _A), Event.DISTRUST, _Q),
+)
+
+TABLE: dict[tuple[Status | None, Event], Status] = {
+    (before, event): after for befores, event, after in _ROWS for before in befores
+}
+
+_WORDS = {
+    Event.PASSED: "pass",
+    Event.FAILED: "fail",
+    Event.ROLLBACK_TRIAL: "roll back",
+    Event.ROLLBACK_QUARANTINE: "roll back",
+}
+_IN_WORDS = {_Q: "in quarantine", _O: "awaiting its owner", _T: "on trial"}
+
+
+def after(status: Status | None, event: Event) -> Status:
+    """The status that the event leads to. Raises Refused when it leads nowhere from this one."""
+    found = TABLE.get((status, event))
+    if found is None:
+        state = "has no status yet" if status is None else f"is {_IN_WORDS.get(status, status.value)}"
+        what = _WORDS.get(event, event.value.partition("_")[0])
+        raise Refused(f"Cannot {what} a neuron that {state}")
+    return found
+
+
+def changed(neuron: Neuron, event: Event, *, at: float, by: str, reason: str = "") -> Neuron:
+    """The neuron after the event, with a line more in its history. Raises Refused, and changes no code and no policy.
+
+    It has lost its seal: who can vouch for the new status puts one on.
+    """
+    # Not from an empty history alone: who deletes the history by hand must not make a neuron that nobody can disable.
+    before = None if event is Event.PROPOSE and not neuron.history else neuron.status
+    status = after(before, event)
+    reason = storable(reason, MAX_REASON)
+    line = StatusChange(
+        at=at,
+        before=before,
+        after=status,
+        event=event.value,
+        by=by,
+        reason=reason,
+        version=neuron.version,
+        code_hash=neuron.metadata.code_hash,
+    )
+    return neuron.model_copy(
+        update={
+            "status": status,
+            "reason": reason if status is Status.DISABLED else "",
+            "history": (*neuron.history, line),
+            # A question is about what was asked then: no change of status leaves one open.
+            "request": None,
+            "seal": "",
+        }
+    )

@@ -1,0 +1,158 @@
+"""Which proposals are not even looked at. Pure: decided over the documents that there are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import Refused
+from ..habits.sketch import in_common, parts_of
+from ..neuron import Neuron, Policy, Status, StatusChange, Version
+from ..settings import NeuronSettings, ProposalSettings
+from .hashes import code_hash, policy_hash
+from .lifecycle import Event
+from .names import first_alike, folded
+from .proposal import Proposal
+
+if TYPE_CHECKING:
+    from ..habits.fingerprint import Fingerprint
+
+DAY_S = 86_400
+MAX_REJECTED = 3
+"""Of one name, or of one habit: after so many tries the owner has said what there is to say."""
+PENDING = frozenset({Status.QUARANTINE, Status.AWAITING_OWNER})
+_OWNER_SAID_NO = frozenset({Event.REJECT.value, Event.DISABLE.value})
+
+
+def check(
+    proposal: Proposal,
+    neurons: Sequence[Neuron],
+    settings: NeuronSettings,
+    *,
+    habit: str | None = None,
+    found: Fingerprint | None = None,
+    now: float,
+) -> None:
+    """Raises Refused with what to do instead."""
+    _check_counts(neurons, settings.proposals, now)
+    taken = first_alike(proposal.name, _taken_names(neurons))
+    if taken is not None:
+        raise Refused(
+            f'the name "{proposal.name}" is taken, or too much like "{taken}": existing neurons cannot be changed; '
+            "choose another name"
+        )
+    _check_same(proposal, neurons)
+    since = now - settings.proposals.rejected_days * DAY_S
+    _check_rejected(proposal, neurons, settings, found, since)
+    _check_tries(proposal, neurons, habit, since)
+
+
+def check_room(neurons: Iterable[Neuron], but: str, max_awake: int) -> None:
+    """Raises Refused when so many are awake already, the one that is to be woken not counted."""
+    awake = [neuron.id for neuron in neurons if neuron.is_awake and neuron.id != but]
+    if len(awake) >= max_awake:
+        raise Refused(
+            f'Cannot wake "{but}": as many neurons are awake as are allowed ({max_awake}); '
+            f"disable one first{': ' + ', '.join(awake[:8]) if awake else ''}"
+        )
+
+
+def _check_counts(neurons: Sequence[Neuron], settings: ProposalSettings, now: float) -> None:
+    pending = sum(neuron.status in PENDING for neuron in neurons)
+    if pending >= settings.max_pending:
+        raise Refused(f"as many proposals are pending as are allowed ({settings.max_pending}); wait for the owner")
+    today = sum(now - neuron.history[0].at < DAY_S for neuron in neurons if neuron.history)
+    if today >= settings.max_per_day:
+        raise Refused(f"as many proposals were made within a day as are allowed ({settings.max_per_day}); wait")
+
+
+def _taken_names(neurons: Iterable[Neuron]) -> Iterable[str]:
+    """Of those that are, were or may soon be approved. What failed may be tried again under its own name."""
+    for neuron in neurons:
+        if neuron.approvals or neuron.status is not Status.DISABLED:
+            yield neuron.name
+            yield neuron.id
+
+
+def _check_same(proposal: Proposal, neurons: Iterable[Neuron]) -> None:
+    squeezed, policy = _squeezed(proposal.code), policy_hash(proposal.policy)
+    for neuron in neurons:
+        is_there = neuron.status is not Status.DISABLED and policy_hash(neuron.policy) == policy
+        if is_there and _squeezed(neuron.code) == squeezed:
+            raise Refused(f'neuron "{neuron.name}" has the same code and may do the same; it is {neuron.status.value}')
+
+
+def _check_rejected(
+    proposal: Proposal,
+    neurons: Iterable[Neuron],
+    settings: NeuronSettings,
+    found: Fingerprint | None,
+    since: float,
+) -> None:
+    for neuron in neurons:
+        for line in _refusals(neuron, since):
+            version = _version_of(neuron, line)
+            if version is not None and _is_repeat(proposal, found, version, settings.habits.similarity):
+                raise Refused(
+                    f"the owner has {'rejected' if line.event == Event.REJECT.value else 'disabled'} this as "
+                    f'"{neuron.name}"{_because(line.reason)}; do not propose it again unless the owner asks for it'
+                )
+
+
+def _check_tries(proposal: Proposal, neurons: Iterable[Neuron], habit: str | None, since: float) -> None:
+    """However different the code is: who is asked again and again agrees in the end."""
+    name = folded(proposal.name)
+    rejected = sum(
+        line.event == Event.REJECT.value
+        for neuron in neurons
+        if folded(neuron.name) == name or (habit is not None and neuron.metadata.habit == habit)
+        for line in _refusals(neuron, since)
+    )
+    if rejected >= MAX_REJECTED:
+        raise Refused(
+            f"the owner has rejected {rejected} proposals of this name or habit lately; "
+            "do not propose it again unless the owner asks for it"
+        )
+
+
+def _refusals(neuron: Neuron, since: float) -> Iterator[StatusChange]:
+    """When the owner has said no to it."""
+    for line in neuron.history:
+        if line.event in _OWNER_SAID_NO and line.by not in {"agent", "cortex"} and line.at > since:
+            yield line
+
+
+def _version_of(neuron: Neuron, line: StatusChange) -> Version | None:
+    """What the line is about; the newest one, where somebody has edited that."""
+    newest_first = neuron.versions[::-1]
+    return next((one for one in newest_first if code_hash(one.code) == line.code_hash), next(iter(newest_first), None))
+
+
+def _is_repeat(proposal: Proposal, found: Fingerprint | None, rejected: Version, similarity: float) -> bool:
+    if _squeezed(proposal.code) == _squeezed(rejected.code):
+        return True
+    if found is None or not rejected.shape:
+        return False
+    if found.shape == rejected.shape:
+        return True
+    # What asks for less, or for something else, may be the very thing that the owner wanted instead.
+    if not rejected.sketch or not _reaches_as_far(proposal.policy, rejected.policy):
+        return False
+    return in_common(found.parts, parts_of(rejected.sketch)) >= similarity
+
+
+def _reaches_as_far(policy: Policy, rejected: Policy) -> bool:
+    return set(rejected.tools) <= set(policy.tools) and all(
+        any(host == wider or (wider.startswith("*.") and host.endswith(wider[1:])) for wider in policy.hosts)
+        for host in rejected.hosts
+    )
+
+
+def _because(reason: str) -> str:
+    return f" ({reason})" if reason else ""
+
+
+def _squeezed(code: str) -> str:
+    """The hash of the code without its blanks: a space more does not make another proposal."""
+    return hashlib.sha256("".join(code.split()).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,301 @@
+"""The way of a neuron from a proposal to an active one, and back. Only here do documents change their status.
+
+Each change is decided on the document as it stands, under its lock, by the pure functions of `decisions`; what an owner
+decides is recorded before it is written. What makes a neuron awake is decided alone among all processes.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Refused
+from ..neuron import Counters, Neuron, Report, Status
+from ..ports import Record
+from ..settings import NeuronSettings
+from ..storage.store import NeuronStore
+from . import decisions, limits
+from .approval import ApprovalKey, why_not_awake
+from .hashes import policy_hash
+from .lifecycle import Event, changed
+from .names import free_id
+from .proposal import Proposal
+from .trial import Delivered, Failed, Going, Passed, noted, verdict
+from .versions import recognisable
+
+if TYPE_CHECKING:
+    from ..habits.fingerprint import Fingerprint
+
+log = logging.getLogger("motor_cortex")
+
+OWNER, AGENT, CORTEX = "owner", "agent", "cortex"
+# Nothing may keep these from being done: an audit that cannot be written is no reason to go on.
+_ALWAYS = frozenset({Event.DISABLE, Event.FAILED, Event.EXPIRE, Event.DISTRUST})
+
+
+class Pipeline:
+    """All of it may be called from any thread and without an event loop; it blocks for locks and the disk."""
+
+    def __init__(
+        self,
+        store: NeuronStore,
+        settings: NeuronSettings,
+        key: ApprovalKey,
+        *,
+        record: Record,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self._settings = settings
+        self._key = key
+        self._record = record
+        self._now = now
+
+    # What the agent can do
+
+    def propose(
+        self,
+        proposal: Proposal,
+        *,
+        habit: str | None = None,
+        found: Fingerprint | None = None,
+        max_code_bytes: int,
+    ) -> Neuron:
+        """A new neuron in quarantine. Raises Refused with the reason; never touches one that exists. By what was found
+        in its code it is compared with those that the owner has rejected."""
+        if len(proposal.code.encode()) > max_code_bytes:
+            raise Refused(f"the code has {len(proposal.code.encode())} bytes, {max_code_bytes} are allowed")
+        self.expire()
+        with self.store.alone():
+            neurons = self.store.load_all()
+            now = self._now()
+            limits.check(proposal, neurons, self._settings, habit=habit, found=found, now=now)
+            neuron_id = free_id(proposal.name, {neuron.id for neuron in neurons})
+            neuron = self._settled(decisions.proposed(proposal, neuron_id, habit=habit, found=found, now=now))
+            self._tell(neuron)
+            return self.store.persist(neuron, new=True)
+
+    # What the cortex does by itself
+
+    def judged(self, neuron_id: str, report: Report, *, found: Fingerprint | None = None) -> Neuron:
+        """The neuron after its quarantine: the owner is asked, or it is disabled with the problems as the reason. What
+        was found in its code is kept with the version, also where the owner has written it."""
+
+        kept = decisions.kept(report)
+
+        def judge(neuron: Neuron) -> Neuron:
+            now, hours = self._now(), self._settings.proposals.expires_hours
+            if kept.passed:
+                neuron = decisions.asked(neuron, kept, now=now, expires_hours=hours)
+            else:
+                neuron = decisions.failed(neuron, kept, now=now)
+            return recognisable(neuron, found)
+
+        return self._change(neuron_id, judge)
+
+    def expire(self) -> list[Neuron]:
+        """Disable what nobody has answered in time, and return it."""
+        return [self._expired(neuron) for neuron in self.store.load_all() if self._has_expired(neuron)]
+
+    def deliver(
+        self,
+        neuron_id: str,
+        delivered: Delivered,
+        *,
+        state: Mapping[str, Any] | None = None,
+        version: int | None = None,
+    ) -> Neuron:
+        """Add what came of a batch, and what the code keeps, to the document soon; disable or consolidate at once when
+        that follows. Of a version that is not the one that is awake any more nothing is kept.
+
+        For a few at a time: who runs neurons sums up what they do, and writes that now and then."""
+
+        def add(neuron: Neuron) -> Neuron:
+            if not neuron.is_awake or version not in {None, neuron.version}:
+                return neuron
+            neuron = noted(neuron, delivered)
+            return neuron if state is None else neuron.model_copy(update={"state": dict(state)})
+
+        neuron = self.store.change(neuron_id, add, through=False)
+        is_going = isinstance(verdict(neuron, self._now(), self._settings.trial), Going)
+        return neuron if is_going else self.judge_trial(neuron_id)
+
+    def judge_trial(self, neuron_id: str) -> Neuron:
+        """The neuron as it is, active when its trial is over, or disabled with the reason."""
+
+        def judge(neuron: Neuron) -> Neuron:
+            now = self._now()
+            match verdict(neuron, now, self._settings.trial):
+                case Failed(reason):
+                    return changed(neuron, Event.DISABLE, at=now, by=CORTEX, reason=reason)
+                case Passed():
+                    fresh = neuron.model_copy(update={"counters": Counters()})
+                    return changed(fresh, Event.CONSOLIDATE, at=now, by=CORTEX)
+                case Going():
+                    return neuron
+
+        return self._change(neuron_id, judge)
+
+    def quarantined(self) -> list[Neuron]:
+        return [neuron for neuron in self.store.load_all() if neuron.status is Status.QUARANTINE]
+
+    def pending(self) -> list[Neuron]:
+        """Those that the owner can answer now. One whose document was changed by hand goes back to quarantine."""
+        waiting = [neuron for neuron in self.store.load_all() if neuron.status is Status.AWAITING_OWNER]
+        return [neuron for neuron in waiting if not self._has_expired(neuron) and self._is_whole(neuron)]
+
+    def awake(self) -> list[Neuron]:
+        """Those that may run, verified: at most as many as are allowed, the active and the oldest first.
+
+        One that was changed by hand, or that nobody approved as it is, goes back to quarantine.
+        """
+        neurons = [neuron for neuron in self.store.load_all() if neuron.is_awake and self._is_whole(neuron)]
+        neurons.sort(key=lambda neuron: (neuron.status is not Status.ACTIVE, neuron.approvals[0].at, neuron.id))
+        return neurons[: self._settings.max_awake]
+
+    # What the owner decides
+
+    def approve(self, neuron_id: str, shown: str, *, by: str = OWNER) -> Neuron:
+        """Into trial: exactly what the hash was shown for. Raises Refused."""
+
+        def decide(neuron: Neuron) -> Neuron:
+            return decisions.approved(
+                neuron, shown, key=self._key, settings=self._settings.trial, now=self._now(), by=by
+            )
+
+        neuron = self.store.get(neuron_id)
+        if neuron.status is Status.AWAITING_OWNER and not self._is_whole(neuron):
+            raise Refused(f'Cannot approve "{neuron.id}": its document was changed by hand; it is in quarantine again')
+        return self._wake(neuron.id, decide)
+
+    def reject(self, neuron_id: str, reason: str, *, by: str = OWNER) -> Neuron:
+        return self._decide(neuron_id, lambda neuron: decisions.rejected(neuron, reason, now=self._now(), by=by))
+
+    def modify(self, neuron_id: str, code: str, *, by: str = OWNER, max_code_bytes: int | None = None) -> Neuron:
+        """A new version of the owner's own, which goes through quarantine and is asked about like any other."""
+        try:
+            size = len(code.encode())
+        except UnicodeEncodeError:
+            raise Refused(f'Cannot modify "{neuron_id}": the code is not UTF-8') from None
+        if not code.strip():
+            raise Refused(f'Cannot modify "{neuron_id}": there is no code')
+        if max_code_bytes is not None and size > max_code_bytes:
+            raise Refused(f'Cannot modify "{neuron_id}": the code has {size} bytes, {max_code_bytes} are allowed')
+        return self._decide(neuron_id, lambda neuron: decisions.modified(neuron, code, now=self._now(), by=by))
+
+    def disable(self, neuron_id: str, reason: str, *, by: str = OWNER) -> Neuron:
+        """Also when it cannot be recorded."""
+        return self._decide(
+            neuron_id, lambda neuron: changed(neuron, Event.DISABLE, at=self._now(), by=by, reason=reason)
+        )
+
+    def enable(self, neuron_id: str, *, by: str = OWNER) -> Neuron:
+        """As it was, when its code and policy are the approved ones; else into quarantine."""
+
+        def decide(neuron: Neuron) -> Neuron:
+            return decisions.enabled(neuron, key=self._key, settings=self._settings.trial, now=self._now(), by=by)
+
+        return self._wake(neuron_id, decide)
+
+    def rollback(self, neuron_id: str, version: int, *, by: str = OWNER) -> Neuron:
+        """Back to a version: into trial, when it was approved; else into quarantine."""
+
+        def decide(neuron: Neuron) -> Neuron:
+            return decisions.rolled_back(
+                neuron, version, key=self._key, settings=self._settings.trial, now=self._now(), by=by
+            )
+
+        return self._wake(neuron_id, decide)
+
+    # How it is done
+
+    def _wake(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:
+        """Decide with no other process waking one meanwhile: two that count at once would both find room."""
+
+        def with_room(neuron: Neuron) -> Neuron:
+            after = decide(neuron)
+            if after.is_awake:
+                limits.check_room(others, neuron.id, self._settings.max_awake)
+            return after
+
+        with self.store.alone():
+            others = self.store.load_all()
+            return self._decide(neuron_id, with_room)
+
+    def _decide(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:
+        return self._change(self.store.get(neuron_id).id, decide)
+
+    def _change(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:
+        def write(neuron: Neuron) -> Neuron:
+            after = decide(neuron)
+            if len(after.history) == len(neuron.history):
+                return neuron
+            after = self._settled(after)
+            self._tell(after)
+            return after
+
+        return self.store.change(neuron_id, write)
+
+    def _settled(self, neuron: Neuron) -> Neuron:
+        return decisions.settled(neuron, self._key)
+
+    def _tell(self, neuron: Neuron) -> None:
+        """Record the last change of its status. Raises what the audit raises, unless it must be done all the same."""
+        line = neuron.history[-1]
+        kind = "neuron" if line.by in {AGENT, CORTEX} else "owner_decision"
+        try:
+            self._record(
+                kind,
+                what=f"neuron {line.event}",
+                neuron=neuron.id,
+                name=neuron.name,
+                version=neuron.version,
+                before=line.before and line.before.value,
+                after=line.after.value,
+                code_hash=neuron.metadata.code_hash,
+                policy_hash=policy_hash(neuron.policy),
+                by=line.by,
+                reason=line.reason,
+            )
+        except Exception as error:
+            if line.event not in _ALWAYS:
+                raise
+            log.warning('Cannot record that "%s" is %s: %s', neuron.id, line.after.value, error)
+
+    def _is_whole(self, neuron: Neuron) -> bool:
+        """Whether the document is as the cortex left it. If not, it is in quarantine when this returns."""
+        reason = self._why_not_whole(neuron)
+        if reason is None:
+            return True
+
+        def distrust(current: Neuron) -> Neuron:
+            # It may have been disabled, or put in order, since it was read.
+            now_why = self._why_not_whole(current)
+            return current if now_why is None else decisions.distrusted(current, now_why, now=self._now())
+
+        log.warning('Neuron "%s" is in quarantine again: %s', neuron.id, reason)
+        self._change(neuron.id, distrust)
+        return False
+
+    def _why_not_whole(self, neuron: Neuron) -> str | None:
+        if neuron.is_awake:
+            return why_not_awake(neuron, self._key)
+        if neuron.status is Status.AWAITING_OWNER and not self._key.is_sealed(neuron):
+            return "its document was changed by somebody else than the cortex"
+        return None
+
+    def _has_expired(self, neuron: Neuron) -> bool:
+        request = neuron.request
+        return neuron.status is Status.AWAITING_OWNER and (request is None or self._now() >= request.expires_at)
+
+    def _expired(self, neuron: Neuron) -> Neuron:
+        def expire(current: Neuron) -> Neuron:
+            if not self._has_expired(current):
+                return current
+            hours = self._settings.proposals.expires_hours
+            reason = f"the owner did not answer within {hours:g} hours"
+            return changed(current, Event.EXPIRE, at=self._now(), by=CORTEX, reason=reason)
+
+        return self._change(neuron.id, expire)

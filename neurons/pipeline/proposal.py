@@ -1,0 +1,139 @@
+"""What an agent proposes, within bounds. All texts are the agent's and are shown to a person who decides on them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from sandbox import HostRule, Tier
+
+from ..errors import Refused
+from ..neuron import MAX_HOSTS, MAX_PURPOSE, MAX_SIGNALS, MAX_TOOLS, NAME_PATTERN, Part, Policy, SignalType
+from .names import is_reserved, looks_built_in
+
+MAX_HOST = 253
+MAX_TOOL = 64
+# Who pads so much wants the rest to be off the screen.
+MAX_BLANKS = 200
+MAX_BLANK_LINES = 30
+
+_TOOL = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
+_CORE = re.compile(r"core([._-]|$)", re.IGNORECASE)
+_PADDING = re.compile(rf"(?<![^\S\n])[^\S\n]{{{MAX_BLANKS},}}|(?:\n[^\S\n]*){{{MAX_BLANK_LINES},}}")
+
+
+def _once(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _one_line(text: str) -> str:
+    text = text.strip()
+    if not text:
+        raise ValueError("say in a sentence what it is for")
+    if not text.isprintable():
+        raise ValueError("it has to be one line, without characters that do not show")
+    return text
+
+
+def _host(text: str) -> str:
+    if not (text.isascii() and text.isprintable()) or text != text.lower() or len(text) > MAX_HOST:
+        raise ValueError("write a host in small ASCII letters, like api.example.com")
+    HostRule.model_validate(text)
+    return text
+
+
+def _tool(name: str) -> str:
+    if len(name) > MAX_TOOL or not _TOOL.fullmatch(name):
+        raise ValueError("a tool is named with letters, digits, _ and -, in parts joined by dots")
+    if _CORE.match(name):
+        raise ValueError("the tools of the cortex itself are out of reach for neurons")
+    return name
+
+
+def _signal(name: str) -> str:
+    if name.startswith("core"):
+        raise ValueError('signals that begin with "core" are out of reach')
+    return name
+
+
+def _output(name: str) -> str:
+    if looks_built_in(name):
+        raise ValueError("it is, or looks like, a signal of the cortex itself, which no neuron can emit")
+    return name
+
+
+def _seen(code: str) -> str:
+    if not code.strip():
+        raise ValueError("there is none")
+    try:
+        code.encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds half of a surrogate pair; write it as an escape") from None
+    if "\0" in code:
+        raise ValueError("it holds the character NUL; write it as an escape")
+    if _PADDING.search(code):
+        raise ValueError("it is padded with blanks; whoever reads it must not have to look for the rest")
+    return code
+
+
+def _own_name(name: str) -> str:
+    if name != " ".join(name.split()):
+        raise ValueError("it has blanks that do not show")
+    if is_reserved(name):
+        raise ValueError("it is, or looks like, a name of the cortex itself; choose another one")
+    return name
+
+
+# Far more than any setting allows, so that nobody searches megabytes for blanks.
+Code = Annotated[str, Field(max_length=1_000_000), AfterValidator(_seen)]
+_Input = Annotated[SignalType, AfterValidator(_signal)]
+_Output = Annotated[SignalType, AfterValidator(_signal), AfterValidator(_output)]
+
+
+class Proposal(Part):
+    """The arguments of `core.consolidate`. `Proposal.of` reads them and raises Refused with what to change."""
+
+    name: Annotated[str, Field(pattern=NAME_PATTERN), AfterValidator(_own_name)]
+    code: Code
+    purpose: Annotated[str, Field(max_length=MAX_PURPOSE), AfterValidator(_one_line)]
+    input_signals: Annotated[tuple[_Input, ...], Field(min_length=1, max_length=MAX_SIGNALS), AfterValidator(_once)]
+    output_signals: Annotated[tuple[_Output, ...], Field(max_length=MAX_SIGNALS), AfterValidator(_once)] = ()
+    energy_budget: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)]
+    tier: Tier = Tier.ISOLATED
+    hosts: Annotated[
+        tuple[Annotated[str, AfterValidator(_host)], ...], Field(max_length=MAX_HOSTS), AfterValidator(_once)
+    ] = ()
+    tools: Annotated[
+        tuple[Annotated[str, AfterValidator(_tool)], ...], Field(max_length=MAX_TOOLS), AfterValidator(_once)
+    ] = ()
+
+    @model_validator(mode="after")
+    def _hosts_need_the_tier(self) -> Proposal:
+        # An owner who reads "isolated" reads no further.
+        if self.hosts and self.tier is not Tier.NETWORK:
+            raise ValueError('hosts can be reached in the tier "network" only')
+        return self
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Proposal:
+        """From arguments with names of either kind (`inputSignals`, `input_signals`). Raises Refused."""
+        try:
+            return cls.model_validate(dict(arguments))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            place = ".".join(str(part)[:60] for part in first["loc"]) or "proposal"
+            raise Refused(f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(
+            tier=self.tier,
+            hosts=self.hosts,
+            tools=self.tools,
+            input_signals=self.input_signals,
+            output_signals=self.output_signals,
+            energy_budget=self.energy_budget,
+        )

@@ -1,0 +1,184 @@
+"""How a neuron does on real signals: what is counted, and what follows from it. Pure.
+
+The clock and the counts are in the document, so that a restart resets neither. What must not happen too often is
+counted by the minute, for an hour, and what it emits by five seconds, for a minute: a few numbers, however busy it is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..neuron import Counters, Neuron, Status, Trial, Watch, storable
+from ..settings import TrialSettings
+
+HOUR_S = 3600
+MINUTE_S = 60
+_HOUR_STEP_S = 60
+_MINUTE_STEP_S = 5
+# Below so many signals a share says nothing.
+MIN_FOR_SHARE = 20
+MAX_ERROR_TEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What came of a batch of signals, summed up."""
+
+    at: float
+    signals: int = 0
+    errors: int = 0
+    emitted: int = 0
+    energy: float = 0.0
+    over_budget: int = 0
+    """Signals that cost more than the budget."""
+    restarts: int = 0
+    cpu_ms: float = 0.0
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """On it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The trial is over, and nothing is against the neuron."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    reason: str
+
+
+Verdict = Going | Passed | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    hours_left: float
+    signals_left: int
+    share: float
+    """Of the way, from 0 to 1: of time or of signals, whichever is further behind."""
+
+
+def begun(neuron: Neuron, now: float, settings: TrialSettings) -> Neuron:
+    """The neuron at the start of a trial: nothing is counted yet."""
+    ends_at = now + settings.min_hours * HOUR_S
+    trial = Trial(started_at=now, ends_at=ends_at, min_signals=settings.min_signals)
+    return neuron.model_copy(update={"trial": trial, "counters": Counters(), "watch": Watch()})
+
+
+def noted(neuron: Neuron, delivered: Delivered) -> Neuron:
+    """The neuron with the batch added to its counts. One that is not awake is left as it is."""
+    watch = _watched(neuron.watch, delivered)
+    if neuron.status is Status.TRIAL and neuron.trial is not None:
+        trial = neuron.trial.model_copy(update={"counters": _counted(neuron.trial.counters, delivered)})
+        return neuron.model_copy(update={"trial": trial, "watch": watch})
+    if neuron.status is Status.ACTIVE:
+        return neuron.model_copy(update={"counters": _counted(neuron.counters, delivered), "watch": watch})
+    return neuron
+
+
+def verdict(neuron: Neuron, now: float, settings: TrialSettings) -> Verdict:
+    """What follows from the counts now. Of an active neuron: that it goes on, or why not."""
+    if not neuron.is_awake:
+        return Going()
+    reason = _too_much(neuron, settings)
+    if reason is not None:
+        return Failed(reason)
+    trial = neuron.trial
+    if neuron.status is not Status.TRIAL or trial is None:
+        return Going()
+    is_over = now >= trial.ends_at and trial.counters.signals >= trial.min_signals
+    return Passed() if is_over else Going()
+
+
+def progress(neuron: Neuron, now: float) -> Progress:
+    """How far the trial is. Without one there is nothing left."""
+    trial = neuron.trial
+    if neuron.status is not Status.TRIAL or trial is None:
+        return Progress(0.0, 0, 1.0)
+    left_s = max(0.0, trial.ends_at - now)
+    signals_left = max(0, trial.min_signals - trial.counters.signals)
+    of_time = 1 - min(1.0, left_s / max(trial.ends_at - trial.started_at, 1e-9))
+    of_signals = 1 - signals_left / max(trial.min_signals, 1)
+    return Progress(left_s / HOUR_S, signals_left, min(of_time, of_signals))
+
+
+def within_limit(neuron: Neuron, delivered: Delivered, settings: TrialSettings) -> int:
+    """How many of the signals that it has just emitted the limit of a minute leaves room for. The batch is counted in
+    already; so that nobody else has to deal with what is far too much."""
+    beyond = _emitted_within_minute(neuron) - settings.max_emitted_per_minute
+    return delivered.emitted - min(delivered.emitted, max(0, beyond))
+
+
+def _emitted_within_minute(neuron: Neuron) -> int:
+    return sum(count for _, count in neuron.watch.minute)
+
+
+def _too_much(neuron: Neuron, settings: TrialSettings) -> str | None:
+    # As of the last batch, and not as of now: a verdict that could not be carried out at once must not be outwaited.
+    errors, over_budget, restarts = (sum(entry[column] for entry in neuron.watch.hour) for column in (1, 2, 3))
+    emitted = _emitted_within_minute(neuron)
+    trial = neuron.trial
+    counters = trial.counters if neuron.status is Status.TRIAL and trial is not None else neuron.counters
+    last = f": {counters.last_error}" if counters.last_error else ""
+    if errors > settings.max_errors:
+        return f"{errors} errors within an hour, {settings.max_errors} are allowed{last}"
+    if counters.signals >= MIN_FOR_SHARE and counters.errors > settings.max_error_share * counters.signals:
+        share = f"{settings.max_error_share:.0%} are allowed"
+        return f"{counters.errors} of {counters.signals} signals failed, {share}{last}"
+    if over_budget > settings.max_over_budget:
+        allowed = f"{settings.max_over_budget} are allowed"
+        return f"{over_budget} signals within an hour cost more than its budget of {neuron.energy_budget:g}, {allowed}"
+    if emitted > settings.max_emitted_per_minute:
+        return f"{emitted} signals emitted within a minute, {settings.max_emitted_per_minute} are allowed"
+    if restarts > settings.max_restarts_per_hour:
+        return f"{restarts} restarts within an hour, {settings.max_restarts_per_hour} are allowed{last}"
+    return None
+
+
+def _counted(counters: Counters, delivered: Delivered) -> Counters:
+    error = storable(delivered.last_error, MAX_ERROR_TEXT)
+    return counters.model_copy(
+        update={
+            "signals": counters.signals + delivered.signals,
+            "errors": counters.errors + delivered.errors,
+            "emitted": counters.emitted + delivered.emitted,
+            "energy": counters.energy + _finite(delivered.energy),
+            "restarts": counters.restarts + delivered.restarts,
+            "cpu_ms": counters.cpu_ms + _finite(delivered.cpu_ms),
+            "last_error": error or counters.last_error,
+            "last_signal_at": delivered.at if delivered.signals else counters.last_signal_at,
+        }
+    )
+
+
+def _watched(watch: Watch, delivered: Delivered) -> Watch:
+    """With the batch in its steps, and without those that are over. A clock that was set back leaves none behind."""
+    hour = {entry[0]: entry for entry in watch.hour if abs(delivered.at - entry[0]) < HOUR_S}
+    if delivered.errors or delivered.over_budget or delivered.restarts:
+        began = _step(delivered.at, _HOUR_STEP_S)
+        _, errors, over_budget, restarts = hour.get(began, (began, 0, 0, 0))
+        hour[began] = (
+            began,
+            errors + delivered.errors,
+            over_budget + delivered.over_budget,
+            restarts + delivered.restarts,
+        )
+    minute = {began: count for began, count in watch.minute if abs(delivered.at - began) < MINUTE_S}
+    if delivered.emitted:
+        began = _step(delivered.at, _MINUTE_STEP_S)
+        minute[began] = minute.get(began, 0) + delivered.emitted
+    return watch.model_copy(update={"hour": tuple(hour.values()), "minute": tuple(minute.items())})
+
+
+def _finite(amount: float) -> float:
+    # A document that holds anything else cannot be written, and its neuron not be disabled.
+    return amount if math.isfinite(amount) else 0.0
+
+
+def _step(at: float, step_s: int) -> int:
+    return int(at // step_s) * step_s

@@ -1,0 +1,82 @@
+"""Versions of a neuron: each a code with its policy, and none is ever forgotten or changed. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ..habits.sketch import sketched
+from ..neuron import Counters, Neuron, Policy, Version, Watch
+from .hashes import code_hash, policy_hash
+
+if TYPE_CHECKING:
+    from ..habits.fingerprint import Fingerprint
+
+
+def iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def taken_in(neuron: Neuron, now: float) -> Neuron:
+    """With what somebody wrote into the document by hand as a version of its own: none is lost, and none changes."""
+    code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
+    is_known = any(
+        (one.version, code_hash(one.code), policy_hash(one.policy)) == (neuron.version, code, policy)
+        for one in neuron.versions
+    )
+    if is_known and neuron.metadata.code_hash == code:
+        return neuron
+    return with_version(neuron, neuron.code, neuron.policy, now)
+
+
+def with_version(neuron: Neuron, code: str, policy: Policy, now: float) -> Neuron:
+    """With a new version by the owner: nobody else can write code into a document that is there already."""
+    number = max((one.version for one in neuron.versions), default=0) + 1
+    version = Version(
+        version=number,
+        code=code,
+        code_hash=code_hash(code),
+        policy=policy,
+        policy_hash=policy_hash(policy),
+        created_at=iso(now),
+        author="owner",
+    )
+    return at_version(neuron.model_copy(update={"versions": (*neuron.versions, version)}), version)
+
+
+def recognisable(neuron: Neuron, found: Fingerprint | None) -> Neuron:
+    """With the fingerprint of its code, in each version that has this code."""
+    if found is None:
+        return neuron
+    same = code_hash(neuron.code)
+    known = {"shape": found.shape, "sketch": sketched(found.parts)}
+    versions = tuple(one.model_copy(update=known) if code_hash(one.code) == same else one for one in neuron.versions)
+    metadata = neuron.metadata.model_copy(update={"shape": found.shape})
+    return neuron.model_copy(update={"versions": versions, "metadata": metadata})
+
+
+def at_version(neuron: Neuron, version: Version) -> Neuron:
+    """With its code and policy, and without what another version has left: its state, its report, its counts."""
+    metadata = neuron.metadata.model_copy(
+        update={
+            "author": version.author,
+            "created_at": version.created_at,
+            "code_hash": code_hash(version.code),
+            "shape": version.shape,
+            "approved_by": None,
+            "approved_at": None,
+        }
+    )
+    return neuron.model_copy(
+        update={
+            **dict(version.policy),
+            "code": version.code,
+            "metadata": metadata,
+            "version": version.version,
+            "state": {},
+            "report": None,
+            "trial": None,
+            "counters": Counters(),
+            "watch": Watch(),
+        }
+    )

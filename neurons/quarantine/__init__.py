@@ -1,0 +1,1 @@
+"""A candidate is tried where nothing that it does reaches anything."""

@@ -1,0 +1,197 @@
+"""A candidate runs on invented and recorded signals, in the sandbox, and nothing that it does reaches anything.
+
+What it does wrong is a problem, in words that tell its author what to change; what could not be tried is a finding.
+Code that behaves here and not later cannot be excluded: that is what the owner, the policy and the trial are for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from ..neuron import Report, ScenarioResult
+from ..pipeline.hashes import code_hash, policy_hash
+from ..program import program_of
+from ..signals import as_given, new_id
+from .attempt import Attempt
+from .rehearsed import ToolsOf, named, network_of
+from .scenarios import FAILURES, Scenario, scenarios_for
+from .validation import Seen, audit, bounded, hangs_on, of_guard
+
+if TYPE_CHECKING:
+    from sandbox import ErrorType, Finding, HostTools, NetworkPolicy, ResidentHost
+
+    from ..neuron import Neuron
+    from ..ports import Recording
+    from ..settings import NeuronSettings
+    from .validation import Named
+
+# CPU time is noisy on a busy machine: a budget is passed only when each of so many attempts has passed it.
+_ATTEMPTS = 3
+
+_KEPT_ELSEWHERE = (
+    "answered the same signals with the same state differently the second time: "
+    "keep what is to be remembered in state, and nowhere else"
+)
+
+
+class CodeGuard(Protocol):
+    """`sandbox.Guard` is one."""
+
+    async def inspect(self, code: str) -> Sequence[Finding]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """What a neuron will have around it."""
+
+    tools: HostTools | None
+    network: NetworkPolicy | None
+    now: Callable[[], float]
+
+
+async def rehearse(
+    neuron: Neuron,
+    hosts: ResidentHost,
+    settings: NeuronSettings,
+    *,
+    recordings: Sequence[Recording] = (),
+    guard: CodeGuard | None = None,
+    read: Callable[[str], Awaitable[Named | None]] | None = None,
+    tools: HostTools | None = None,
+    network: NetworkPolicy | None = None,
+    now: Callable[[], float] = time.time,
+) -> Report:
+    """Try the candidate and audit it. Never raises for anything that its code does.
+
+    `read` takes the fingerprint of the code, which also names what was never reached. `tools` and `network` are what
+    the neuron will have: they say what may be asked for, and are never asked. Raises SandboxUnavailable when there is
+    no process to be had: that says nothing about the candidate.
+    """
+    began = now()
+    patterns = await guard.inspect(neuron.code) if guard is not None else ()
+    if patterns:
+        # As in `core.execute`: what the guard rejects does not run.
+        return _report(neuron, began, problems=[*of_guard(patterns)])
+    recorded = {named(one.method, one.url) for recording in recordings for one in recording.exchanges}
+    tried = _Tried(neuron, hosts, settings, _World(tools, network, now), recorded)
+    scenarios = scenarios_for(neuron, recordings, settings, at=began)
+    with anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
+        for scenario in scenarios:
+            if not await tried.run(scenario):
+                break
+        if not tried.problems:
+            await tried.run_twice(scenarios[0])
+    problems = tried.problems
+    if clock.cancelled_caught:
+        what = f"{len(tried.results)} of {len(scenarios)} scenarios were tried"
+        problems.append(f"took longer than {settings.quarantine.timeout_ms} ms for all scenarios: {what}")
+    mentioned = await read(neuron.code) if read is not None else None
+    found = audit(neuron, tried.seen, named=mentioned, is_whole=not problems)
+    findings = [*found.findings, *tried.findings()]
+    return _report(neuron, began, tried.results, findings, [*problems, *found.problems])
+
+
+def _report(
+    neuron: Neuron,
+    at: float,
+    scenarios: Sequence[ScenarioResult] = (),
+    findings: Sequence[str] = (),
+    problems: Sequence[str] = (),
+) -> Report:
+    return Report(
+        at=at,
+        code_hash=code_hash(neuron.code),
+        policy_hash=policy_hash(neuron.policy),
+        scenarios=tuple(scenarios),
+        findings=bounded(findings),
+        problems=bounded(problems),
+    )
+
+
+class _Tried:
+    """What came of the scenarios so far."""
+
+    def __init__(
+        self,
+        neuron: Neuron,
+        hosts: ResidentHost,
+        settings: NeuronSettings,
+        world: _World,
+        recorded: Collection[str],
+    ) -> None:
+        self._neuron = neuron
+        self._recorded = recorded
+        self._hosts = hosts
+        self._settings = settings
+        self._world = world
+        self._program = program_of(neuron, settings)
+        self._told: set[tuple[ErrorType, str]] = set()
+        self.seen = Seen()
+        self.results: list[ScenarioResult] = []
+        self.problems: list[str] = []
+
+    async def run(self, scenario: Scenario) -> bool:
+        """Whether there is any use in going on."""
+        attempt = await self._attempt(scenario)
+        for _ in range(_ATTEMPTS - 1):
+            # Of one that has failed already nobody needs to know whether it would pass here.
+            if attempt.faults or not attempt.is_over_budget or self.problems:
+                break
+            attempt = min(attempt, await self._attempt(scenario), key=lambda each: (not each.faults, each.energy))
+        self.problems += [f"{scenario.name}: {problem}" for problem in attempt.problems(self._told)]
+        self._told.update(attempt.faults)
+        self.results.append(attempt.result())
+        return not attempt.is_fatal
+
+    async def run_twice(self, scenario: Scenario) -> None:
+        """The same signals with the same state have the same answers, unless something is kept outside of the state,
+        where nobody sees it and a restart loses it."""
+        neuron = self._neuron
+        if neuron.hosts or neuron.tools or any(hangs_on(neuron)):
+            return  # these may well differ
+        at = self._world.now()
+        given = [as_given(replace(each, id=new_id(), at=at)) for each in scenario.signals]
+        tools, network = self._around(Attempt(neuron, self._program, scenario, self._settings.cost))
+        async with self._hosts.resident(self._program, tools, network=network) as resident:
+            first, second = await resident.handle(given, {}), await resident.handle(given, {})
+        if (first.answers, first.state) != (second.answers, second.state):
+            self.problems.append(_KEPT_ELSEWHERE)
+
+    def findings(self) -> Iterator[str]:
+        limit = self._settings.trial.max_emitted_per_minute
+        most = max((sum(each.emitted.values()) for each in self.results), default=0)
+        if most > limit:
+            yield f"emitted {most} signals in one scenario: a trial ends at more than {limit} in a minute"
+
+    async def _attempt(self, scenario: Scenario) -> Attempt:
+        attempt = Attempt(self._neuron, self._program, scenario, self._settings.cost)
+        tools, network = self._around(attempt)
+        size = self._settings.autonomic.max_batch if scenario.at_once else 1
+        state = dict(scenario.state)
+        try:
+            async with self._hosts.resident(self._program, tools, network=network) as resident:
+                for start in range(0, len(scenario.signals), size):
+                    at = self._world.now()
+                    batch = [replace(each, id=new_id(), at=at) for each in scenario.signals[start : start + size]]
+                    answer = await resident.handle([as_given(signal) for signal in batch], state)
+                    attempt.note(batch, answer, state)
+                    state = answer.state
+                    if attempt.is_fatal:
+                        break
+        finally:
+            # Also when the time is up: what it has done until then is seen.
+            self.seen.absorb(attempt.seen)
+            if scenario.name != FAILURES:  # there nothing is recorded, on purpose
+                # What another scenario has an answer to was tried there.
+                missed = [request for request in attempt.missed.requests if request not in self._recorded]
+                self.seen.miss(missed, attempt.missed.tools)
+        return attempt
+
+    def _around(self, attempt: Attempt) -> tuple[HostTools, NetworkPolicy]:
+        neuron, scenario, missed, world = self._neuron, attempt.scenario, attempt.missed, self._world
+        return ToolsOf(neuron, scenario, missed, world.tools), network_of(neuron, scenario, missed, world.network)

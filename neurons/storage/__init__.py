@@ -1,0 +1,1 @@
+"""Documents by key that survive any crash, and neurons as documents."""

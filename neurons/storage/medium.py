@@ -1,0 +1,220 @@
+"""Where documents lie: files in folders. What is here knows bytes and names, and nothing of what is in a document."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+from sandbox import FileLock, flush_folder, private_folder, replace_file, sweep_unfinished
+
+from ..errors import StorageError
+from .document_text import MAX_DOCUMENT_BYTES, Damaged, is_key
+
+LOCK_TIMEOUT_S = 10.0
+# Two writes within one tick of the file system's clock leave the same time: a folder that young is looked at again.
+_SETTLED_S = 0.05
+_RETRY_S = 0.000_5
+_ENDING = ".json"
+
+
+class Medium(Protocol):
+    """All methods raise StorageError when the disk refuses."""
+
+    def exclusive(self, folder: str) -> AbstractContextManager[None]:
+        """For who writes: one at a time among all processes and threads. The same thread may enter again."""
+        ...
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        """The same, a lock of its own, for decisions that look at several documents. Taken before `exclusive`."""
+        ...
+
+    def load(self, key: str) -> bytes | None:
+        """None where there is none. Raises Damaged for what is no file or too large."""
+        ...
+
+    def save(self, key: str, data: bytes) -> None:
+        """The old bytes or the new ones, whatever happens; the new ones when it returns."""
+        ...
+
+    def remove(self, key: str) -> None: ...
+
+    def keys(self, prefix: str) -> list[str]: ...
+
+    def set_aside(self, key: str) -> Path | None:
+        """Give it another name, and say which."""
+        ...
+
+    def stamp(self, folder: str) -> object:
+        """Something that is not equal to what it was, once anybody has written there."""
+        ...
+
+
+class OneAtATime:
+    """A lock between processes that a thread which holds it may take again."""
+
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        self._path = path
+        self._timeout_s = timeout_s
+        self._between = FileLock(path)
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Also in a fork: what a thread held that is not there would be held for ever."""
+        self._own = threading.RLock()
+        # Not only forgotten: an open handle would keep the lock when the parent is dead.
+        self._between.close()
+        self._between = FileLock(self._path)
+        self._depth = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        give_up = time.monotonic() + self._timeout_s
+        if not self._own.acquire(timeout=self._timeout_s):
+            raise StorageError(f'Cannot lock "{self._path}": another thread has held it for {self._timeout_s:g} s')
+        try:
+            if not self._depth:
+                # Not around the whole: what goes wrong while it is held is not the lock's fault.
+                with _faults(self._path, "lock"):
+                    self._take(give_up)
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self._between.release()
+        finally:
+            self._own.release()
+
+    def close(self) -> None:
+        """Whoever holds it goes on to hold it; it is opened again when it is taken the next time."""
+        with self._own:
+            if not self._depth:
+                self._between.close()
+
+    def _take(self, give_up: float) -> None:
+        while not self._between.try_take():
+            if time.monotonic() > give_up:
+                raise StorageError(
+                    f'Cannot lock "{self._path}": another process holds it; if it is stopped, continue or end it'
+                )
+            time.sleep(_RETRY_S)
+
+
+@contextmanager
+def _faults(path: Path | str, action: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f'Cannot {action} "{path}": {error.strerror or error}') from error
+
+
+class Folders:
+    """One folder for all documents whose keys begin with its name, 0700, and in it one file for each."""
+
+    def __init__(self, folder: Path, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
+        self._folder = folder
+        self._lock_timeout_s = lock_timeout_s
+        self._locks: dict[Path, OneAtATime] = {}
+        self._swept: set[str] = set()
+
+    def start_anew(self) -> None:
+        for lock in list(self._locks.values()):
+            lock.start_anew()
+
+    def close(self) -> None:
+        for lock in list(self._locks.values()):
+            lock.close()
+
+    @contextmanager
+    def exclusive(self, folder: str) -> Iterator[None]:
+        with self._lock(folder, ".lock").held():
+            if folder not in self._swept:
+                # All who write hold this lock: what is unfinished was left by one who was killed.
+                self._swept.add(folder)
+                sweep_unfinished(self._folder / folder, older_than_s=0)
+            yield
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:
+        return self._lock(folder, ".alone").held()
+
+    def load(self, key: str) -> bytes | None:
+        # As a text: paths are what takes longest when there are a thousand.
+        path = f"{self._folder}/{key}{_ENDING}"
+        with _faults(path, "read"):
+            try:
+                # Not waiting: a pipe that somebody put there would be waited for, for ever.
+                handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            except FileNotFoundError:
+                return None
+            except OSError:
+                if os.path.islink(path):
+                    raise Damaged("it is a link, and not a file") from None
+                raise
+            try:
+                found = os.fstat(handle)
+                if not stat.S_ISREG(found.st_mode):
+                    raise Damaged("it is not a file")
+                if found.st_size > MAX_DOCUMENT_BYTES:
+                    raise Damaged(f"it has more than {MAX_DOCUMENT_BYTES} bytes")
+                return os.read(handle, found.st_size)
+            finally:
+                os.close(handle)
+
+    def save(self, key: str, data: bytes) -> None:
+        path = self._path(key)
+        with _faults(path, "write"):
+            replace_file(path, data, durable=True)
+
+    def remove(self, key: str) -> None:
+        path = self._path(key)
+        with _faults(path, "delete"), suppress(FileNotFoundError):
+            os.unlink(path)
+            flush_folder(path.parent)
+
+    def keys(self, prefix: str) -> list[str]:
+        folder, _, beginning = prefix.partition("/")
+        with _faults(self._folder / folder, "read"):
+            try:
+                names = os.listdir(self._folder / folder)
+            except FileNotFoundError:
+                return []
+        found = (f"{folder}/{name[: -len(_ENDING)]}" for name in names if name.endswith(_ENDING))
+        return sorted(key for key in found if key.startswith(f"{folder}/{beginning}") and is_key(key))
+
+    def set_aside(self, key: str) -> Path | None:
+        path = self._path(key)
+        with _faults(path, "set aside"):
+            for number in count(1):
+                other = path.with_name(f"{path.name}.damaged-{number}")
+                if not os.path.lexists(other):
+                    break
+            os.rename(path, other)
+            flush_folder(path.parent)
+        return other
+
+    def stamp(self, folder: str) -> object:
+        path = self._folder / folder
+        with _faults(path, "read"):
+            try:
+                changed_ns = os.stat(path).st_mtime_ns
+            except FileNotFoundError:
+                return None
+        return changed_ns, time.time() - changed_ns / 1e9 > _SETTLED_S
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}{_ENDING}"
+
+    def _lock(self, folder: str, name: str) -> OneAtATime:
+        path = self._folder / folder / name
+        # Each time: somebody may have deleted the folder.
+        with _faults(path.parent, "make"):
+            private_folder(path.parent)
+        return self._locks.get(path) or self._locks.setdefault(path, OneAtATime(path, self._lock_timeout_s))
