@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from .guard_patterns import Finding
     from .head_start import HeadStart
     from .jail import Layer, Wall
+    from .killing import KillReport, kill_recorded
     from .locations import data_file
     from .network import DenyRule, Exchange, HostRule, NetworkPolicy, Recorder, Replay
     from .person import person_decides, time_is_up
     from .ports import CodeRuntime, HostTools, ReadyJson, Resident, ResidentHost, ToolDeclaration
     from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
-    from .running import KillReport, Running, kill_recorded
+    from .running import Running
     from .runtime import DenoRuntime
     from .settings import SandboxSettings
     from .tiers import Tier
@@ -133,7 +134,7 @@ __getattr__ = late_names(
         "HeadStart": "head_start",
         "HostRule": "network",
         "HostTools": "ports",
-        "KillReport": "running",
+        "KillReport": "killing",
         "LOCK_TIMEOUT_S": "durable",
         "Layer": "jail",
         "LockBusy": "durable",
@@ -165,7 +166,7 @@ __getattr__ = late_names(
         "examine": "doctor",
         "flush_file": "whole_files",
         "flush_folder": "whole_files",
-        "kill_recorded": "running",
+        "kill_recorded": "killing",
         "person_decides": "person",
         "private_folder": "whole_files",
         "replace_file": "whole_files",

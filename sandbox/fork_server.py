@@ -19,8 +19,9 @@ from .command import Command
 from .errors import SandboxUnavailable
 from .head_start import FIRST_ID, HeadStart, order_for, start_launcher
 from .jail import Layer, Wall
+from .killing import kill_tree
 from .process import ProcessExit, WorkerProcess
-from .running import NOT_NOTED, Running, kill_tree
+from .running import NOT_NOTED, Running
 
 if TYPE_CHECKING:
     from .settings import SandboxSettings

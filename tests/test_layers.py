@@ -109,7 +109,7 @@ def test_processes_are_started_and_killed_in_few_files_only():
         "sandbox/jail/build.py",
         "sandbox/jail/launcher.py",
         "sandbox/jail/libraries.py",
-        "sandbox/running.py",
+        "sandbox/killing.py",
         "sandbox/trials.py",
     }
     found = set()

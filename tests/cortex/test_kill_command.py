@@ -23,7 +23,7 @@ from cortex.home_path import Located, find_home
 from cortex.sections import AuditSettings
 from cortex.settings import load_settings
 from neurons import KillSwitch, Off, On
-from sandbox.running import identity_of
+from sandbox.process_facts import identity_of
 from tests.conftest import descendants, without_coverage
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]

@@ -17,8 +17,8 @@ import anyio
 import pytest
 
 from neurons import KillSwitch, Off, On, Refused, SwitchError, watch_switch
-from sandbox import Running, kill_recorded
-from sandbox.running import KillReport, identity_of
+from sandbox import KillReport, Running, kill_recorded
+from sandbox.process_facts import identity_of
 from tests.conftest import without_coverage
 
 NOW = 1_700_000_000.0

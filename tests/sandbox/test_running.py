@@ -33,7 +33,8 @@ from sandbox import (
     wall,
 )
 from sandbox.head_start import HeadStart, start_launcher
-from sandbox.running import identity_of, kill_tree
+from sandbox.killing import kill_tree
+from sandbox.process_facts import identity_of
 from tests.conftest import descendants, small
 
 deno = pytest.mark.deno
@@ -198,10 +199,10 @@ def test_half_a_note_kills_a_launcher_and_nobody_else(folder, sleeper, half, not
 
 def test_what_is_in_the_folder_beside_is_left_alone(folder):
     folder.mkdir(parents=True)
-    for name in ("notes.txt", "x.json", "-1.json", ".12.json.abc.cortex-new"):
+    for name in ("notes.txt", "x.json", "-1.json", ".12.json.abc.cortex-new", f"{10**20}.json", "\u0663.json"):
         (folder / name).write_text("x")
     assert kill_recorded(folder) == ((), ())
-    assert len(list(folder.iterdir())) == 4
+    assert len(list(folder.iterdir())) == 6
 
 
 @pytest.mark.parametrize("place", ["missing", "file"])
@@ -280,14 +281,14 @@ def has_mark(path: Path, mark: str) -> bool:
 INTERRUPTED = """
 import os, select, signal, sys
 from pathlib import Path
-from sandbox import running
+from sandbox import killing
 poll = select.poll
 def interrupted_poll():
     os.kill(os.getpid(), signal.SIGINT)  # in the middle of it
     return poll()
-running.select.poll = interrupted_poll
+killing.select.poll = interrupted_poll
 try:
-    running.kill_recorded(Path(sys.argv[1]))
+    killing.kill_recorded(Path(sys.argv[1]))
 except KeyboardInterrupt:
     print("interrupted", list(Path(sys.argv[1]).iterdir()))
 """
