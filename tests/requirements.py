@@ -7,6 +7,7 @@ every setting has a test that fails when it is unwired.
 from __future__ import annotations
 
 from tests.cortex import requirements as of_the_cortex
+from tests.neurons import requirements as of_the_neurons
 from tests.requirement import Requirement
 
 CODE = "tests/sandbox/test_code.py::"
@@ -32,6 +33,7 @@ ESCAPES = "tests/escapes/test_escapes.py::"
 
 REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
+    *of_the_neurons.REQUIREMENTS,
     # The code execution runtime (source 000)
     Requirement(
         "000-AC3.1",
@@ -745,6 +747,7 @@ REQUIREMENTS = (
 # Each setting by its section, and the test that fails when nothing reads it.
 SETTINGS = {
     **of_the_cortex.SETTINGS,
+    **of_the_neurons.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_somebody_says_another",
     },

@@ -78,6 +78,6 @@ def test_the_wheel_runs_a_script_without_the_checkout(python, tmp_path):
 
 
 def test_the_wheel_has_hands_and_keeps_its_state_in_the_users_data_folder(python, tmp_path):
-    assert run(python, TURN, folder=tmp_path) == "42\n4\n"
+    assert run(python, TURN, folder=tmp_path) == "42\n5\n"
     assert (tmp_path / ".local" / "share" / "motor-cortex" / "state" / "energy.json").is_file()
     assert run(python, COMMAND, "audit", "verify", folder=tmp_path).startswith("ok 2 records in 1 file")

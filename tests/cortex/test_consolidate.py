@@ -266,7 +266,7 @@ async def test_a_policy_can_have_the_owner_asked_who_sees_the_code(allowed, tmp_
     text, _ = await proposed(tmp_path, pipeline, {**PROPOSAL, "code": code}, owner=owner, tools=tools)
     shown = describe(owner.questions[0]).split("\n")
     assert shown[0] == "The agent wants to call core.consolidate"
-    assert "  | // \\u202e second line" in shown
+    assert "  | // ⟨U+202E⟩ second line" in shown
     assert any("Tell when the price moves" in line for line in shown)
     assert text.startswith("Proposed: " if allowed else "EXECUTION_DENIED: the owner was asked")
     # A yes to the call is not a yes to the neuron.
