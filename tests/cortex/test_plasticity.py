@@ -23,6 +23,13 @@ from tests.neurons.governance import Clock
 
 pytestmark = pytest.mark.deno
 
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch):
+    """What a process does every two seconds it does at once."""
+    monkeypatch.setattr("cortex.candidates.LOOK_S", 0.1)
+
+
 BUDGET = EnergySettings(cost_isolated=0, cost_network=0)
 COUNTER = {
     "name": "Counter",
