@@ -116,7 +116,7 @@ class Candidates:
     async def _look(self) -> None:
         """What waits, and what has waited too long. What could not be tried this time is tried with the next look."""
         stamp, now = self._pipeline.store.stamp(), anyio.current_time()
-        if stamp == self._seen and not self._more.is_set() and now < self._expire_at:
+        if stamp == self._seen and now < self._expire_at:
             return
         self._expire_at = now + EXPIRE_S
         for neuron in await anyio.to_thread.run_sync(self._pipeline.expire):

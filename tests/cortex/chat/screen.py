@@ -46,6 +46,24 @@ class Screen:
         self._seen = place + len(words)
         return self.text
 
+    def interrupt_until(self, words: str) -> str:
+        """Ctrl-C, again and again until the words are there. One that falls between readline's last look at signals and
+        its wait for the next key is seen with that key only, as in every program that reads with it."""
+        began = again_at = time.monotonic()
+        while (place := self.text.find(words, self._seen)) < 0:
+            if time.monotonic() >= again_at:
+                assert again_at < began + BOUND_S, f"{words!r} did not come; there is: {self.text!r}"
+                self.type("\x03")
+                again_at = time.monotonic() + 2
+            self._read(again_at)
+        self._seen = place + len(words)
+        return self.text
+
+    @property
+    def lines(self) -> list[str]:
+        """As they were written: what was written over another line is one of its own."""
+        return re.split(r"[\r\n]+", _STEERING.sub("", self.raw))
+
     def read_to_end(self) -> str:
         """Until nobody writes there any more."""
         while self._read(time.monotonic() + BOUND_S):
