@@ -29,6 +29,29 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+# What the code may do in its process, and what the layers around it hold, does not depend on how the host waits for it:
+# once is enough for every change, and both in the soak.
+ONE_LOOP = {
+    "test_autonomic_deno.py",
+    "test_code.py",
+    "test_cpu_time.py",
+    "test_doctor.py",
+    "test_jail.py",
+    "test_limits.py",
+    "test_network_tier.py",
+    "test_plasticity.py",
+    "test_quarantine_real.py",
+    "test_workspace_tier.py",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        call = getattr(item, "callspec", None)
+        if item.path.name in ONE_LOOP and call is not None and call.params.get("anyio_backend") == "trio":
+            item.add_marker(pytest.mark.soak)
+
+
 def small(**changes: object) -> SandboxSettings:
     """Settings for a test: one process kept warm, everything else as users have it."""
     return SandboxSettings.model_validate({"pool_size": 1, **changes})
