@@ -283,6 +283,7 @@ async def test_a_candidate_that_was_killed_alone_holds_up_no_other(tmp_path, not
         store = cortex.plasticity.store
         await until(lambda: store.get("bbb").status is Status.AWAITING_OWNER)
         assert store.get("aaa").status is Status.QUARANTINE
+        await anyio.sleep(0.5)  # several looks: it must not be forgotten by then
         switch.turn_off("this one too", "owner", neuron="aaa")
         await until(lambda: store.get("aaa").status is Status.AWAITING_OWNER)
 
@@ -393,6 +394,14 @@ async def test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial(
     assert trial is not None
     assert trial.counters.signals == 0
     assert life.heard("counted") == []
+
+
+async def test_what_no_neuron_can_have_here_cannot_be_proposed(tmp_path):
+    async with Life(tmp_path).cortex() as cortex, cortex.turn() as turn:
+        text = await turn.call("core.consolidate", {**COUNTER, "tier": "network", "hosts": ["api.example.com"]})
+        assert cortex.plasticity.store.load_all() == []
+    assert text.startswith("EXECUTION_DENIED: ")
+    assert "not in the allowlist" in text
 
 
 async def test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning(tmp_path):
