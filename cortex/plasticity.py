@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from .tools.calls import OnCall
 
     Lent: TypeAlias = Callable[[Neuron], HostTools | None]
+    IsKilled: TypeAlias = Callable[[str | None], bool]
+    """Whether nothing may run (None), or a neuron may not, by its id."""
 
 log = logging.getLogger("motor_cortex")
 
@@ -60,7 +62,7 @@ class Surroundings:
     energy: Energy
     toolbox: Toolbox
     guard: Guard | None
-    switch: KillSwitch
+    is_killed: IsKilled
     skills: Skills
     channels: Sequence[OwnerChannel]
     wake: Wake | None
@@ -124,7 +126,7 @@ class Plasticity:
             return lent(neuron)
 
         notices = self.notices(around.channels)
-        candidates = self.candidates(around.hosts, around.guard, around.switch, notices, lent)
+        candidates = self.candidates(around.hosts, around.guard, around.is_killed, notices, lent)
         async with self.reader, self._autonomic(around, lent_in_full) as autonomic, anyio.create_task_group() as tasks:
             tasks.start_soon(candidates.run)
             tasks.start_soon(notices.run)
@@ -143,7 +145,7 @@ class Plasticity:
         self,
         hosts: ResidentHost,
         guard: Guard | None,
-        switch: KillSwitch,
+        is_killed: IsKilled,
         notices: Notices,
         lent: Lent = lambda _: None,
     ) -> Candidates:
@@ -159,7 +161,7 @@ class Plasticity:
             on_asked=notices.news,
             tools=lent,
             network=self._network_of,
-            is_killed=lambda neuron_id: isinstance(switch.state(neuron_id), On),
+            is_killed=is_killed,
             now=self._now,
         )
 
@@ -190,7 +192,7 @@ class Plasticity:
             now=self._now,
             wake=around.wake,
             skills=around.skills,
-            is_killed=lambda neuron_id: isinstance(around.switch.state(neuron_id), On),
+            is_killed=around.is_killed,
             lock=self._autonomic_lock,
             storage=self.storage,
         )
@@ -228,6 +230,12 @@ class _Proposals:
         if habit is not None:
             self._plasticity.habits.learned(habit, neuron.id)
         return neuron
+
+
+def killed_by(switch: KillSwitch, refusal: Callable[[], str | None]) -> IsKilled:
+    """By the switch, and for as long as the sandbox refuses: it looks at the switch by itself, and perhaps a moment
+    later. A neuron that is woken up before would find no process, and rest."""
+    return lambda neuron_id: isinstance(switch.state(neuron_id), On) or refusal() is not None
 
 
 def channels_of(settings: Settings) -> list[OwnerChannel]:

@@ -21,7 +21,7 @@ from .home import Home
 from .journal import Journal
 from .memory import LearnedSkills, Memory
 from .owner import AbsentOwner
-from .plasticity import Plasticity, Surroundings, channels_of
+from .plasticity import Plasticity, Surroundings, channels_of, killed_by
 from .settings import Settings
 from .tools import CORE_TOOLS, CoreTool, Toolbox, core_definitions, openai_tools, policies_for_nobody, policy_of
 from .turn import Parts, Turn
@@ -138,12 +138,13 @@ class MotorCortex:
 
     def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:
         channels = channels_of(self.settings) if self._channels is None else self._channels
+        refusal = hosts.refusal if isinstance(hosts, DenoRuntime) else self.switch.refusal
         return Surroundings(
             hosts=hosts,
             energy=self.energy,
             toolbox=self.toolbox,
             guard=guard,
-            switch=self.switch,
+            is_killed=killed_by(self.switch, refusal),
             skills=LearnedSkills(self.memory),
             channels=channels,
             wake=self._wake,

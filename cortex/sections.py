@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
@@ -168,3 +168,70 @@ class AuditSettings(Section):
     flush_ms: Positive = 50
     """So long may the disk lag behind. What is written survives the end of the process at once, and a power cut after
     this."""
+
+
+class ServeSettings(Section):
+    """`cortex mcp serve`: the cortex as an MCP server over HTTP."""
+
+    token: Annotated[SecretStr | None, OrNone] = None
+    """What clients send as `Authorization: Bearer …`; None makes one that holds until the server stops."""
+    hosts: tuple[str, ...] = ()
+    """Names that a request may call this server by, beside those of the loopback."""
+    origins: tuple[str, ...] = ()
+    """Web pages that may call it; none, unless they are named."""
+
+
+class McpSettings(Section):
+    """What holds for all MCP servers whose tools the agent may use. The servers themselves are in `mcpServers`."""
+
+    start_timeout_ms: Positive = 30_000
+    """For a server to start and to tell its tools. Those that package managers start are slow the first time."""
+    call_timeout_ms: Positive = 30_000
+    max_calls_per_minute: Positive = 300
+    """To one server, by everybody in this process; more are refused."""
+    max_tools: Positive = 2_000
+    """Of one server; more are left out."""
+    max_result_bytes: Positive = 8_388_608
+    """A longer result is refused."""
+    restart_s: Seconds = 1
+    """So long after a crash is a server started again, and twice as long after each further one."""
+    max_restart_s: Seconds = 60
+    serve: ServeSettings = Field(default_factory=ServeSettings)
+
+
+class DiscoverySettings(Section):
+    """How tools are found by what they are for."""
+
+    tools_per_intent: Positive = 5
+    """The best so many are lent to a run that says its intent."""
+    max_results: Positive = 10
+    """Of `core.search`."""
+    max_listed: NotNegative = 10
+    """So many tools of the toolbox are told to the model in full; when there are more, it searches for them."""
+    semantic: Literal["off", "onnx", "endpoint"] = "off"
+    """By meaning, too: with a model on this machine, or by the endpoint of `model`."""
+    model: Annotated[str | None, OrNone] = None
+    """For "onnx": an installed package that carries a model, or the path of a folder with one. For "endpoint": the name
+    of its model for embeddings."""
+
+
+RedactedKind = Literal["email", "phone", "ssn", "card", "iban", "ip", "jwt", "api_key", "private_key", "secret"]
+
+
+class RedactionSettings(Section):
+    """What is replaced by tokens like `[EMAIL_1]` in whatever goes to the model and into logs."""
+
+    enabled: bool = True
+    kinds: tuple[RedactedKind, ...] = get_args(RedactedKind)
+    restore: bool = False
+    """A token that the model hands back in an argument of a tool is the value again there."""
+
+
+class CacheSettings(Section):
+    """Results of code that always gives the same."""
+
+    enabled: bool = True
+    max_bytes: Positive = 67_108_864
+    max_age_s: Seconds = 86_400
+    hit_cost: Share = 0.002
+    """The energy for a result that was there already."""

@@ -13,8 +13,8 @@ from pydantic import BaseModel, SecretStr
 PREFIX = "CORTEX_"
 HIDDEN = "•••"
 
-# Of an entry of the allowlist: what the host adds to a request is there because the code must not see it.
-_HIDDEN_TABLES = frozenset({"headers", "query"})
+# Of an entry of the allowlist, or of an MCP server: what the host adds is there because the code must not see it.
+_HIDDEN_TABLES = frozenset({"headers", "query", "env"})
 # Of an address: the name and password before the host, and the query.
 _HIDDEN_PARTS = re.compile(r"(?<=://)[^/?#@]*(?=@)|(?<=\?).+")
 

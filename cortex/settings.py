@@ -14,12 +14,17 @@ from neurons import NeuronSettings
 from sandbox import SandboxSettings, data_file
 
 from .home_path import CONFIG_VARIABLE, HOME_VARIABLE, absolute, default_home, home_in_file
+from .mcp_servers import McpServerTable
 from .sections import (
     AuditSettings,
+    CacheSettings,
+    DiscoverySettings,
     EnergySettings,
     ExecuteSettings,
     LoopSettings,
+    McpSettings,
     ModelSettings,
+    RedactionSettings,
     ToolSettings,
 )
 from .setting_errors import SettingsError
@@ -47,6 +52,12 @@ class Settings(BaseModel):
     model: ModelSettings = Field(default_factory=ModelSettings)
     audit: AuditSettings = Field(default_factory=AuditSettings)
     neurons: NeuronSettings = Field(default_factory=NeuronSettings)
+    mcpServers: McpServerTable = Field(default_factory=dict)  # noqa: N815 - spelled as in .mcp.json
+    """By name, as in `.mcp.json`. Those of `cortex mcp add` are in the home and not here."""
+    mcp: McpSettings = Field(default_factory=McpSettings)
+    discovery: DiscoverySettings = Field(default_factory=DiscoverySettings)
+    redaction: RedactionSettings = Field(default_factory=RedactionSettings)
+    cache: CacheSettings = Field(default_factory=CacheSettings)
 
 
 def load_settings(

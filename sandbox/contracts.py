@@ -25,6 +25,8 @@ class ExecutionRequest(BaseModel):
     """Wall clock for the code itself; None takes the runtime's default."""
     context: Any = Field(default_factory=dict)
     """JSON that the code finds as the global `context`."""
+    deterministic: bool = False
+    """Run under a fixed clock and seed, and tell whether the code asked for either."""
 
 
 class ErrorType(StrEnum):
@@ -77,6 +79,8 @@ class Metrics:
     failed_calls: int = 0
     """Calls of tools and of fetch that were answered with an error, also where the code caught it. What a server
     answered is an answer, whatever its status."""
+    cached: bool = False
+    """Nothing ran: the result of an earlier run of the same code was given again."""
     level: str = "none"
     """How much stood behind Deno's own permissions: "full", "partial" or "none"."""
     layers: tuple[str, ...] = ()
@@ -98,6 +102,9 @@ class ExecutionOutcome:
     """What the run would change in its workspace. Nothing is changed before `await outcome.changes.commit()`."""
     refused: bool = False
     """True when nothing ran: the request was turned down before a process was used."""
+    deterministic: bool = False
+    """True when it was run under a fixed clock and seed, as the request wished, and asked for neither: the same code
+    with the same context gives the same again."""
 
     @property
     def truncated(self) -> bool:

@@ -35,12 +35,13 @@ class FileLock:
     """One holder among all processes and threads. The kernel lets go of it when a holder dies.
 
     Held only for work that takes microseconds: whoever waits in an event loop tries again and lets others run
-    meanwhile.
+    meanwhile. One that nobody has any more is closed, and not held.
     """
+
+    _handle = -1
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._handle = -1
         self._process = os.getpid()
         # flock is the file's, not the thread's: a second taker through the same handle would walk in.
         self._own = threading.Lock()
@@ -99,6 +100,9 @@ class FileLock:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+
+    def __del__(self) -> None:
+        self.close()
 
     def _start_anew(self) -> None:
         """After a fork: the handle is the parent's too, and a lock on it would be held by both."""

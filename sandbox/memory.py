@@ -29,11 +29,14 @@ class Look(NamedTuple):
 class ProcessStatus:
     """What the kernel says of a process. The file is opened ahead: opening costs as much as reading."""
 
+    _status = -1
+
     def __init__(self, pid: int | None) -> None:
         try:
-            self._status = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC) if pid else -1
+            if pid:
+                self._status = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            self._status = -1
+            pass  # it is gone
 
     def peak_mb(self) -> float:
         """The most that it ever had in memory; 0 where that is not known, as after its end."""
@@ -49,6 +52,9 @@ class ProcessStatus:
         if self._status >= 0:
             os.close(self._status)
             self._status = -1
+
+    def __del__(self) -> None:
+        self.close()
 
     def _read(self) -> bytes:
         """All of it: a user may be in so many groups that the rest comes late."""

@@ -23,6 +23,10 @@ class ToolDeclaration:
     description: str = ""
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
+    server: str | None = None
+    """The MCP server whose tool it is, if it is one: its errors are `MCPToolError`, with this name."""
+    tool: str | None = None
+    """And what that server calls it."""
 
 
 @dataclass(frozen=True, slots=True)

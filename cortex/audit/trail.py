@@ -37,6 +37,8 @@ FOLLOW_INTERVAL_S = 0.25
 class Audit:
     """Any number of objects, threads and processes may write to one folder. Nothing is made before the first record."""
 
+    _handle = -1
+
     def __init__(
         self,
         folder: Path,
@@ -55,7 +57,7 @@ class Audit:
         self._code = CodeFolder(folder / "code")
         self._head = Head()
         self._flushed = START
-        self._handle, self._handle_inode = -1, 0
+        self._handle_inode = 0
 
     def record(self, kind: str, /, **facts: Any) -> Record:
         """Add a line. Raises AuditError if it cannot be written: then there is none, and not a part of one."""
@@ -123,6 +125,9 @@ class Audit:
         self._forget_handle()
         self._lock.close()
         self._head_lock.close()
+
+    def __del__(self) -> None:
+        self._forget_handle()
 
     def _record(self, kind: str, said: Bounded) -> Record:
         with self._lock.held(LOCK_TIMEOUT_S):

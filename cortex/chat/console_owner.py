@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
+import selectors
 import termios
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -82,15 +82,14 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
     lines = set_in(asked.text.split("\n"), terminal_columns(screen))
     screen.write("\n" + "\n".join([styled(lines[0], "bold", screen), *lines[1:]]) + "\n")
     screen.flush()
-    if select.select([asked.fileno()], [], [], reading_s)[0]:
+    if _readable(reading_s, asked.fileno()):
         return _withdrawn(screen)
     # What was typed before anybody could have read the question cannot be its answer: it may have been meant for one
     # that was withdrawn in the same moment.
     termios.tcflush(keyboard, termios.TCIFLUSH)
     screen.write(styled("Allow it this once? [y/N] ", "bold", screen))
     screen.flush()
-    readable, _, _ = select.select([asked.fileno(), keyboard.fileno()], [], [])
-    if asked.fileno() in readable:
+    if asked.fileno() in _readable(None, asked.fileno(), keyboard.fileno()):
         screen.write("\n")
         return _withdrawn(screen)
     answer = os.read(keyboard.fileno(), _MAX_ANSWER_BYTES).decode(errors="replace")
@@ -98,6 +97,14 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
         screen.write("\n")
         screen.flush()
     return Decision(answer.strip().lower() in {"y", "yes"})
+
+
+def _readable(timeout_s: float | None, *ends: int) -> set[int]:
+    # Not `select`: it takes no descriptor above 1023, and an agent may have that many open.
+    with selectors.DefaultSelector() as selector:
+        for end in ends:
+            selector.register(end, selectors.EVENT_READ)
+        return {key.fd for key, _ in selector.select(timeout_s)}
 
 
 def _withdrawn(screen: TextIO) -> Decision:

@@ -70,7 +70,8 @@ def _run(arguments: Sequence[str]) -> int:
         return code
     except BrokenPipeError:
         # Whoever read has had enough. What Python still holds back must not complain of it at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return SUCCESS
     except (CommandError, SettingsError) as error:
         print(f"cortex {options.command}: {visible(str(error))}", file=sys.stderr)

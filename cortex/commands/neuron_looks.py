@@ -53,7 +53,11 @@ _NO_EDGE = 100_000
 def look(options: Namespace, settings: Settings, now: float, width: int, paint: Paint) -> Iterator[str]:
     """The lines to print. Raises CommandError."""
     try:
-        yield from _Look(options, settings, now, width, paint).lines()
+        seen = _Look(options, settings, now, width, paint)
+        try:
+            yield from seen.lines()
+        finally:
+            seen.close()
     except NoSuchNeuron as error:
         raise CommandError(str(error)) from error
     except NeuronError as error:
@@ -72,6 +76,9 @@ class _Look:
         self._habits = Habits(self._storage, settings.neurons.habits, read=_unread)
         self._switch = KillSwitch(state)
         self._key = ApprovalKey.load(state)
+
+    def close(self) -> None:
+        self._storage.close()
 
     def lines(self) -> Iterator[str]:
         match self._options.action:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex.channels import WebhookChannel
+from cortex.plasticity import killed_by
 from neurons import Neuron
 from sandbox import DenoRuntime, Guard, Running
 
@@ -24,7 +25,7 @@ async def try_now(neuron: Neuron, plasticity: Plasticity, settings: Settings, sw
     async with plasticity.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:
         notices = plasticity.notices(channels)
         tried = await plasticity.candidates(
-            runtime, guard if settings.execute.guard else None, switch, notices
+            runtime, guard if settings.execute.guard else None, killed_by(switch, runtime.refusal), notices
         ).try_all()
         await notices.tell_all()
     found = next((one for one in tried if one.id == neuron.id), None)

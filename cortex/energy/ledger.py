@@ -70,9 +70,10 @@ class Reading:
 
 
 class Ledger:
+    _handle = -1
+
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._handle = -1
         self._inode = 0
         self._is_new_name = False
         self._known: Reading | None = None
@@ -137,6 +138,9 @@ class Ledger:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+
+    def __del__(self) -> None:
+        self.close()
 
     def _open(self) -> int:
         """Kept open, as long as the path names the same file."""

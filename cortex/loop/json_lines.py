@@ -23,6 +23,8 @@ class FileBusy(Exception):
 class JsonLines:
     """The file, open for one writer among all processes."""
 
+    _handle = -1
+
     def __init__(self, path: Path, *, create: bool, max_read_bytes: int = MAX_READ_BYTES) -> None:
         """Raises FileBusy, FileNotFoundError (or FileExistsError when it is to be made), and OSError."""
         if create:
@@ -65,6 +67,9 @@ class JsonLines:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def first_lines(path: Path, max_bytes: int) -> list[bytes]:

@@ -118,9 +118,10 @@ def fact_at(root: int, parts: Parts) -> Fact | None:
 class Folder:
     """The folder as it is on the disk, while a run uses it. Opened when it is first needed."""
 
+    _root = -1
+
     def __init__(self, opener: Callable[[], int]) -> None:
         self._opener = opener
-        self._root = -1
         self._lock = threading.Lock()
         self._users = 0
         self.closed = False
@@ -152,6 +153,10 @@ class Folder:
         if self.closed and self._users == 0 and self._root >= 0:
             os.close(self._root)
             self._root = -1
+
+    def __del__(self) -> None:
+        if self._root >= 0:
+            os.close(self._root)
 
     @contextmanager
     def _borrowed(self) -> Iterator[int]:

@@ -1,0 +1,44 @@
+"""What a tool has to be for a model, or its code, to call it: a function of the toolbox, or a tool of an MCP server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from sandbox import ReadyJson, ToolDeclaration
+
+    from ..sections import Policy
+
+
+class ReadArguments(Protocol):
+    """Arguments that were read and checked once, so that what is shown is what the tool is given."""
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """As JSON."""
+        ...
+
+
+class UsableTool(Protocol):
+    @property
+    def name(self) -> str:
+        """With dots: `shop.stock`, `github.list_commits`."""
+        ...
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def for_code(self) -> bool: ...
+
+    @property
+    def declaration(self) -> ToolDeclaration: ...
+
+    def read(self, arguments: Mapping[str, Any] | str | None) -> ReadArguments:
+        """Raises ToolError (`invalid_arguments`)."""
+        ...
+
+    async def call_json(self, arguments: Any, *, timeout_ms: int | None = None) -> ReadyJson:
+        """With what `read` gave. Raises ToolError, and nothing else but a cancellation."""
+        ...
