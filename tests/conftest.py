@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import resource
+import select
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -22,6 +25,23 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name in [name for name in os.environ if name.startswith(("CORTEX_", "OPENAI_"))]:
             patch.delenv(name)
         yield
+
+
+# A few for what is made once and stays for the other files; all files together have 1024 in one process.
+MOST_LEFT, MOST_OPEN = 8, 200
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_open_files_left() -> Iterator[None]:
+    """A file of tests gives back what it has opened, and so do those whose owners nobody has any more."""
+    before = open_files()
+    yield
+    if len(open_files()) <= len(before):
+        return
+    gc.collect()
+    left = open_files()
+    new = sorted(name for number, name in left.items() if before.get(number) != name)
+    assert len(left) <= min(len(before) + MOST_LEFT, MOST_OPEN), f"{len(left)} open files, new among them: {new}"
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -106,6 +126,23 @@ def without_descriptors() -> Iterator[None]:
 def without_coverage() -> dict[str, str]:
     """The environment for a process that has no room on its disk for what it measures."""
     return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+
+
+def is_readable(end: int | IO[Any], within_s: float) -> bool:
+    """Whether there is something to read, or nobody who writes any more. Of any descriptor, also one above 1023."""
+    poll = select.poll()
+    poll.register(end, select.POLLIN)
+    return bool(poll.poll(within_s * 1000))
+
+
+def open_files() -> dict[int, str]:
+    """By their descriptors, what this process has open; nothing where the system does not tell."""
+    found: dict[int, str] = {}
+    with contextlib.suppress(FileNotFoundError):
+        for number in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(FileNotFoundError):  # the one that is listed with
+                found[int(number)] = os.readlink(f"/proc/self/fd/{number}")
+    return found
 
 
 def descriptors() -> int:

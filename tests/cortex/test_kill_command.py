@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import select
 import signal
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from cortex.sections import AuditSettings
 from cortex.settings import load_settings
 from neurons import KillSwitch, Off, On
 from sandbox.process_facts import identity_of
-from tests.conftest import descendants, without_coverage
+from tests.conftest import descendants, is_readable, without_coverage
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
 ROOT = Path(__file__).parent.parent.parent
@@ -73,8 +72,7 @@ class Agent:
         )
 
     def event(self) -> dict[str, Any]:
-        ready, _, _ = select.select([self.process.stdout], [], [], BOUND_S)
-        assert ready, "the agent says nothing"
+        assert is_readable(self.process.stdout, BOUND_S), "the agent says nothing"
         return json.loads(self.process.stdout.readline())
 
     def sandboxes(self) -> set[int]:

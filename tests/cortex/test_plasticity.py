@@ -15,7 +15,7 @@ import pytest
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.audit import AuditError
 from cortex.sections import EnergySettings
-from neurons import KillSwitch, Neuron, Notice, Signal, Status
+from neurons import KillSwitch, Neuron, Notice, On, Signal, Status, watch_switch
 from sandbox import NetworkPolicy
 from tests.conftest import small
 from tests.network.servers import Server
@@ -267,6 +267,42 @@ async def test_the_switch_ends_neurons_and_executions_and_lets_them_go_on_when_i
         await life.open_doors(cortex)
         assert life.heard("counted")[before:] == [{"seen": 2}]
         assert await run(cortex, "return 1") == "1"
+
+
+async def test_neurons_wake_up_when_the_sandbox_runs_again_and_not_before(tmp_path, nothing_left, monkeypatch):
+    stopped, is_slow = anyio.Event(), True
+
+    async def watch(switch: KillSwitch, poll_ms: int, on_kill: Callable[[On], None], on_revive: Callable[[], None]):
+        def kill(on: On) -> None:
+            on_kill(on)
+            stopped.set()
+
+        def revive() -> None:
+            if is_slow:
+                raise RuntimeError("not yet")  # it is asked again with the next look
+            on_revive()
+
+        await watch_switch(switch, poll_ms, kill, revive)
+
+    monkeypatch.setattr("cortex.plugin.watch_switch", watch)
+    life = Life(tmp_path)
+    async with life.cortex() as cortex:
+        cortex.autonomic.watch(life.signals.append)
+        await life.approve(cortex, await life.propose(cortex, COUNTER))
+        await life.open_doors(cortex)
+        cortex.switch.turn_on("a moment", "owner")
+        await stopped.wait()
+        await until(lambda: cortex.autonomic.overview().state == "killed")
+        cortex.switch.turn_off("go on", "owner")
+        for _ in range(3):
+            cortex.autonomic.beat()
+            await cortex.autonomic.refresh()
+        assert cortex.autonomic.overview().state == "killed"
+        is_slow = False
+        await until(lambda: cortex.autonomic.overview().state == "leading")
+        await cortex.autonomic.refresh()
+        await life.open_doors(cortex)
+    assert life.heard("counted") == [{"seen": 1}, {"seen": 2}]
 
 
 async def test_a_candidate_that_was_killed_alone_holds_up_no_other(tmp_path, nothing_left):

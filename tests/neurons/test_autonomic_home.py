@@ -475,7 +475,8 @@ HOLDER = """
 import sys
 from pathlib import Path
 from sandbox import FileLock
-assert FileLock(Path(sys.argv[1])).try_take()
+lock = FileLock(Path(sys.argv[1]))
+assert lock.try_take()
 print("held", flush=True)
 sys.stdin.read()
 """

@@ -173,7 +173,8 @@ HOLD = """
 import sys
 from pathlib import Path
 from sandbox import FileLock
-assert FileLock(Path(sys.argv[1])).try_take()
+lock = FileLock(Path(sys.argv[1]))
+assert lock.try_take()
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -249,6 +250,38 @@ print(has_both, os.waitstatus_to_exitcode(os.wait()[1]))
 @pytest.mark.parametrize("taken", ["before", "after"])
 def test_a_fork_and_its_parent_do_not_hold_the_lock_together(tmp_path, taken):
     assert output_of(FORK, tmp_path / "l", taken) == "0 1"
+
+
+def test_a_lock_that_nobody_has_any_more_is_closed_and_not_held(tmp_path, nothing_left):
+    lock, other = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    assert lock.try_take()
+    assert not other.try_take()
+    del lock
+    assert other.try_take()
+    del other
+
+
+LEFT = """
+import os, sys
+from pathlib import Path
+from sandbox import FileLock
+lock = FileLock(Path(sys.argv[1]))
+sys.kept = circle = [FileLock(Path(sys.argv[1] + "2"))]
+circle.append(circle)
+assert lock.try_take() and circle[0].try_take()
+child = os.fork()
+if child == 0:
+    del lock
+    sys.exit(0)
+os.waitpid(child, 0)
+print(FileLock(Path(sys.argv[1])).try_take(), end="")
+"""
+
+
+def test_what_is_left_open_to_the_end_is_no_trouble_and_a_fork_that_drops_a_lock_takes_it_from_nobody(tmp_path):
+    command = [sys.executable, "-c", LEFT, tmp_path / "l"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "False", "")
 
 
 def test_a_lock_whose_file_was_deleted_is_the_one_that_others_find(tmp_path):

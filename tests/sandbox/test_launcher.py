@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.jail import Layer
+from tests.conftest import is_readable
 
 SANDBOX = Path(__file__).parent.parent.parent / "sandbox"
 # As the host starts it, so that what the launcher itself does is measured too.
@@ -143,7 +144,5 @@ def test_when_the_host_is_gone_the_processes_are_killed(shell):
     pidfd = os.pidfd_open(pid)
     shell.socket.shutdown(socket.SHUT_RDWR)
     assert shell.process.wait(10) == 0
-    import select
-
-    assert select.select([pidfd], [], [], 5)[0]
+    assert is_readable(pidfd, 5)
     os.close(pidfd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
@@ -48,6 +49,13 @@ def test_a_record_is_a_line_with_its_facts_and_two_hashes(audit, folder):
     assert [found.as_json() for found in audit.records()] == on_disk(folder)
     assert list(audit.records(last=2)) == [first, second]
     assert (audit.find(2), audit.find(9)) == (first, None)
+
+
+def test_a_log_that_nobody_has_any_more_has_no_file_open(folder, clock, nothing_left):
+    log = another(folder, clock)
+    log.record("k")
+    del log
+    gc.collect()  # what it wants to be flushed has it, too
 
 
 def test_a_log_of_nothing_is_nothing_on_disk(audit, folder):

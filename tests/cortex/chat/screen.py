@@ -6,13 +6,14 @@ import fcntl
 import os
 import pty
 import re
-import select
 import struct
 import subprocess
 import sys
 import termios
 import time
 from contextlib import suppress
+
+from tests.conftest import is_readable
 
 BOUND_S = 60
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|[\x01\x02]")
@@ -71,9 +72,8 @@ class Screen:
         return self.text
 
     def _read(self, deadline: float) -> bool:
-        ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
         data = b""
-        if ready:
+        if is_readable(self._ours, max(0.0, deadline - time.monotonic())):
             with suppress(OSError):  # how a terminal says that nobody is there any more
                 data = os.read(self._ours, 65_536)
         self._bytes += data

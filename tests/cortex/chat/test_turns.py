@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import inspect
 import io
 import json
 import os
-import select
 import signal
 import threading
 
@@ -28,6 +28,7 @@ from cortex.loop import (
     Waiting,
 )
 from sandbox import ExecutionOutcome
+from tests.conftest import is_readable
 
 from .screen import Screen
 from .stage import chat
@@ -309,7 +310,7 @@ class TypedOver(io.StringIO):
 
     def flush(self) -> None:
         self._terminal.type(next(self._typed))
-        assert select.select([self._terminal.keyboard], [], [], 30)[0]
+        assert is_readable(self._terminal.keyboard, 30)
 
 
 def test_an_answer_that_was_typed_while_the_question_appeared_was_meant_for_another(terminal):
@@ -318,6 +319,21 @@ def test_an_answer_that_was_typed_while_the_question_appeared_was_meant_for_anot
     assert not ask(asked, terminal.keyboard, screen, reading_s=0).allowed
     assert screen.getvalue() == "\nMay it?\nAllow it this once? [y/N] "
     assert ask(asked, terminal.keyboard, TypedOver(terminal, "n\n", "y\n"), reading_s=0).allowed
+    asked.close()
+
+
+def test_an_agent_with_very_many_open_files_can_be_asked_and_answered(terminal):
+    def far_up(end):
+        return fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 1_100)  # where `select` does not reach
+
+    asked = Asked("May it?")
+    near, asked._ends = asked._ends, tuple(map(far_up, asked._ends))
+    for end in near:
+        os.close(end)
+    with open(far_up(terminal.keyboard), encoding="utf-8") as keyboard:
+        assert ask(asked, keyboard, TypedOver(terminal, "n\n", "y\n"), reading_s=0).allowed
+        asked.withdraw()
+        assert ask(asked, keyboard, io.StringIO(), reading_s=600).reason == "the question was withdrawn"
     asked.close()
 
 

@@ -59,6 +59,12 @@ def calls_to(function: object):
         sys.setprofile(None)
 
 
+async def test_a_reserve_that_nobody_has_any_more_has_no_file_open(state, nothing_left):
+    reserve = EnergyReserve(state, EnergySettings())
+    await reserve.take(ISOLATED)
+    del reserve
+
+
 async def test_a_run_takes_what_its_tier_costs(state, clock):
     reserve = EnergyReserve(state, EnergySettings(), now=clock)
     taken = await reserve.take(NETWORK, turn="t1", code_hash="ab12")
