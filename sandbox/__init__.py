@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Metrics,
     )
     from .declarations import typescript_of
+    from .determinism import may_vary
     from .doctor import Diagnosis, examine
     from .durable import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy
     from .errors import SandboxError, SandboxUnavailable, ToolError
@@ -101,6 +102,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "flush_folder",
     "kill_recorded",
     "late_names",
+    "may_vary",
     "person_decides",
     "private_folder",
     "replace_file",
@@ -167,6 +169,7 @@ __getattr__ = late_names(
         "flush_file": "whole_files",
         "flush_folder": "whole_files",
         "kill_recorded": "killing",
+        "may_vary": "determinism",
         "person_decides": "person",
         "private_folder": "whole_files",
         "replace_file": "whole_files",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -58,6 +60,17 @@ class Command:
     environment: Mapping[str, str]
     harness: bytes
     """What the process reads first."""
+
+    def version(self) -> str:
+        """A text that changes whenever code could run differently: with the binary, the harness or a flag. Raises
+        SandboxUnavailable when the binary is gone."""
+        try:
+            binary = self.binary.stat()
+        except OSError as error:
+            raise SandboxUnavailable(f'Cannot start Deno: no executable at "{self.binary}"; {INSTALL_HINT}') from error
+        # Not what it calls itself: that takes a start, and a build of one's own calls itself as the others do.
+        facts = [*(str(self.binary), binary.st_size, binary.st_mtime_ns), self.argv, dict(self.environment)]
+        return hashlib.sha256(json.dumps(facts).encode() + self.harness).hexdigest()[:32]
 
 
 def find_deno(settings: SandboxSettings) -> Path:

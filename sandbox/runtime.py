@@ -69,6 +69,7 @@ class DenoRuntime:
         self._trouble: SandboxUnavailable | None = None
         self._pool: Pool | None = None
         self._spawner: Spawner | None = None
+        self._version: str | None = None
         self.wall = Wall()
         """What stands behind Deno's permissions; known once the runtime is open."""
 
@@ -96,8 +97,10 @@ class DenoRuntime:
 
     async def _open(self, tasks: anyio.abc.TaskGroup) -> None:
         head_start, self._head_start = self._head_start, None
+        command = self._command()
+        self._version = command.version()
         spawner, self.wall = await open_spawner(
-            self._command(), self.settings, tasks, self._layers(), head_start, self._running
+            command, self.settings, tasks, self._layers(), head_start, self._running
         )
         pool = Pool(spawner, self.settings, tasks, refusal=self.refusal)
         try:
@@ -143,6 +146,14 @@ class DenoRuntime:
         tasks, self._tasks = self._tasks, None
         if tasks is not None:
             await self._close(pool, tasks)
+
+    @property
+    def version(self) -> str:
+        """Which Deno, harness and flags the code runs with: the same text, the same behaviour. Raises
+        SandboxUnavailable when there is no Deno."""
+        if self._version is None:
+            self._version = self._command().version()
+        return self._version
 
     def refusal(self) -> str | None:
         """Why nothing may run; None while it may."""

@@ -27,6 +27,7 @@ class ScriptedRuntime:
 
     def __init__(self, outcomes: Iterable[ExecutionOutcome]) -> None:
         self._outcomes = list(outcomes)
+        self.version = "scripted"
         self.requests: list[ExecutionRequest] = []
 
     async def execute(

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from sandbox import SandboxSettings, SandboxUnavailable
+from sandbox import DenoRuntime, SandboxSettings, SandboxUnavailable
 from sandbox.command import deno_command, find_deno
 
 
@@ -69,3 +70,28 @@ def test_no_deno_at_all_says_how_to_get_one(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(SandboxUnavailable, match='no executable was found; install it with "pip install deno"'):
         find_deno(SandboxSettings())
+
+
+def test_the_version_changes_with_the_binary_the_harness_and_the_flags(tmp_path):
+    deno = tmp_path / "deno"
+    deno.write_text("one")
+    command = deno_command(deno, SandboxSettings())
+    versions = [
+        command.version(),
+        deno_command(deno, SandboxSettings(max_heap_mb=256)).version(),
+        replace(command, harness=command.harness + b"//").version(),
+        replace(command, environment={**command.environment, "TZ": "CET"}).version(),
+    ]
+    deno.write_text("another")
+    versions.append(command.version())
+    assert len(set(versions)) == len(versions)
+    assert deno_command(deno, SandboxSettings()).version() == versions[-1]
+
+
+def test_a_binary_that_is_gone_has_no_version(tmp_path):
+    with pytest.raises(SandboxUnavailable, match="Cannot start Deno: no executable at"):
+        deno_command(tmp_path / "deno", SandboxSettings()).version()
+
+
+def test_a_runtime_knows_its_version_before_it_is_open():
+    assert DenoRuntime().version == deno_command(find_deno(SandboxSettings()), SandboxSettings()).version()

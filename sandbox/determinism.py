@@ -1,0 +1,46 @@
+"""Could this code give something else the next time? A look at its words, before it is run.
+
+It errs on the side of yes. What it lets pass is held to it by the run itself: see `deterministic` of a request.
+"""
+
+from __future__ import annotations
+
+import re
+
+# By what they lead to. A word counts wherever it stands, in a text or a comment as well: looking closer would cost more
+# than a run that is not remembered.
+_VARYING = {
+    "tells the time": """
+        Temporal performance Performance PerformanceObserver PerformanceMark PerformanceMeasure hrtime timeOrigin
+        timeStamp timeEnd timeLog Intl Event CustomEvent ErrorEvent MessageEvent EventTarget File AbortController
+        AbortSignal setTimeout setInterval setImmediate nextTick Atomics SharedArrayBuffer""",
+    "is chance": "random crypto Crypto SubtleCrypto CryptoKey randomUUID getRandomValues WeakRef FinalizationRegistry",
+    "reaches beyond the code": """
+        tools fetch Deno process Buffer global globalThis self window frames location navigator Navigator localStorage
+        sessionStorage caches alert confirm prompt Worker WebSocket EventSource BroadcastChannel MessageChannel
+        MessagePort Request Response Blob FileReader FormData ReadableStream WritableStream TransformStream
+        CompressionStream DecompressionStream TextDecoderStream TextEncoderStream WebAssembly GPU OffscreenCanvas
+        createImageBitmap addEventListener removeEventListener dispatchEvent reportError onerror onload onunload
+        onbeforeunload onunhandledrejection""",
+    "can make code out of text": "eval Function constructor import require __proto__ __lookupGetter__",
+    "shows how it was run": "stack captureStackTrace prepareStackTrace trace",
+}
+_WHY = {word: why for why, words in _VARYING.items() for word in words.split()}
+_WORD = re.compile(r"[A-Za-z_$][\w$]*|\\[ux]", re.ASCII)
+_ESCAPES = frozenset({"\\u", "\\x"})
+# With something to go by, a date is that and not the time of day.
+_DATE_OF_NOW = re.compile(r"(?<!instanceof )\bDate\b(?!\s*\.\s*(?:parse|UTC)\b|\s*\(\s*[^)\s])", re.ASCII)
+
+
+def may_vary(code: str) -> str | None:
+    """Why the same code with the same context may give something else the next time; None when nothing in it leads to
+    a clock, to chance or to the host. Takes linear time."""
+    words = _WORD.findall(code)
+    for word in words:
+        if word in _WHY:
+            return f'"{word}" {_WHY[word]}'
+        if word in _ESCAPES:
+            return f'"{word}" may hide another word'
+    if "Date" in words and _DATE_OF_NOW.search(code) is not None:
+        return '"Date" tells the time'
+    return None
