@@ -13,10 +13,14 @@ import jsonschema_rs
 _HERE = Path(__file__).parent
 # Words that carry no meaning: a hard intent may share these with its tool.
 _PLAIN = frozenset(
-    "a all an and any are as at be before by can could did do does don for from get give go had has have he her here "
-    "him his how i if in into is it let m make me more most my need no not of on one only or our out put s she since "
-    "so t than that the them there these they this to up us ve want was we were what when where which who why will "
-    "with would you".split()
+    re.findall(
+        r"\w+",
+        "a all an and any are as at be before by can could did do does don for from get give go had has have he her "
+        "here him his how i if in into is it let m make me more most my need no not of on one only or our out put s "
+        "she since so t than that the them there these they this to up us ve want was we were what when where which "
+        "who why will with would you",
+    )
+)
 )
 
 
@@ -46,7 +50,8 @@ def test_each_intent_names_tools_that_exist_and_about_two_in_five_of_each_style_
     assert len({intent["id"] for intent in intents}) == len({intent["text"] for intent in intents}) == len(intents)
     all_of = Counter(intent["style"] for intent in intents)
     held_out = Counter(intent["style"] for intent in intents if intent["part"] == "held_out")
-    assert all_of["agent"] >= 120 and all_of["human"] >= 40 and all_of["hard"] >= 40
+    assert all_of["agent"] >= 120
+    assert min(all_of["human"], all_of["hard"]) >= 40
     assert all(0.38 < held_out[style] / all_of[style] < 0.42 for style in all_of)
 
 
