@@ -21,7 +21,6 @@ _PLAIN = frozenset(
         "who why will with would you",
     )
 )
-)
 
 
 def _read(name: str) -> list[dict[str, Any]]:
