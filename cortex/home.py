@@ -41,6 +41,11 @@ class Home:
         return self._folder("conversations")
 
     @property
+    def cache(self) -> Path:
+        """What can be made again: deleting it loses nothing."""
+        return self._folder("cache")
+
+    @property
     def state_to_read(self) -> Path:
         """The same for who only looks: it is not made, and need not be writable."""
         folder = self.path / "state"

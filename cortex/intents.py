@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -33,6 +33,14 @@ class RunCode(_Data):
     timeout: int
     """Milliseconds."""
     expected_output: str | None = Field(default=None, alias="expectedOutput")
+    intent: str = ""
+    """What the code is to do, to find tools by; empty when it wants none but those that it names."""
+    tools: tuple[str, ...] = ()
+    """Tools that it wants to be lent, by name."""
+    context: Any = Field(default_factory=dict, repr=False)
+    """JSON that the code finds as `context`. It is never written down."""
+    max_memory_mb: int | None = None
+    """Less than the settings allow, if somebody wants less."""
 
 
 class RunCodeIntent(_Data):

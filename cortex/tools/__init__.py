@@ -2,6 +2,7 @@
 
 from .arguments import MAX_ARGUMENT_CHARACTERS
 from .calls import Calls
+from .code_arguments import code_arguments
 from .consent import Allowed, Consent, Permission, Refused
 from .core_arguments import arguments_for
 from .definitions import CORE_TOOLS, CoreTool, ToolDefinition, core_definitions
@@ -12,6 +13,7 @@ from .policy import policies_for_nobody, policy_of
 from .results import cut
 from .tool import Tool
 from .toolbox import Toolbox
+from .usable import UsableTool
 
 __all__ = [
     "CORE_TOOLS",
@@ -26,8 +28,10 @@ __all__ = [
     "Tool",
     "ToolDefinition",
     "Toolbox",
+    "UsableTool",
     "WireNames",
     "arguments_for",
+    "code_arguments",
     "core_definitions",
     "cut",
     "is_core",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..owner import Origin
     from .consent import Consent
-    from .tool import Tool
+    from .usable import UsableTool
 
 OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]
 """Who called, the tool's name, arguments, whether it went well, the error's code if not, and the milliseconds that the
@@ -24,7 +24,8 @@ tool itself took."""
 
 
 class Calls:
-    """The calls of one turn, by the model and by its code. `require` raises ToolError while nothing may be done."""
+    """The calls of one turn, by the model and by its code. `require` raises ToolError while nothing may be done;
+    `restored` gives the values for which the model was shown tokens."""
 
     def __init__(
         self,
@@ -32,14 +33,16 @@ class Calls:
         *,
         require: Callable[[], None] = lambda: None,
         on_call: OnCall = lambda *_: None,
+        restored: Callable[[Any], Any] = lambda arguments: arguments,
     ) -> None:
         self._consent = consent
         self._require = require
         self._on_call = on_call
+        self._restored = restored
 
     async def make(
         self,
-        tool: Tool,
+        tool: UsableTool,
         arguments: Mapping[str, Any] | str | None,
         *,
         origin: Origin,
@@ -54,7 +57,7 @@ class Calls:
         began: float | None = None
         try:
             self._require()
-            read = tool.read(arguments)
+            read = tool.read(self._restored(arguments))
             given = read.shown
             permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
             if isinstance(permission, Refused):

@@ -1,5 +1,5 @@
 """The arguments of the cortex's own tools. Here an unknown name is passed over, and nothing can be given that is not
-listed: no argument chooses hosts, tools or limits."""
+listed: no argument chooses hosts or limits, and tools that are named are among those that there are."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ _FORMS = {
             "timeout": NUMBER,
             "tier": TIER,
             "expectedOutput": TEXT,
+            "intent": TEXT,
+            "tools": NAMES,
         },
         needs={"code": "the body of an async function that returns a value"},
         other_names={
@@ -50,6 +52,16 @@ _FORMS = {
             "timeoutMilliseconds": "timeout",
             "reason": "purpose",
         },
+    ),
+    "core.search": _Form(
+        {"query": TEXT},
+        needs={"query": "what the tool should do, in a few words"},
+        other_names={"intent": "query", "text": "query", "q": "query"},
+    ),
+    "core.describe": _Form(
+        {"tools": NAMES},
+        needs={"tools": "names that core.search gave"},
+        other_names={"names": "tools", "name": "tools", "tool": "tools"},
     ),
     "core.energy": _Form({}),
     "core.say": _SENTENCE,

@@ -19,26 +19,34 @@ MAX_DESCRIPTION_CHARACTERS = 1_000
 MAX_DECLARATION_BYTES = 4_096
 MAX_NAMED_HOSTS = 20
 
-CORE_TOOLS = ("core.execute", "core.energy", "core.say", "core.remember", "core.consolidate")
+CORE_TOOLS = (
+    "core.execute",
+    "core.search",
+    "core.describe",
+    "core.energy",
+    "core.say",
+    "core.remember",
+    "core.consolidate",
+)
 
 _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
-compute, parse, check or transform data rather than doing that in your head. The code is the body of an async \
-function: `return` gives the result. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, crypto, TextEncoder, \
-setTimeout …) and console; no import, require, process or files, and nothing is kept between runs. Each run costs \
-energy: core_energy tells how much. At most {runs} in one turn. Without a result the answer is EXECUTION_ERROR, \
-EXECUTION_TIMEOUT, EXECUTION_BLOCKED or EXECUTION_DENIED with the reason: correct the code, or tell the user."""
-_ENERGY = "Your energy: the level, what a run costs in each tier, and how soon it suffices again. Free."
-_SAY = "Say something to the user. End your turn with this or with a plain answer, not with both."
-_REMEMBER = "Keep one fact about the user or the task that will matter in later conversations. No secrets."
+compute, parse or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
+crypto, TextEncoder, setTimeout …) and console; no import, require, process or files, and nothing is kept between \
+runs. Each run costs energy. At most {runs} in one turn. An answer that begins with EXECUTION_ is no result and says \
+why: correct the code, or tell the user."""
+_SEARCH = "Find functions that code may call, by what they do: name, one line, score. Then core_describe them."
+_DESCRIBE = "TypeScript declarations of functions by name."
+_INTENT = "Lends functions that fit these words; those that the code names are lent anyway"
+_ENERGY = "Your energy, what a run costs, and how soon there is enough. Free."
+_SAY = "Say something to the user. End your turn with this or a plain answer, not both."
+_REMEMBER = "Keep one fact that will matter in later conversations. No secrets."
 _CONSOLIDATE = """\
-Propose a neuron: a small program that answers signals by itself, without you, for what you would otherwise run again \
-and again. It is tried on invented and recorded signals, and then the owner decides; nobody else can. Do not wait for \
-it, and do not propose the same twice."""
+Propose a neuron: a small program that answers signals without you, for what you would run again and again. It is \
+tried, then the owner decides. Do not wait for it; propose nothing twice."""
 _NEURON_CODE = """\
-Body of an async function that runs once for each signal, with `signal` (type, data, at in ms), `state` (a JSON object \
-that is kept) and `emit(type, data)`. What differed between your runs belongs into signal.data or state. Compare with \
-the value that was emitted last, not with the one that was seen last"""
+Body of an async function, run for each signal, with `signal` (type, data, at in ms), `state` (a JSON object that is \
+kept) and `emit(type, data)`. Compare with the value emitted last, not seen last"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +72,24 @@ def core_definitions(
     lent: Sequence[ToolDeclaration] = (),
     *,
     learns: bool = False,
+    searches: bool = False,
 ) -> tuple[ToolDefinition, ...]:
     """The tools of the cortex, always in the same order and the same words for the same settings. `core.consolidate` is
-    there where the agent may learn."""
+    there where the agent may learn, `core.search` and `core.describe` where there is more than it was told of."""
+    text = {"type": "string"}
+    searching = (
+        ToolDefinition("core.search", _SEARCH, _object({"query": text})),
+        ToolDefinition("core.describe", _DESCRIBE, _object({"tools": {"type": "array", "items": text}})),
+    )
     tools = (
-        ToolDefinition("core.execute", _execute_text(settings), _execute_parameters(settings, hosts, lent)),
+        ToolDefinition("core.execute", _execute_text(settings), _execute_parameters(settings, hosts, lent, searches)),
+        *(searching if searches else ()),
         ToolDefinition("core.energy", _ENERGY, _object({})),
         ToolDefinition("core.say", _SAY, _object({"text": {"type": "string"}})),
         ToolDefinition(
             "core.remember",
             _REMEMBER,
-            _object({"text": {"type": "string", "description": "One sentence that is clear by itself"}}),
+            _object({"text": {"type": "string", "description": "A sentence that is clear by itself"}}),
         ),
     )
     return (*tools, ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())) if learns else tools
@@ -86,38 +101,40 @@ def _execute_text(settings: ExecuteSettings) -> str:
 
 
 def _execute_parameters(
-    settings: ExecuteSettings, hosts: Sequence[str], lent: Sequence[ToolDeclaration]
+    settings: ExecuteSettings, hosts: Sequence[str], lent: Sequence[ToolDeclaration], searches: bool
 ) -> dict[str, Any]:
     least, most, longest = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
     properties = {
-        "purpose": {"type": "string", "description": "What the code is for, in a few words, for the owner's log"},
-        "code": {"type": "string", "description": _code_text(lent)},
+        "purpose": {"type": "string", "description": "In a few words, for the owner's log"},
+        "code": {"type": "string", "description": _code_text(lent, searches)},
         "timeout": {
             "type": "integer",
-            "description": f"Milliseconds, {least} to {most}, in the network tier to {longest}; default: the longest",
+            "description": f"Milliseconds, {least} to {most}, in the network tier to {longest}",
         },
         "tier": {
-            "type": "string",
             "enum": ["isolated", "network"],
             "description": f"isolated (default): no network. network: costs more; {_hosts_text(hosts)}",
         },
     }
+    if searches:
+        properties["intent"] = {"type": "string", "description": _INTENT}
     return _object(properties, required=["purpose", "code"])
 
 
 def _consolidate_parameters() -> dict[str, Any]:
-    names = {"type": "array", "items": {"type": "string"}}
+    text = {"type": "string"}
+    names = {"type": "array", "items": text}
     properties = {
-        "name": {"type": "string", "description": "Like CryptoPrice: letters, digits, spaces, _ and -"},
-        "purpose": {"type": "string", "description": "One sentence for the owner: what it is good for"},
-        "code": {"type": "string", "description": _NEURON_CODE},
-        "inputSignals": {**names, "description": "What it answers: tick, hour_changed, energy, or what others emit"},
-        "outputSignals": {**names, "description": "What it may emit, like crypto_price_change; may be empty"},
-        "energyBudget": {"type": "number", "description": "Energy for one signal, like 0.02"},
-        "tier": {"type": "string", "enum": ["isolated", "network"]},
-        "hosts": {**names, "description": "All that it fetches from, in the network tier"},
-        "tools": {**names, "description": "All tools of the host that it calls"},
-        "habit": {"type": "string", "description": "The id of the habit, if you were told of one"},
+        "name": text,
+        "purpose": {**text, "description": "One sentence for the owner"},
+        "code": {**text, "description": _NEURON_CODE},
+        "inputSignals": {**names, "description": "tick, hour_changed, energy, or what others emit"},
+        "outputSignals": {**names, "description": "What it may emit; may be empty"},
+        "energyBudget": {"type": "number", "description": "For one signal, like 0.02"},
+        "tier": {"enum": ["isolated", "network"]},
+        "hosts": names,
+        "tools": names,
+        "habit": {**text, "description": "Its id, if you were told"},
     }
     return _object(properties, required=list(properties)[:6])
 
@@ -139,8 +156,12 @@ def _hosts_text(hosts: Sequence[str]) -> str:
     return "fetch reaches " + ", ".join(hosts[:MAX_NAMED_HOSTS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _code_text(lent: Sequence[ToolDeclaration]) -> str:
-    text = "Body of an async function, with plain data as its result"
+def _code_text(lent: Sequence[ToolDeclaration], searches: bool) -> str:
+    text = "Body of an async function: `return` plain data"
+    if searches:
+        text += (
+            ". It may call what core_search finds: await tools.github.listCommits({…}). Return a summary, not raw data"
+        )
     return f"{text}. It may call these tools of the host, and await them:\n{_declared(lent)}" if lent else text
 
 

@@ -1,4 +1,4 @@
-"""The toolbox as code in the sandbox has it. What needs the owner's consent outside needs it inside."""
+"""Tools as code in the sandbox has them. What needs the owner's consent outside needs it inside."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from sandbox import ReadyJson
 
     from .calls import Calls
-    from .tool import Tool
+    from .usable import UsableTool
 
 
 class LentTools:
     """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called; those
     of the core are in no toolbox."""
 
-    def __init__(self, tools: Iterable[Tool], calls: Calls, *, purpose: str = "") -> None:
+    def __init__(self, tools: Iterable[UsableTool], calls: Calls, *, purpose: str = "") -> None:
         self._calls = calls
         self._purpose = purpose
-        self._tools: dict[str, Tool] = {tool.name: tool for tool in tools if tool.for_code}
+        self._tools: dict[str, UsableTool] = {tool.name: tool for tool in tools if tool.for_code}
 
     def declarations(self) -> Sequence[ToolDeclaration]:
         return [tool.declaration for tool in self._tools.values()]

@@ -104,9 +104,11 @@ class Toolbox:
     def names_for_model(self, settings: ToolSettings | None = None) -> list[str]:
         return [tool.name for tool in self if tool.for_model and not _is_denied(tool, settings)]
 
-    def definitions(self, settings: ToolSettings | None = None) -> list[ToolDefinition]:
-        """What the model is told. Of a tool that the settings deny it is not."""
-        return [tool.definition for tool in self if tool.for_model and not _is_denied(tool, settings)]
+    def definitions(self, settings: ToolSettings | None = None, *, unlent_only: bool = False) -> list[ToolDefinition]:
+        """What the model is told. Of a tool that the settings deny it is not, nor of those that its code may call, where
+        it is to find these by itself."""
+        told = [tool for tool in self if tool.for_model and not (unlent_only and tool.for_code)]
+        return [tool.definition for tool in told if not _is_denied(tool, settings)]
 
     def declarations(self, settings: ToolSettings | None = None) -> list[ToolDeclaration]:
         """What the model is told of the tools that its code may call."""

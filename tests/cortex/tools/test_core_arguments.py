@@ -96,7 +96,8 @@ def test_nothing_can_be_given_that_is_not_a_parameter():
     sent = {
         "code": "x",
         "hosts": ["evil"],
-        "tools": ["core.execute"],
+        "context": {"is": "of execute_code"},
+        "max_memory_mb": 1_000_000,
         "network": {"allow": ["*"]},
         "__class__": 1,
         "guard": False,
