@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
     from .running import Running
     from .runtime import DenoRuntime
+    from .schema_check import BadSchema, schema_problem
     from .settings import SandboxSettings
     from .tiers import Tier
     from .whole_files import (
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .workspace import Workspace, WorkspaceBusy, WorkspaceConflict, WorkspaceError, WorkspaceLimits
 
 __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
+    "BadSchema",
     "BatchAnswer",
     "Change",
     "Changes",
@@ -106,6 +108,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "person_decides",
     "private_folder",
     "replace_file",
+    "schema_problem",
     "sweep_unfinished",
     "time_is_up",
     "typescript_of",
@@ -114,6 +117,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
 __getattr__ = late_names(
     __name__,
     {
+        "BadSchema": "schema_check",
         "BatchAnswer": "resident_contracts",
         "Change": "changes",
         "Changes": "changes",
@@ -173,6 +177,7 @@ __getattr__ = late_names(
         "person_decides": "person",
         "private_folder": "whole_files",
         "replace_file": "whole_files",
+        "schema_problem": "schema_check",
         "sweep_unfinished": "whole_files",
         "time_is_up": "person",
         "typescript_of": "declarations",

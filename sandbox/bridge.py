@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
@@ -20,11 +19,10 @@ from .errors import RunFault, ToolError
 from .frames import Call, Fetch, FileCall, ToolCall, encode, tool_error_frame, tool_result_frame
 from .person import CallUnderWay
 from .ports import ReadyJson
+from .schema_check import schema_problem
 from .tool_names import Lent, place
 
 if TYPE_CHECKING:
-    import jsonschema_rs
-
     from .ports import HostTools
     from .run_clock import RunClock
     from .settings import SandboxSettings
@@ -239,25 +237,13 @@ def _checked(tool: Lent, params: Any) -> dict[str, Any]:
     if not isinstance(schema, Mapping) or not schema:
         return params
     try:
-        validator = _validator(encode(schema))
+        problem = schema_problem(encode(schema), params)
     except ValueError as error:
-        validator = str(error)[:300]
-    if isinstance(validator, str):
-        raise ToolError(f'Tool "{tool.name}" has a schema that cannot be used: {validator}', code="bad_schema")
-    if validator.is_valid(params):
-        return params
-    raise ToolError(f"{tool.expression}: {_first_problem(validator, params)}", code="invalid_arguments")
-
-
-def _first_problem(validator: jsonschema_rs.Validator, params: dict[str, Any]) -> str:
-    """Only the first: there may be as many as there are values."""
-    try:
-        validator.validate(params)
-    except ValueError as problem:
-        path = getattr(problem, "instance_path", ())
-        where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
-        return f"arguments{where}: {getattr(problem, 'message', problem)}"[:600]
-    return "the arguments do not fit its schema"
+        message = f'Tool "{tool.name}" has a schema that cannot be used: {str(error)[:300]}'
+        raise ToolError(message, code="bad_schema") from error
+    if problem is not None:
+        raise ToolError(f"{tool.expression}: {problem}", code="invalid_arguments")
+    return params
 
 
 def _kind(params: Any) -> str:
@@ -272,19 +258,3 @@ def _kind(params: Any) -> str:
             return "a string"
         case _:
             return "an array"
-
-
-@lru_cache(maxsize=512)
-def _validator(schema_json: bytes) -> jsonschema_rs.Validator | str:
-    """The validator for a schema, or why there is none. Its patterns run in linear time, and it fetches nothing."""
-    import jsonschema_rs  # noqa: PLC0415 - 25 ms that a run without tools need not pay
-
-    def refuse(uri: str) -> Any:
-        raise ValueError(f'no outside schema is fetched: "{uri}"')
-
-    try:
-        return jsonschema_rs.validator_for(
-            schema_json.decode(), retriever=refuse, pattern_options=jsonschema_rs.RegexOptions()
-        )
-    except ValueError as error:
-        return str(error)[:300]
