@@ -1,0 +1,133 @@
+"""`cortex mcp serve`: the cortex as an MCP server, over the pipes of whoever starts it or over HTTP."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from cortex.settings import Settings, load_settings
+
+from .exits import INTERRUPTED, REFUSED, SUCCESS, CommandError
+
+if TYPE_CHECKING:
+    import socket
+
+    import anyio
+
+    from cortex.mcp_server import Cortex, HttpDoor
+
+MIN_TOKEN_CHARACTERS = 16
+
+
+def add_serve_arguments(parser: ArgumentParser) -> None:
+    parser.description = (
+        "Lets MCP clients use the sandbox and the tools of this cortex: through stdin and stdout, for a client that "
+        "starts this command, or over HTTP. What needs the owner's consent is refused here, and proposals wait for "
+        "the owner at the console or the command line."
+    )
+    parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="listen there, at /mcp, with a token that clients send (mcp.serve.token, or one that is printed); without "
+        "HOST on 127.0.0.1",
+    )
+
+
+def serve(options: Namespace) -> int:
+    """Until the client leaves, or a signal comes. Raises CommandError."""
+    import anyio
+
+    from cortex.plugin import MotorCortex
+    from sandbox import SandboxError
+
+    settings = load_settings(options.config, home=options.home, **getattr(options, "changed", {}))
+    # Before anything is opened: a mistake in it is told at once.
+    listening, door = _front(settings, options.http) if options.http is not None else (None, None)
+
+    async def run() -> int:
+        # Nobody is asked: the only one who could answer here is the client.
+        async with MotorCortex(settings) as cortex:
+            return await _serve(cortex, settings, listening, door)
+
+    try:
+        return anyio.run(run)
+    except SandboxError as error:
+        raise CommandError(str(error), REFUSED) from error
+    finally:
+        if listening is not None:
+            listening.close()
+
+
+async def _serve(cortex: Cortex, settings: Settings, listening: socket.socket | None, door: HttpDoor | None) -> int:
+    import anyio
+
+    from cortex.mcp_server import Calls, mcp_server, serve_http, serve_stdio
+
+    calls, stop = Calls(), anyio.Event()
+    server = mcp_server(cortex, settings, calls)
+    ended_by: list[int] = []
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_watch_signals, ended_by, stop)
+        if listening is not None and door is not None:
+            await serve_http(server, listening, door, calls, until=stop)
+        else:
+            async with anyio.create_task_group() as client:
+                client.start_soon(_cancel_after, stop, client.cancel_scope)
+                await serve_stdio(server)
+                client.cancel_scope.cancel()
+        tasks.cancel_scope.cancel()
+    return INTERRUPTED if signal.SIGINT in ended_by else SUCCESS
+
+
+async def _watch_signals(ended_by: list[int], stop: anyio.Event, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    import anyio
+
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for number in signals:
+            ended_by.append(number)
+            stop.set()
+
+
+async def _cancel_after(stop: anyio.Event, scope: anyio.CancelScope) -> None:
+    await stop.wait()
+    scope.cancel()
+
+
+def _front(settings: Settings, where: str) -> tuple[socket.socket, HttpDoor]:
+    """Who may come in, and where. The token is told only when nobody else knows it."""
+    from cortex.mcp_server import PATH, Address, BadAddress, HttpDoor, address_of, is_loopback, listen
+
+    serving = settings.mcp.serve
+    given = serving.token.get_secret_value() if serving.token is not None else None
+    if given is not None and len(given) < MIN_TOKEN_CHARACTERS:
+        raise CommandError(f"mcp.serve.token is shorter than {MIN_TOKEN_CHARACTERS} characters")
+    try:
+        asked = address_of(where)
+        listening = listen(asked)
+    except BadAddress as error:
+        raise CommandError(f"--http: {error}") from error
+    except OSError as error:
+        raise CommandError(f"Cannot listen on {where}: {error.strerror}", REFUSED) from error
+    host, port = listening.getsockname()[:2]
+    if not is_loopback(host) and given is None:
+        listening.close()
+        raise CommandError(
+            f"{asked.shown} can be reached from other machines: set mcp.serve.token (or CORTEX_MCP__SERVE__TOKEN) first"
+        )
+    token = given if given is not None else secrets.token_urlsafe(32)
+    own = () if _is_any(host) else (Address(host, port).shown, Address(asked.host, port).shown)
+    print(f"Listening on http://{Address(asked.host, port).shown}{PATH}", file=sys.stderr)
+    if given is None:
+        print(f"Clients send: Authorization: Bearer {token}", file=sys.stderr)
+    sys.stderr.flush()
+    return listening, HttpDoor(token, (*own, *serving.hosts), serving.origins)
+
+
+def _is_any(host: str) -> bool:
+    import ipaddress
+
+    return ipaddress.ip_address(host.partition("%")[0]).is_unspecified

@@ -1,0 +1,43 @@
+"""Where to listen: `HOST:PORT` as people write it."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import NamedTuple
+
+LOOPBACK = "127.0.0.1"
+_PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
+
+
+class BadAddress(ValueError):
+    """The message says what to write instead."""
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+    """0 takes any that is free."""
+
+    @property
+    def shown(self) -> str:
+        """As it stands in a URL."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def address_of(text: str) -> Address:
+    """From `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT`; without a host it is the loopback. Raises BadAddress."""
+    host, _, port = text.strip().rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    bare = host[1:-1] if bracketed else host
+    if not _PORT.fullmatch(port) or int(port) > 65_535 or (":" in bare and not bracketed) or "/" in bare:
+        raise BadAddress(f'"{text[:100]}" is not of the form HOST:PORT, like 127.0.0.1:8765 or [::1]:8765')
+    return Address(bare or LOOPBACK, int(port))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, as a socket tells it, can be reached by this machine alone."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,57 @@
+"""Who may speak to the server over HTTP: decided by the headers of a request alone, before anything of it is read.
+
+A page in a browser on the same machine can send requests here too, also under a name that it has made point here. So
+the name must be ours, a page must have been allowed, and everybody must know the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Refusal(NamedTuple):
+    status: int
+    text: str
+
+
+class HttpDoor:
+    """`hosts` are names beside those of the loopback, with a port or for all ports; `origins` are pages, each with its
+    scheme, and none but those that are listed."""
+
+    def __init__(self, token: str, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
+        self._token = token.encode()
+        self._hosts = frozenset(host.lower() for host in (*LOOPBACK_NAMES, *hosts))
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+
+    def refusal(self, headers: Mapping[str, list[str]], *, is_preflight: bool = False) -> Refusal | None:
+        """Why the request is not let in, if it is not. `headers` by their names in lower case. A browser's question
+        whether it may ask carries no token, and gets no more than that answered."""
+        if not self._is_ours(headers.get("host", [])):
+            return Refusal(421, "This server does not go by that name (mcp.serve.hosts)")
+        origins = headers.get("origin", [])
+        if any(origin.lower() not in self._origins for origin in origins) or len(origins) > 1:
+            return Refusal(403, "Pages of that origin may not call this server (mcp.serve.origins)")
+        if is_preflight and origins:
+            return None
+        given = headers.get("authorization", [])
+        if len(given) != 1 or not self._is_token(given[0]):
+            return Refusal(401, "Send the token of this server: Authorization: Bearer TOKEN")
+        return None
+
+    def _is_ours(self, hosts: list[str]) -> bool:
+        if len(hosts) != 1:
+            return False
+        host = hosts[0].lower()
+        name, colon, port = host.rpartition(":")
+        bare = name if colon and port.isdecimal() else host
+        return host in self._hosts or bare in self._hosts
+
+    def _is_token(self, given: str) -> bool:
+        scheme, _, token = given.partition(" ")
+        # Both always compared, and in the same time whatever was sent.
+        is_token = hmac.compare_digest(token.strip().encode(errors="replace"), self._token)
+        return is_token and scheme.lower() == "bearer"
