@@ -1,13 +1,21 @@
 import { callHost } from "./call_host.ts";
+import { MCPToolError } from "./mcp_tool_error.ts";
+import type { LentTool, ToolErrorFrame } from "./protocol.ts";
 import { MAX_VALUES_IN_CALL, toJson } from "./to_json.ts";
 import { ToolError } from "./tool_error.ts";
 
 const stringify = JSON.stringify;
 
 /** Ask the host to run a lent tool. The answer comes as the promise's value or as a ToolError. */
-export async function callTool(name: string, params: unknown): Promise<unknown> {
+export async function callTool(lent: LentTool, params: unknown): Promise<unknown> {
+  const { name } = lent;
   const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL);
   const answer = await callHost("__tool_call__", `"name":${stringify(name)},"params":${json}`);
   if (answer.type === "__tool_result__") return answer.result;
-  throw new ToolError(name, answer.error, answer.code, answer.retryable);
+  throw errorOf(lent, answer);
+}
+
+function errorOf({ name, server, tool }: LentTool, { error, code, retryable }: ToolErrorFrame): ToolError {
+  if (server === undefined) return new ToolError(name, error, code, retryable);
+  return new MCPToolError(server, tool ?? name, error, code, retryable);
 }

@@ -1,16 +1,18 @@
-import type { ToolCallFrame, ToolErrorFrame, ToolResultFrame } from "./protocol.ts";
+import type { LentTool, ToolCallFrame, ToolErrorFrame, ToolResultFrame } from "./protocol.ts";
 import { assertEquals, FakePipe, readGolden, thrownBy } from "./testing.ts";
+import { MCPToolError } from "./mcp_tool_error.ts";
 import { ToolError } from "./tool_error.ts";
 
 const pipe = new FakePipe();
 const { callTool } = await import("./call_tool.ts");
+const lent = (name: string, whose?: Partial<LentTool>): LentTool => ({ path: [name], name, ...whose });
 const { guest, host } = readGolden();
 
 Deno.test("calls are written as the golden lines, and golden answers settle them", async () => {
   const calls = guest.filter(({ frame }) => frame.type === "__tool_call__");
   const promises = calls.map(({ frame, name }) => {
     const { name: tool, params } = frame as ToolCallFrame;
-    return callTool(tool, name.endsWith("without arguments") ? undefined : params);
+    return callTool(lent(tool), name.endsWith("without arguments") ? undefined : params);
   });
   assertEquals(pipe.take(), calls.map(({ line }) => line));
   const answers = host.filter(({ frame }) => "call_id" in frame);
@@ -24,7 +26,7 @@ Deno.test("calls are written as the golden lines, and golden answers settle them
 });
 
 Deno.test("an error becomes a ToolError with tool, code and retryable", async () => {
-  const promise = callTool("notes.add", {});
+  const promise = callTool(lent("notes.add"), {});
   const id = JSON.parse(pipe.take()[0]).call_id;
   pipe.send(
     `{"type":"__tool_error__","call_id":"${id}","error":"Busy","code":"busy","retryable":true}\n`,
@@ -40,15 +42,35 @@ Deno.test("an error becomes a ToolError with tool, code and retryable", async ()
   ]);
 });
 
+Deno.test("an error of an MCP server's tool says whose it is, and is a ToolError too", async () => {
+  const promise = callTool(lent("git_hub.list", { server: "git-hub", tool: "list" }), {});
+  const [call] = pipe.take().map((line) => JSON.parse(line));
+  assertEquals(call.name, "git_hub.list");
+  pipe.send(
+    `{"type":"__tool_error__","call_id":"${call.call_id}","error":"No","code":"mcp_-32602","retryable":false}\n`,
+  );
+  const error = await thrownBy(() => promise) as MCPToolError;
+  assertEquals(error instanceof MCPToolError && error instanceof ToolError, true);
+  const { name, message, server, tool, code, retryable } = error;
+  assertEquals([name, message, server, tool, code, retryable], [
+    "MCPToolError",
+    "No",
+    "git-hub",
+    "list",
+    "mcp_-32602",
+    false,
+  ]);
+});
+
 Deno.test("arguments that are not JSON are refused before anything is sent", async () => {
-  const error = await thrownBy(() => callTool("notes.add", { then: [() => 1] }));
+  const error = await thrownBy(() => callTool(lent("notes.add"), { then: [() => 1] }));
   assertEquals(error.message, "Cannot call notes.add with arguments.then[0]: a function");
   assertEquals(pipe.take(), []);
 });
 
 Deno.test("an error's stack names the line that called, also when many are waited for together", async () => {
-  const whoCalls = async () => void await callTool("a", {});
-  const whoCallsMany = async () => void await Promise.all([callTool("a", {})]);
+  const whoCalls = async () => void await callTool(lent("a"), {});
+  const whoCallsMany = async () => void await Promise.all([callTool(lent("a"), {})]);
   for (const who of [whoCalls, whoCallsMany]) {
     const promise = who();
     const id = JSON.parse(pipe.take()[0]).call_id;

@@ -1,3 +1,4 @@
+import { MCPToolError } from "./mcp_tool_error.ts";
 import type { ErrorFrame, Phase } from "./protocol.ts";
 
 const MAX_NAME = 100;
@@ -8,7 +9,7 @@ const MAX_STACK = 16 * 1024;
 export function describeError(thrown: unknown, phase: Phase): ErrorFrame {
   const isObject = typeof thrown === "object" && thrown !== null;
   const name = isObject ? textOf(() => (thrown as Error).name) : undefined;
-  const message = isObject ? textOf(() => (thrown as Error).message) : undefined;
+  const message = isObject ? textOf(() => messageOf(thrown as Error)) : undefined;
   return {
     type: "__error__",
     phase,
@@ -16,6 +17,12 @@ export function describeError(thrown: unknown, phase: Phase): ErrorFrame {
     message: cut(message ?? inspected(thrown), MAX_MESSAGE),
     stack: cut((isObject ? textOf(() => (thrown as Error).stack) : undefined) ?? "", MAX_STACK),
   };
+}
+
+// Who catches it has `server` and `tool`; who does not has the message alone.
+function messageOf(thrown: Error): unknown {
+  if (!(thrown instanceof MCPToolError)) return thrown.message;
+  return `Tool "${thrown.tool}" of MCP server "${thrown.server}": ${thrown.message}`;
 }
 
 // Made well-formed last: the cut may fall inside a pair, and the host refuses half of one.

@@ -1,4 +1,5 @@
 import { describeError } from "./describe_error.ts";
+import { MCPToolError } from "./mcp_tool_error.ts";
 import { assertEquals, readGolden } from "./testing.ts";
 
 for (const { name, line, frame } of readGolden().guest) {
@@ -60,4 +61,9 @@ Deno.test("long texts are cut, and never inside a character", () => {
 
 Deno.test("half a character becomes the replacement character", () => {
   assertEquals(describeError(new Error("\ud800"), "run").message, "\ufffd");
+});
+
+Deno.test("an error of an MCP server's tool that nobody caught names both", () => {
+  const { name, message } = describeError(new MCPToolError("github", "list", "No", "closed", false), "run");
+  assertEquals([name, message], ["MCPToolError", 'Tool "list" of MCP server "github": No']);
 });

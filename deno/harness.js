@@ -288,6 +288,32 @@ function writeLog(level, message) {
 return { captureConsole, limitConsole, writeLog };
 })();
 
+// tool_error.ts
+const { ToolError } = (() => {
+class ToolError extends Error {
+  tool;
+  code;
+  retryable;
+  name;
+  constructor(tool, message, code, retryable){
+    super(message), this.tool = tool, this.code = code, this.retryable = retryable, this.name = "ToolError";
+  }
+}
+return { ToolError };
+})();
+
+// mcp_tool_error.ts
+const { MCPToolError } = (() => {
+class MCPToolError extends ToolError {
+  server;
+  name;
+  constructor(server, tool, message, code, retryable){
+    super(tool, message, code, retryable), this.server = server, this.name = "MCPToolError";
+  }
+}
+return { MCPToolError };
+})();
+
 // describe_error.ts
 const { describeError } = (() => {
 const MAX_NAME = 100;
@@ -296,7 +322,7 @@ const MAX_STACK = 16 * 1024;
 function describeError(thrown, phase) {
   const isObject = typeof thrown === "object" && thrown !== null;
   const name = isObject ? textOf(()=>thrown.name) : undefined;
-  const message = isObject ? textOf(()=>thrown.message) : undefined;
+  const message = isObject ? textOf(()=>messageOf(thrown)) : undefined;
   return {
     type: "__error__",
     phase,
@@ -304,6 +330,10 @@ function describeError(thrown, phase) {
     message: cut(message ?? inspected(thrown), MAX_MESSAGE),
     stack: cut((isObject ? textOf(()=>thrown.stack) : undefined) ?? "", MAX_STACK)
   };
+}
+function messageOf(thrown) {
+  if (!(thrown instanceof MCPToolError)) return thrown.message;
+  return `Tool "${thrown.tool}" of MCP server "${thrown.server}": ${thrown.message}`;
 }
 function cut(text, maxCharacters) {
   return text.slice(0, maxCharacters).toWellFormed();
@@ -1038,28 +1068,19 @@ function integer(value) {
 return { MAX_VALUES_IN_CALL, NotJson, toJson };
 })();
 
-// tool_error.ts
-const { ToolError } = (() => {
-class ToolError extends Error {
-  tool;
-  code;
-  retryable;
-  name;
-  constructor(tool, message, code, retryable){
-    super(message), this.tool = tool, this.code = code, this.retryable = retryable, this.name = "ToolError";
-  }
-}
-return { ToolError };
-})();
-
 // call_tool.ts
 const { callTool } = (() => {
 const stringify = JSON.stringify;
-async function callTool(name, params) {
+async function callTool(lent, params) {
+  const { name } = lent;
   const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL);
   const answer = await callHost("__tool_call__", `"name":${stringify(name)},"params":${json}`);
   if (answer.type === "__tool_result__") return answer.result;
-  throw new ToolError(name, answer.error, answer.code, answer.retryable);
+  throw errorOf(lent, answer);
+}
+function errorOf({ name, server, tool }, { error, code, retryable }) {
+  if (server === undefined) return new ToolError(name, error, code, retryable);
+  return new MCPToolError(server, tool ?? name, error, code, retryable);
 }
 return { callTool };
 })();
@@ -1068,13 +1089,31 @@ return { callTool };
 const { lendTools } = (() => {
 function lendTools(lent) {
   const tools = Object.create(null);
-  for (const { path, name } of lent){
+  const groups = [
+    tools
+  ];
+  const put = (path, call, enumerable)=>{
     let group = tools;
-    for (const part of path.slice(0, -1))group = group[part] ??= Object.create(null);
-    group[path[path.length - 1]] = (params)=>callTool(name, params);
-  }
-  for (const group of Object.values(tools))Object.freeze(group);
-  return Object.freeze(tools);
+    for (const part of path.slice(0, -1)){
+      if (group[part] === undefined) {
+        groups.push(Object.create(null));
+        Object.defineProperty(group, part, {
+          value: groups.at(-1),
+          enumerable
+        });
+      }
+      group = group[part];
+    }
+    Object.defineProperty(group, path[path.length - 1], {
+      value: call,
+      enumerable
+    });
+  };
+  const calls = lent.map((tool)=>(params)=>callTool(tool, params));
+  lent.forEach(({ path }, at)=>put(path, calls[at], true));
+  lent.forEach(({ aliases }, at)=>aliases?.forEach((path)=>put(path, calls[at], false)));
+  groups.forEach(Object.freeze);
+  return tools;
 }
 return { lendTools };
 })();
@@ -1278,6 +1317,23 @@ function resultLine(json, maxBytes) {
 return { resultLine };
 })();
 
+// share_errors.ts
+const { shareErrors } = (() => {
+function shareErrors() {
+  for (const value of [
+    ToolError,
+    MCPToolError
+  ]){
+    Object.defineProperty(globalThis, value.name, {
+      value,
+      configurable: true,
+      writable: true
+    });
+  }
+}
+return { shareErrors };
+})();
+
 // main.ts
 (() => {
 const stringify = JSON.stringify;
@@ -1327,6 +1383,7 @@ function idle(event) {
 async function main() {
   captureConsole();
   harden();
+  shareErrors();
   addEventListener("beforeunload", idle);
   addEventListener("error", (event)=>fail(event, event.error));
   addEventListener("unhandledrejection", (event)=>fail(event, event.reason));

@@ -49,3 +49,22 @@ Deno.test("a tool called like a part of Object is only a tool", () => {
   assertEquals(Object.getPrototypeOf(odd), null);
   assertEquals(Object.keys(odd), ["__proto__"]);
 });
+
+Deno.test("other spellings lead to the same tool, and are not listed", async () => {
+  const lent = lendTools([{
+    path: ["git_hub", "list_commits"],
+    name: "git-hub.list_commits",
+    aliases: [["git_hub", "listCommits"], ["gitHub", "listCommits"], ["git-hub", "list_commits"], [
+      "commits",
+    ]],
+  }]) as Record<string, Record<string, unknown>>;
+  const call = lent.git_hub.list_commits;
+  for (const same of [lent.git_hub.listCommits, lent.gitHub.listCommits, lent["git-hub"].list_commits]) {
+    assertEquals(same === call, true);
+  }
+  assertEquals(lent.commits === call as unknown, true);
+  assertEquals([Object.keys(lent), Object.keys(lent.git_hub)], [["git_hub"], ["list_commits"]]);
+  assertEquals(Object.getPrototypeOf(lent.gitHub), null);
+  await thrownBy(() => lent.gitHub.listCommits = () => "forged");
+  await thrownBy(() => lent.gitHub.more = () => "forged");
+});

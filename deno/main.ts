@@ -10,6 +10,7 @@ import { type Phase, PROTOCOL, type RehearseFrame, type ResideFrame, type RunFra
 import { readFramesSync } from "./read_frames.ts";
 import { failSignal, reside } from "./reside.ts";
 import { resultLine } from "./result_line.ts";
+import { shareErrors } from "./share_errors.ts";
 import { toJson } from "./to_json.ts";
 import { writeFrame, writeLine } from "./write_frame.ts";
 
@@ -68,6 +69,7 @@ function idle(event: Event): void {
 async function main(): Promise<void> {
   captureConsole();
   harden();
+  shareErrors();
   addEventListener("beforeunload", idle);
   addEventListener("error", (event) => fail(event, event.error));
   addEventListener("unhandledrejection", (event) => fail(event, event.reason));

@@ -7,6 +7,11 @@ export const PROTOCOL = 1;
 export interface LentTool {
   path: string[];
   name: string;
+  /** The MCP server whose tool it is, if it is one, and what that server calls it. */
+  server?: string;
+  tool?: string;
+  /** Other paths that lead to it. */
+  aliases?: string[][];
 }
 
 /** What the code may reach: nothing, or what the host fetches for it. */

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .schema_check import BadSchema, schema_problem
     from .settings import SandboxSettings
     from .tiers import Tier
+    from .tool_names import place_of_tools
     from .whole_files import (
         FILE_MODE,
         FOLDER_MODE,
@@ -106,6 +107,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "late_names",
     "may_vary",
     "person_decides",
+    "place_of_tools",
     "private_folder",
     "replace_file",
     "schema_problem",
@@ -175,6 +177,7 @@ __getattr__ = late_names(
         "kill_recorded": "killing",
         "may_vary": "determinism",
         "person_decides": "person",
+        "place_of_tools": "tool_names",
         "private_folder": "whole_files",
         "replace_file": "whole_files",
         "schema_problem": "schema_check",

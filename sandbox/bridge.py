@@ -106,8 +106,8 @@ class Bridge:
         return self._files is not None
 
     def manifest(self) -> list[dict[str, Any]]:
-        """What the guest needs to know: where each tool is, and its name."""
-        return [{"path": tool.path, "name": tool.name} for tool in self._lent.values()]
+        """What the guest needs to know of each tool: where it is, its name, and whose it is."""
+        return [tool.entry() for tool in self._lent.values()]
 
     def places(self) -> list[str]:
         return [tool.expression for tool in self._lent.values()]

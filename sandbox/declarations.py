@@ -31,6 +31,10 @@ _PLAIN_TYPES = {
     "null": "null",
 }
 _ANY_OBJECT = "Record<string, unknown>"
+# What the tools of MCP servers throw.
+_ERROR_CLASS = (
+    "declare class MCPToolError extends Error { server: string; tool: string; code: string; retryable: boolean }\n"
+)
 
 
 class TypeText(NamedTuple):
@@ -63,7 +67,8 @@ def declare(tools: Sequence[Lent]) -> str:
     tree: Tree = {}
     for tool in tools:
         _group_of(tool, tree)[tool.path[-1]] = _signature(tool, names, aliases)
-    return "".join(f"{alias}\n\n" for alias in aliases) + f"declare const tools: {_group(tree)};\n"
+    text = "".join(f"{alias}\n\n" for alias in aliases) + f"declare const tools: {_group(tree)};\n"
+    return text + _ERROR_CLASS if any(tool.declaration.server for tool in tools) else text
 
 
 def _group_of(tool: Lent, tree: Tree) -> Tree:

@@ -20,9 +20,9 @@ MAX_MESSAGE = 4096
 MAX_STACK = 16 * 1024
 
 GLOBALS = (
-    "tools, console, fetch (in the network tier), Deno, URL, URLSearchParams, TextEncoder, TextDecoder, "
-    "Blob, Headers, Request, Response, AbortController, crypto, performance, structuredClone, atob, btoa, setTimeout, "
-    "setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
+    "tools, ToolError, MCPToolError, console, fetch (in the network tier), Deno, URL, URLSearchParams, TextEncoder, "
+    "TextDecoder, Blob, Headers, Request, Response, AbortController, crypto, performance, structuredClone, atob, btoa, "
+    "setTimeout, setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
 )
 
 FILE_FUNCTIONS = (
@@ -51,6 +51,8 @@ _DENIED = re.compile("|".join(each.pattern for each in (_DENIED_FILE, _DENIED_NE
 _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of memory", re.IGNORECASE)
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
+# Their types say as much, or nothing.
+_PLAINLY_SAID = frozenset({"Error", "ToolError", "MCPToolError", "LimitError"})
 _MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read properties of undefined \(reading")
 
 
@@ -69,7 +71,7 @@ def diagnose(
     if failure.phase == "compile":
         return _syntax(failure, code)
     message = clean(failure.message)
-    text = message if failure.name in {"Error", "ToolError", "LimitError"} else f"{failure.name}: {message}"
+    text = message if failure.name in _PLAINLY_SAID else f"{failure.name}: {message}"
     stack = trim(failure.stack, text)
     hint = _hint(failure, code, places, tier, workspace, given)
     return ExecutionError(_type(failure), f"{text}. {hint}" if hint else text, stack)
@@ -121,7 +123,7 @@ def _type(failure: Failure) -> ErrorType:
             return ErrorType.PERMISSION
         case "TypeError" | "Error" if _DENIED.match(failure.message):
             return ErrorType.PERMISSION  # so a denied import calls itself, and a denied host in Node's functions
-        case "ToolError":
+        case "ToolError" | "MCPToolError":
             return ErrorType.TOOL
         case "LimitError":
             return ErrorType.LIMIT

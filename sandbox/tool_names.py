@@ -1,11 +1,16 @@
 """From the names that tools have to the names that code can write: `git-hub/list.commits` is
-`tools.git_hub.list_commits`. Every name gets a defined answer, and none can spoil the others."""
+`tools.git_hub.list_commits`, and also `tools.gitHub.listCommits` and `tools["git-hub"]["list.commits"]`. Every name
+gets a defined answer, and none can spoil the others."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, product
+from typing import Any
 
 from .ports import ToolDeclaration
 
@@ -14,14 +19,21 @@ MAX_NAME_LENGTH = 128
 # Own properties of these names would change what JavaScript does with the object that carries them.
 _MEANINGFUL = frozenset({"__proto__", "constructor", "prototype", "then", "toJSON", "toString", "valueOf"})
 _NEVER_LENT = "core"
+_UNWRITABLE = re.compile(r"[^A-Za-z0-9_$]")
+_WORD = re.compile(r"[A-Za-z0-9$]+")
+_CAPITALS = re.compile(r"^(?:[A-Z]+(?![a-z])|[A-Z])")
+
+Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Lent:
     """A tool of this run: its own name, and its place below `tools`."""
 
-    path: tuple[str, ...]
+    path: Path
     declaration: ToolDeclaration
+    aliases: tuple[Path, ...] = ()
+    """Other spellings that lead to it: of its own name, of its server's for it, and in camelCase."""
 
     @property
     def name(self) -> str:
@@ -30,6 +42,15 @@ class Lent:
     @property
     def expression(self) -> str:
         return ".".join(("tools", *self.path))
+
+    def entry(self) -> dict[str, Any]:
+        """What the guest needs to know of it."""
+        entry: dict[str, Any] = {"path": self.path, "name": self.name}
+        if self.declaration.server is not None:
+            entry |= {"server": self.declaration.server, "tool": self.declaration.tool or self.path[-1]}
+        if self.aliases:
+            entry["aliases"] = self.aliases
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +67,7 @@ def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequ
     lent: list[Lent] = []
     unlent: list[Unlent] = []
     names: set[str] = set()
-    taken: set[tuple[str, ...]] = set()
+    taken: set[Path] = set()
     declared = sorted(declarations, key=lambda tool: "." not in _dotted(tool.name))  # groups first, see below
     for declaration in declared:
         reason = _why_not(declaration.name, names)
@@ -58,7 +79,42 @@ def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequ
         # A group is taken as a place too: a tool `github` beside `github.list` becomes `github_2`.
         taken.update((path, path[:1]))
         lent.append(Lent(path, declaration))
-    return lent, unlent
+    return _with_aliases(lent, taken), unlent
+
+
+def place_of_tools(declarations: Iterable[ToolDeclaration]) -> dict[str, tuple[Path, ...]]:
+    """By their names, the places of tools that are lent together, the one that declarations show first."""
+    lent, _ = place(declarations)
+    return {tool.name: (tool.path, *tool.aliases) for tool in lent}
+
+
+def _with_aliases(lent: Sequence[Lent], taken: set[Path]) -> list[Lent]:
+    """A spelling never takes a place from a tool, and one that would lead to two tools leads to none: code that is
+    written for the one must not reach the other."""
+    wished = [_spellings(tool.name, tool.declaration.server, tool.declaration.tool) - taken for tool in lent]
+    claims = Counter(chain.from_iterable(wished))
+    groups = {path[:1] for path in claims if len(path) > 1}
+    tools = {tool.path for tool in lent if len(tool.path) == 1}
+    spoilt = {path for path, count in claims.items() if count > 1 or path in groups or path[:1] in tools}
+    return [
+        replace(tool, aliases=tuple(sorted(free))) if (free := paths - spoilt) else tool
+        for tool, paths in zip(lent, wished, strict=True)
+    ]
+
+
+# For each run anew, and mostly of the same tools.
+@lru_cache(maxsize=4096)
+def _spellings(name: str, server: str | None, tool: str | None) -> frozenset[Path]:
+    """All that one may write for a tool, its place among them or not."""
+    found = set(product(*map(_spelled, _parts(name))))
+    if server and tool and _why_not(f"{server}.{tool}", set()) is None:
+        found.update(product(_spelled(server), _spelled(tool)))
+    return frozenset(path for path in found if path[0] != _NEVER_LENT and _MEANINGFUL.isdisjoint(path))
+
+
+@lru_cache(maxsize=4096)
+def _spelled(part: str) -> frozenset[str]:
+    return frozenset({part, _identifier(part), _camel(part)})
 
 
 def _why_not(name: str, names: set[str]) -> str | None:
@@ -75,20 +131,30 @@ def _dotted(name: str) -> str:
     return name.replace("/", ".").strip(".")
 
 
-def _path(name: str) -> tuple[str, ...]:
+def _path(name: str) -> Path:
+    return tuple(_identifier(part) for part in _parts(name))
+
+
+def _parts(name: str) -> Path:
     group, _, rest = _dotted(name).partition(".")
-    parts = (group, rest) if rest else (group,)
-    return tuple(_identifier(part) for part in parts)
+    return (group, rest) if rest else (group,)
 
 
 def _identifier(text: str) -> str:
-    identifier = re.sub(r"[^A-Za-z0-9_$]", "_", text) or "_"
+    identifier = _UNWRITABLE.sub("_", text) or "_"
     if identifier[0].isdigit():
         identifier = f"_{identifier}"
     return f"{identifier}_" if identifier in _MEANINGFUL else identifier
 
 
-def _free(path: tuple[str, ...], taken: set[tuple[str, ...]]) -> tuple[str, ...]:
+def _camel(text: str) -> str:
+    """`list-commits`, `ListCommits` and `LIST_COMMITS` as `listCommits`."""
+    first, *others = [word.lower() if word.isupper() else word for word in _WORD.findall(text)] or [text]
+    first = _CAPITALS.sub(lambda capitals: capitals[0].lower(), first)
+    return _identifier("".join((first, *(f"{word[0].upper()}{word[1:]}" for word in others))))
+
+
+def _free(path: Path, taken: set[Path]) -> Path:
     *group, last = path
     candidate, number = path, 1
     while candidate in taken:

@@ -440,8 +440,18 @@ const pair: [string, number] | undefined = all.pair;
 const deep: number | undefined = all.tree?.children?.[0].children?.[0].value;
 const values: number[] = Object.values(all.map ?? {});
 const nothing: unknown = await tools.new();
+try { await tools.s.t() } catch (error) { if (error instanceof MCPToolError) console.log(error.server, error.tool) }
 console.log(sha, pair, deep, values, nothing);
 """
+
+
+def test_the_error_class_of_mcp_servers_is_declared_where_one_has_a_tool():
+    assert "MCPToolError" not in declared(ToolDeclaration("s.t"))
+    text = declared(
+        ToolDeclaration("s.get_it", server="s", tool="get_it"), ToolDeclaration("s.t", server="s", tool="t")
+    )
+    assert text.count("declare class MCPToolError extends Error { server: string; tool: string;") == 1
+    assert "get_it(args" in text  # as search names it; camelCase works and is not repeated
 
 
 @pytest.mark.deno
@@ -469,7 +479,7 @@ def test_typescript_refuses_every_wrong_use(tmp_path):
 
 def declarations_of_everything() -> str:
     everything = ToolDeclaration("everything", "*/ evil();", EVERYTHING, EVERYTHING)
-    return declared(LIST_COMMITS, everything, ToolDeclaration("new"))
+    return declared(LIST_COMMITS, everything, ToolDeclaration("new"), ToolDeclaration("s.t", server="s", tool="t"))
 
 
 def check(folder, program: str) -> str:

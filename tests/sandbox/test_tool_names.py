@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import ToolDeclaration
+from sandbox import ToolDeclaration, place_of_tools
 from sandbox.tool_names import place
 
 
@@ -71,3 +71,81 @@ def test_places_are_identifiers_and_never_shared(names):
         for part in path:
             assert re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", part)
             assert part not in {"__proto__", "constructor", "then", "prototype"}
+
+
+def spellings(*tools: ToolDeclaration) -> dict[str, set[str]]:
+    """By name, the spellings beside the first, with a slash between the parts."""
+    return {name: {"/".join(path) for path in paths[1:]} for name, paths in place_of_tools(tools).items()}
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        (ToolDeclaration("github.list_commits"), {"github/listCommits"}),
+        (ToolDeclaration("github.listCommits"), set()),
+        (ToolDeclaration("github.ListCommits"), {"github/listCommits"}),
+        (ToolDeclaration("LIST_COMMITS"), {"listCommits"}),
+        (ToolDeclaration("HTTPServer.x"), {"httpServer/x"}),
+        (
+            ToolDeclaration("git_hub.list_commits", server="git-hub", tool="list.commits"),
+            {
+                *("git_hub/listCommits", "gitHub/listCommits", "gitHub/list_commits", "git-hub/list.commits"),
+                *("git-hub/list_commits", "git-hub/listCommits", "git_hub/list.commits", "gitHub/list.commits"),
+            },
+        ),
+        (ToolDeclaration("a.get_2", server="a", tool="get"), {"a/get", "a/get2"}),
+        (ToolDeclaration("a/b-c"), {"a/b-c", "a/bC"}),
+        (ToolDeclaration("add-it"), {"add-it", "addIt"}),
+        (ToolDeclaration("日本"), {"日本"}),
+        (ToolDeclaration("a.b", server="a", tool="x" * 200), set()),
+        (ToolDeclaration("a.b", server="a", tool="x\ny"), set()),
+    ],
+)
+def test_a_tool_is_also_found_by_its_own_name_and_in_camel_case(tool, expected):
+    assert spellings(tool) == {tool.name: expected}
+
+
+@pytest.mark.parametrize("part", ["__proto__", "constructor", "then", "toString", "valueOf", "toJSON", "prototype"])
+def test_no_spelling_has_a_meaning_of_its_own(part):
+    for tool in (ToolDeclaration(f"a.{part}"), ToolDeclaration("a.b", server=part, tool=part), ToolDeclaration(part)):
+        [paths] = place_of_tools([tool]).values()
+        assert not any(part in path for path in paths)
+
+
+def test_no_spelling_is_that_of_a_core_tool():
+    assert spellings(ToolDeclaration("Core.x_y"), ToolDeclaration("a.b", server="core", tool="execute")) == {
+        "Core.x_y": {"Core/xY"},
+        "a.b": set(),
+    }
+
+
+def test_a_spelling_takes_no_place_from_a_tool():
+    assert spellings(ToolDeclaration("a.get_user"), ToolDeclaration("a.getUser")) == {
+        "a.get_user": set(),
+        "a.getUser": set(),
+    }
+    assert spellings(ToolDeclaration("list-all"), ToolDeclaration("listAll.x")) == {
+        "listAll.x": set(),
+        "list-all": {"list-all"},
+    }
+
+
+def test_a_spelling_that_fits_two_tools_leads_to_neither():
+    assert spellings(ToolDeclaration("a.get_user"), ToolDeclaration("a.get-USER")) == {
+        "a.get_user": set(),
+        "a.get-USER": {"a/get-USER"},
+    }
+    assert spellings(ToolDeclaration("x.b_c"), ToolDeclaration("b_c")) == {"x.b_c": {"x/bC"}, "b_c": {"bC"}}
+    assert spellings(ToolDeclaration("a_b"), ToolDeclaration("a-b.c")) == {
+        "a-b.c": {"a-b/c", "aB/c"},
+        "a_b": set(),
+    }
+
+
+@given(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=9), st.text(max_size=9)), max_size=8))
+def test_whatever_the_names_no_two_tools_share_a_spelling(names):
+    lent, _ = place(ToolDeclaration(name, server=server, tool=tool) for name, server, tool in names)
+    found = [path for tool in lent for path in (tool.path, *tool.aliases)]
+    assert len(set(found)) == len(found)
+    groups = {path[0] for path in found if len(path) == 2}
+    assert not groups & {path[0] for path in found if len(path) == 1}

@@ -47,6 +47,59 @@ async def choosy(arguments):
     raise ToolError("not today", code="closed", retryable=True)
 
 
+class ServerTools(FunctionTools):
+    """Tools of an MCP server."""
+
+    def declarations(self):
+        own = [ToolDeclaration(f"git_hub.{name.replace('.', '_')}", server="git-hub", tool=name) for name in self.names]
+        return [*own, ToolDeclaration("echo")]
+
+    def __init__(self, *names):
+        self.names = names
+        super().__init__({**{f"git_hub.{name.replace('.', '_')}": choosy for name in names}, "echo": echo})
+
+
+async def test_every_spelling_of_a_name_calls_the_same_tool():
+    code = """
+    const called = [tools.git_hub.list_commits, tools.gitHub.listCommits, tools["git-hub"]["list.commits"]];
+    const codes = await Promise.all(called.map((call) => call({}).catch((error) => error.code)));
+    return [codes, Object.keys(tools), Object.keys(tools.git_hub)]
+    """
+    tools = ServerTools("list.commits")
+    outcome = await execute(code, tools)
+    assert outcome.result == [["closed"] * 3, ["git_hub", "echo"], ["list_commits"]]
+    assert tools.calls == [("git_hub.list_commits", {})] * 3
+
+
+async def test_the_error_of_an_mcp_servers_tool_says_whose_it_is():
+    code = """
+    try { await tools.gitHub.listCommits() } catch (error) {
+      const { name, server, tool, code, retryable, message } = error;
+      const kinds = [MCPToolError, ToolError, Error].map((kind) => error instanceof kind);
+      return [name, server, tool, code, retryable, message, ...kinds];
+    }
+    """
+    outcome = await execute(code, ServerTools("list.commits"))
+    assert outcome.result == [
+        *("MCPToolError", "git-hub", "list.commits", "closed", True, "not today"),
+        *(True, True, True),
+    ]
+
+
+async def test_an_error_of_another_tool_is_no_mcp_tool_error():
+    code = (
+        "try { await tools.echo([1]) } catch (e) { return [e.name, e instanceof ToolError, e instanceof MCPToolError] }"
+    )
+    assert (await execute(code, ServerTools("x"))).result == ["ToolError", True, False]
+
+
+async def test_an_mcp_tool_error_that_nobody_catches_names_server_and_tool():
+    outcome = await execute("await tools.gitHub.listCommits()", ServerTools("list.commits"))
+    assert outcome.error is not None
+    assert outcome.error.type is ErrorType.TOOL
+    assert outcome.error.message == 'Tool "list.commits" of MCP server "git-hub": not today'
+
+
 async def test_a_tool_is_called_and_its_answer_returned():
     tools = FunctionTools({"math.add": add, "echo": echo}, {"math.add": SUM_SCHEMA})
     outcome = await execute("return [await tools.math.add({ a: 1, b: 2 }), await tools.echo({ x: 'é' })]", tools)
