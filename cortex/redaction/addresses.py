@@ -1,0 +1,68 @@
+"""IP addresses, and not the versions, times and names of code that look like them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from .spans import Span
+
+_VERSION_BEFORE = re.compile(
+    r"(?:(?:version|firmware|(?<![a-z])(?:v|ver|rev|oid|release|revision|section|chapter|clause|build))"
+    r"(?:s|[_-]?(?:number|no|id|name))?[\"'\\\s:=.#(\x1f]{0,6}|§ ?|[a-z0-9\]][=~<>!]=)\Z"
+)
+_PRODUCT_BEFORE = re.compile(r"(?:\A|[^\w.-])[a-z][\w-]{0,40}/\Z")
+# "::" or three colons near each other: a time of day has two.
+_COLONS = re.compile(r":(?::[0-9a-fA-F]|[0-9a-fA-F]{1,4}:(?::|[0-9a-fA-F]{1,4}:))")
+_V6 = re.compile(r"[0-9a-fA-F:]{2,45}+(?:(?:\.[0-9]{1,3}){3})?")
+# What is handed out: global, unique local, link-local, multicast, and IPv4 in IPv6. `add::dead` in a program is none.
+_V6_BEGINNING = re.compile(r"[23][0-9a-f]{3}:|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|64:ff9b:|::ffff:")
+_HEX = "0123456789abcdefABCDEF"
+
+
+def is_ipv4(lowered: str, start: int, end: int) -> bool:
+    """Whether the four numbers there are the address of a machine, other than this one."""
+    parts = lowered[start:end].split(".")
+    if any(int(part) > 255 or (part[0] == "0" and part != "0") for part in parts):
+        return False
+    first, second = int(parts[0]), int(parts[1])
+    # Loopback, "any address", and network masks tell nothing about anybody.
+    if first in {0, 127, 255}:
+        return False
+    if first == 10 or (first == 172 and 16 <= second <= 31) or (first == 192 and second == 168):
+        return not _VERSION_BEFORE.search(lowered, max(0, start - 24), start)
+    before = lowered[max(0, start - 44) : start]
+    if before.endswith("-") and before[-2:-1].isalpha():
+        return False
+    return not _VERSION_BEFORE.search(before[-24:]) and not _PRODUCT_BEFORE.search(before)
+
+
+def ipv6(text: str, lowered: str) -> Iterator[Span]:
+    if "::" not in text and text.count(":") < 7:
+        return
+    begin = 0
+    while (colons := _COLONS.search(text, begin)) is not None:
+        start = colons.start()
+        while start > begin and colons.start() - start < 5 and text[start - 1] in _HEX:
+            start -= 1
+        run = _V6.match(text, start)
+        assert run is not None
+        begin = run.end()
+        if start and (text[start - 1].isalnum() or text[start - 1] in "_:."):
+            continue
+        found = run[0].rstrip(":") if not run[0].endswith("::") else run[0]
+        if _V6_BEGINNING.match(lowered, start) and _is_ipv6(found) and not _goes_on(text, start + len(found)):
+            yield Span(start, start + len(found), "ip")
+
+
+def _goes_on(text: str, end: int) -> bool:
+    return end < len(text) and (text[end].isalnum() or text[end] == "_")
+
+
+def _is_ipv6(found: str) -> bool:
+    try:
+        ipaddress.IPv6Address(found)
+    except ValueError:
+        return False
+    return True

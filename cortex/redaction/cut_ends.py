@@ -1,0 +1,44 @@
+"""What was cut in the middle: an address, a card or a key before the "…" of a text that was too long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .checksums import IBAN_LENGTHS, is_card_beginning
+from .spans import Span
+
+_MARK = "…"
+_LOOK_BACK = 120
+# A text is cut once, and a list of texts once each. Who writes a million of them gets no more looks.
+_MAX_MARKS = 1_000
+# Most of a card that lacks its last digits can be guessed from its check digit and a second leak.
+_MIN_CARD_DIGITS = 9
+
+_ENDS = re.compile(
+    r"(?:(?<![\w.+'@-])(?P<email>[\w.+'-]{1,64}@[\w.-]{1,63})"
+    r"|(?<![\w.-])(?P<card>[2-6][0-9]{3}(?:[ -]?[0-9]){5,14})[ -]?"
+    r"|(?<!\w)(?P<iban>[A-Z]{2}[0-9]{2}(?:[ ]?[A-Z0-9]){8,28})[ ]?"
+    r"|(?<![\w-])(?P<api_key>(?:sk-|sk_live_|rk_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AKIA|AIza|npm_|hf_)[\w-]{6,100})"
+    r")\Z"
+)
+
+
+def cut_ends(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
+    at = text.find(_MARK)
+    for _ in range(_MAX_MARKS):
+        if at < 0:
+            return
+        match = _ENDS.search(text, max(0, at - _LOOK_BACK), at)
+        if match is not None:
+            value = match[match.lastgroup or 0]
+            if match["email"] or match["api_key"] or _is_beginning(value):
+                yield Span(match.start(), match.start() + len(value), match.lastgroup)  # type: ignore[arg-type]
+        at = text.find(_MARK, at + 1)
+
+
+def _is_beginning(value: str) -> bool:
+    digits = re.sub(r"[ -]", "", value)
+    if value[0].isdigit():
+        return len(digits) >= _MIN_CARD_DIGITS and is_card_beginning(digits)
+    return value[:2] in IBAN_LENGTHS and len(digits) < IBAN_LENGTHS[value[:2]]

@@ -1,0 +1,87 @@
+"""E-mail addresses, wherever an "@" stands: in prose, in URLs and in JSON inside of JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .spans import Span
+
+# "@" as it is and as URLs have it. What stands beside it is looked at by hand: a pattern that begins with the name
+# would try each word of the text.
+_AT = re.compile(r"@(?<=[\w+'-]@)(?=\w)|%40(?<=[\w+'-]%40)(?=\w)")
+_AT_IN_URL = "%40"
+_NAME_BACKWARDS = re.compile(r"[\w.+'-]{1,64}+")
+_DOMAIN = re.compile(r"[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}+")
+_LAST_LABEL = re.compile(r"\.(?:[^\W\d_]{2,24}|xn--[\w-]{2,59})\Z")
+# Files for screens with two dots for one (logo@2x.png), and versions of packages that end like a file.
+_NOT_DOMAINS = (
+    ".png .jpg .jpeg .gif .svg .webp .avif .ico .pdf .css .js .mjs .cjs .ts .tsx .jsx .json .html .lock .tgz .gz "
+    ".zip .yaml .yml .toml .txt .xml .whl .jar"
+)
+_FILES = tuple(_NOT_DOMAINS.split())
+_MAX_NAME = 64
+_ESCAPED_LETTERS = "nrtbf"
+
+
+def emails(text: str, lowered: str) -> Iterator[Span]:
+    if "@" not in text and _AT_IN_URL not in text:
+        return
+    begin = 0
+    for at in _AT.finditer(text):
+        # A megabyte of "a@a@a@…" has no address that begins inside of another.
+        if at.start() < begin:
+            continue
+        domain = _DOMAIN.match(text, at.end())
+        if domain is None:
+            continue
+        end = _end_of_domain(lowered, domain)
+        if end is None:
+            continue
+        start = _start_of_name(text, at.start(), begin)
+        if start is None or _is_no_person(lowered, start, at.start(), end):
+            continue
+        yield Span(start, end, "email")
+        begin = end
+
+
+def _end_of_domain(lowered: str, domain: re.Match[str]) -> int | None:
+    found = lowered[domain.start() : domain.end()].rstrip("-_")
+    # "ann@example.com.2024" is an address and a number behind it; "lodash@4.17.21" is a package.
+    while found and not _LAST_LABEL.search(found):
+        found = found.rpartition(".")[0].rstrip("-_")
+    if not found or found.endswith(_FILES):
+        return None
+    return domain.start() + len(found)
+
+
+def _start_of_name(text: str, at: int, floor: int) -> int | None:
+    start = at
+    while True:
+        run = _NAME_BACKWARDS.match(text[max(floor, start - _MAX_NAME, at - 2 * _MAX_NAME) : start][::-1])
+        start -= run.end() if run else 0
+        if start == 0 or text[start - 1] != "\\" or start == at:
+            break
+        # JSON inside of a text: what looks like letters may be the rest of a line end or of "<".
+        if text[start] in _ESCAPED_LETTERS:
+            start += 1
+            break
+        code = text[start + 1 : start + 5] if text[start] == "u" else ""
+        if not re.fullmatch("[0-9a-fA-F]{4}", code):
+            break
+        if not chr(int(code, 16)).isalnum() or at - start > _MAX_NAME:
+            start += 5
+            break
+        start -= 1
+    while start < at and text[start] in ".'+-":
+        start += 1
+    return start if start < at else None
+
+
+def _is_no_person(lowered: str, start: int, at: int, end: int) -> bool:
+    if lowered[start:at] == "git" and lowered[end : end + 1] == ":":
+        return True
+    # The password of "https://ann:secret@example.com" is a secret and not the name of somebody.
+    before = lowered[max(0, start - 140) : start]
+    scheme = before.rfind("://")
+    return scheme >= 0 and before.endswith(":") and not any(mark in before[scheme + 3 :] for mark in "/ \n\"'")

@@ -1,0 +1,113 @@
+"""Secrets that no shape gives away, found by the word before them: `password=`, `"api_key": `, `--token `, `Bearer `;
+and the password in a URL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .spans import Span
+from .strength import is_password, is_placeholder, is_random
+
+# The word in small letters, and what may stand before it for it to mean a secret; () is anything.
+_WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("pass", ()),
+    ("pwd", ()),
+    ("secret", ()),
+    ("token", ()),
+    ("credential", ()),
+    ("authorization", ()),
+    ("cookie", ()),
+    ("session", ()),
+    ("key", ("api", "access", "private", "secret", "signing", "encryption", "account", "auth", "shared", "master")),
+)
+# With these a page of results goes on. The model needs them, and they open nothing.
+_PAGES = ("page", "next", "cursor", "continuation", "sync", "nextpage", "pagination")
+
+_VALUE = re.compile(
+    r"(?:word|wd|phrase|code)?(?:[_-]?(?:access[_-]?)?(?:key|value|id))?"
+    r"(?:[\"'`\\\]]{0,4}\s{0,4}(?:=>|:=|[:=]{1,3}|\x1f| is | was )\s{0,4}|>|(?<=\w) (?=\S))"
+    r"(?P<quote>[\\\"'`]{0,4})(?:(?:bearer|basic|token|digest)\s{1,4}|\w{1,20}=(?=\w{12}))?"
+    r"(?P<value>[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{4,4096}+)(?P<after>[(.\[]?)"
+)
+_QUOTED = re.compile(r"[^\s\"'`\\\x1e\x1f]{4,4096}+")
+_BEARER = re.compile(r"(?:bearer|basic)\s{1,4}([A-Za-z0-9._~+/=-]{12,4096}+)", re.IGNORECASE)
+_CREDENTIALS = re.compile(
+    r"://(?:([^\s/?#@:\"'<>\\\x1e\x1f]{0,128}+):([^\s/?#@\"'<>\\\x1e\x1f]{1,256}+)|([^\s/?#@:\"'<>\\\x1e\x1f]{20,256}+))@"
+)
+
+
+def key_words(text: str, lowered: str) -> Iterator[Span]:
+    for word, befores in _WORDS:
+        begin = 0
+        while (at := lowered.find(word, begin)) >= 0:
+            begin = at + len(word)
+            match = _VALUE.match(lowered, begin)
+            if match is None:
+                continue
+            if befores and not lowered[max(0, at - 12) : at].rstrip("_- ").endswith(befores):
+                continue
+            span = _judged(text, lowered, word, at, match)
+            if span is not None:
+                yield span
+                begin = span.end
+
+
+def _judged(text: str, lowered: str, word: str, at: int, match: re.Match[str]) -> Span | None:
+    before = lowered[max(0, at - 16) : at]
+    between = lowered[at + len(word) : match.start("value")]
+    # A blank alone is enough after a flag only: "--password hunter2".
+    is_assigned = any(sign in between for sign in (":", "=", "\x1f", ">", " is ", " was "))
+    if not is_assigned and "--" not in before:
+        return None
+    if word == "token" and before.rstrip("_-").endswith(_PAGES):
+        return None
+    is_quoted = bool(match["quote"])
+    end = match.end("value")
+    if is_quoted and (quoted := _QUOTED.match(text, match.start("value"))):
+        end = quoted.end()
+    value = text[match.start("value") : end]
+    is_chosen = word in {"pass", "pwd"}
+    if word == "pass" and not between.startswith(("word", "wd", "phrase", "code")) and before[-1:].isalpha():
+        return None
+    if not is_quoted and _is_code(value, match["after"], between):
+        return None
+    strong = is_password(value) if is_chosen else is_random(value) and not is_placeholder(value)
+    return Span(match.start("value"), end, "secret") if strong else None
+
+
+def _is_code(value: str, after: str, between: str) -> bool:
+    """`password = readPassword2()` and `token: user.token1`: a name, and not what it stands for."""
+    if after == "(":
+        return True
+    is_spaced = " " in between
+    return (
+        is_spaced and re.fullmatch(r"[A-Za-z_$][\w$.]*;?", value) is not None and not is_random(value) and _names(value)
+    )
+
+
+def _names(value: str) -> bool:
+    return "." in value or any(word in value.lower() for word in ("pass", "pwd", "secret", "token", "key"))
+
+
+def bearers(text: str, lowered: str) -> Iterator[Span]:
+    if "bearer" in lowered or "basic" in lowered:
+        for match in _BEARER.finditer(text):
+            if is_random(match[1]) and not text[match.start() - 1 : match.start()].isalnum():
+                yield Span(match.start(1), match.end(1), "secret")
+
+
+def url_passwords(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
+    if "@" not in text:
+        return
+    begin = 0
+    while (at := text.find("://", begin)) >= 0:
+        begin = at + 3
+        match = _CREDENTIALS.match(text, at)
+        if match is None:
+            continue
+        group = 2 if match[2] is not None else 3
+        word = match[group]
+        if not is_placeholder(word) and (group == 2 or is_random(word)):
+            yield Span(match.start(group), match.end(group), "secret")
+        begin = match.end()

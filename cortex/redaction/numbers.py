@@ -1,0 +1,98 @@
+"""Numbers that belong to somebody: social security, cards, accounts, phones; and IPv4, which is found on the way.
+
+One pattern for all that begins with a digit, so that a text is gone through once; it lets through little that is none,
+because what it lets through costs a hundred times as much.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .addresses import is_ipv4
+from .checksums import IBAN_LENGTHS, is_card, is_iban
+from .phones import is_international
+from .spans import NAMED, Span
+
+_NUMBER = re.compile(
+    # The first digit is taken before the look back, because a pattern that begins with a look back is slow to search.
+    r"[0-9](?<![\w.][0-9])(?<![0-9][-,][0-9])(?:"
+    r"(?P<ssn>[0-9]{2}-[0-9]{2}-[0-9]{4}(?![\w-]))"
+    r"|(?P<ip>[0-9]{0,2}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?!\w|\.[0-9]|-[A-Za-z]))"
+    r"|(?<=[2-6])(?P<card>[0-9]{3}(?:[0-9]{10,15}|"
+    r"(?P<by>[ \xa0-])[0-9]{4}(?P=by)[0-9]{4}(?P=by)[0-9]{4}(?:(?P=by)[0-9]{3})?|"
+    r"(?P<in>[ \xa0-])[0-9]{6}(?P=in)[0-9]{4,5})(?!\w|[.-][0-9]))"
+    r"|(?P<phone>(?<=1)(?P<a>[-. ])[2-9][0-9]{2}(?P=a)[2-9][0-9]{2}(?P=a)[0-9]{4}(?![\w-]|\.[0-9])"
+    r"|(?<=[2-9])[0-9]{2}(?P<b>[-.])[2-9][0-9]{2}(?P=b)[0-9]{4}(?![\w-]|\.[0-9])"
+    # France; then Britain and others in three groups; then what begins with 00 and a country.
+    r"|(?<=0)[1-9](?P<c>[ .-])[0-9]{2}(?P=c)[0-9]{2}(?P=c)[0-9]{2}(?P=c)[0-9]{2}(?![\w.-])"
+    r"|(?<=0)[1-9][0-9]{1,3} [0-9]{3,4} [0-9]{3,4}(?![\w-]| ?[0-9]|\.[0-9])"
+    r"|(?<=0)0[1-9][0-9]{0,2}(?:[ -][0-9]{2,9}){2,5}(?![\w-]|\.[0-9]))"
+    r")"
+)
+_INTERNATIONAL = re.compile(
+    r"\+(?<![\w+]\+)[1-9](?:[0-9]|[ .-]{1,2}[0-9]|[ -]?\([0-9]{1,4}\)[ -]?){7,16}(?!\w|[./][0-9])"
+)
+_AMERICAN = re.compile(r"\((?<!\w\()[2-9][0-9]{2}\) ?[2-9][0-9]{2}[-. ][0-9]{4}(?!\w)")
+_IBAN = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z][0-9]{2}(?:[ \xa0-]?[A-Z0-9]{4}){2,7}(?:[ \xa0-]?[A-Z0-9]{1,3}(?!\w))?")
+_BLANKS = re.compile(r"[ \xa0-]")
+
+_SSN_WORDS = re.compile(
+    r"(?:ssn|social[ _-]security)(?:[ _-]?(?:number|no\.?|#))?[^\w+(\n]{1,8}"
+    r"([0-9]{3})[ .-]?([0-9]{2})[ .-]?([0-9]{4})(?![\w-])"
+)
+
+
+def numbers(text: str, lowered: str) -> Iterator[Span]:
+    for match in _NUMBER.finditer(text):
+        start, end = match.start(), match.end()
+        if match["ssn"] is not None:
+            if is_ssn(text[start : start + 3], text[start + 4 : start + 6], text[start + 7 : end]):
+                yield Span(start, end, "ssn")
+        elif match["ip"] is not None:
+            if is_ipv4(lowered, start, end):
+                yield Span(start, end, "ip")
+        elif match["card"] is not None:
+            if is_card(_BLANKS.sub("", match[0])):
+                yield Span(start, end, "card")
+        elif not match[0].startswith("00") or is_international(match[0][2:]):
+            yield Span(start, end, "phone")
+
+
+def phones(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
+    for match in _INTERNATIONAL.finditer(text) if "+" in text else ():
+        if is_international(match[0][1:]):
+            yield Span(match.start(), match.end(), "phone")
+    for match in _AMERICAN.finditer(text) if "(" in text else ():
+        yield Span(match.start(), match.end(), "phone")
+
+
+def ibans(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
+    for match in _IBAN.finditer(text):
+        length = IBAN_LENGTHS.get(match[0][:2], 0)
+        account = _BLANKS.sub("", match[0])
+        # What follows in capitals or digits was taken along.
+        end = match.start() + _reach(match[0], length)
+        if length and is_iban(account[:length]) and not text[end : end + 1].isalnum():
+            yield Span(match.start(), end, "iban")
+
+
+def named_ssns(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
+    """Without hyphens nine digits are anything, except where it is said what they are."""
+    if "ssn" in lowered or "social" in lowered:
+        for match in _SSN_WORDS.finditer(lowered.replace(NAMED, ":")):
+            if is_ssn(*match.groups()):
+                yield Span(match.start(1), match.end(3), "ssn")
+
+
+def is_ssn(area: str, group: str, serial: str) -> bool:
+    return area not in {"000", "666"} and area < "900" and group != "00" and serial != "0000"
+
+
+def _reach(text: str, characters: int) -> int:
+    """How far so many characters go, without counting the blanks."""
+    for place, character in enumerate(text):
+        characters -= character not in " \xa0-"
+        if not characters:
+            return place + 1
+    return len(text)

@@ -1,0 +1,96 @@
+"""The door's own class: texts and JSON values in, the same without what must not be seen out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any
+
+from cortex.sections import RedactionSettings
+
+from .json_strings import pieces_of, rebuilt
+from .scan import Scan
+from .spans import BETWEEN, NAMED, Span
+from .tokens import Tokens
+
+# What a model hands back is small. A token for a long key, written a thousand times, must not fill the memory.
+MAX_RESTORED_CHARACTERS = 4_194_304
+_BLANKS = {ord(BETWEEN): " ", ord(NAMED): " "}
+
+
+class Redactor:
+    """What must not go to the model, replaced by tokens that stay the same through one conversation.
+
+    It stops what would be told by accident. Code that wants to can spell a value in a way that nobody recognises.
+    Redact before a text is cut: of half a value it may not be seen what it was.
+    """
+
+    def __init__(self, settings: RedactionSettings, tokens: Tokens | None = None) -> None:
+        self._tokens = tokens if tokens is not None else Tokens()
+        self._is_on = settings.enabled and bool(settings.kinds)
+        self._restores = settings.enabled and settings.restore
+        self._scan = Scan(settings.kinds)
+
+    def text(self, text: str) -> str:
+        if not self._is_on or not text:
+            return text
+        self._tokens.leave_alone(text)
+        spans = self._scan.found(text)
+        if not spans:
+            return text
+        redacted = self._replaced(text, spans)
+        self._tokens.keep()
+        return redacted
+
+    def value(self, value: Any) -> Any:
+        """The names of members too, and long numbers. The value itself when there is nothing to hide."""
+        if not self._is_on:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        pieces, signs = pieces_of(value)
+        plain = [piece.translate(_BLANKS) if BETWEEN in piece or NAMED in piece else piece for piece in pieces]
+        joined = "".join(part for pair in zip(plain, signs, strict=True) for part in pair)
+        self._tokens.leave_alone(joined)
+        spans = self._scan.found(joined)
+        for at, here in _by_piece(pieces, spans).items():
+            pieces[at] = self._replaced(pieces[at], here)
+        self._tokens.keep()
+        return rebuilt(value, iter(pieces))
+
+    def restored(self, value: Any) -> Any:
+        """Values for the tokens in it that were given out; nothing else, and only if the settings want it."""
+        if not self._restores:
+            return value
+        room = MAX_RESTORED_CHARACTERS
+
+        def fits(more: int) -> bool:
+            nonlocal room
+            room -= more
+            return room >= 0
+
+        pieces, _ = pieces_of(value)
+        return rebuilt(value, iter([self._tokens.restored(piece, fits) for piece in pieces]))
+
+    def _replaced(self, text: str, spans: list[Span]) -> str:
+        parts: list[str] = []
+        done = 0
+        for start, end, kind in spans:
+            parts += (text[done:start], self._tokens.token(kind, text[start:end]))
+            done = end
+        parts.append(text[done:])
+        return "".join(parts)
+
+
+def _by_piece(pieces: list[str], spans: list[Span]) -> dict[int, list[Span]]:
+    """The spans of all pieces joined, each with one sign behind it, as spans of each piece."""
+    starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=0)) if spans else []
+    found: dict[int, list[Span]] = {}
+    for start, end, kind in spans:
+        at = bisect_right(starts, start) - 1
+        while at < len(pieces) and starts[at] < end:
+            first, last = max(start - starts[at], 0), min(end - starts[at], len(pieces[at]))
+            if first < last:
+                found.setdefault(at, []).append(Span(first, last, kind))
+            at += 1
+    return found

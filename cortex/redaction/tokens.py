@@ -1,0 +1,112 @@
+"""Which token stands for which value: the same for the same value, as long as a conversation lasts."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from cortex.sections import RedactedKind
+
+from .token_file import TokenFile
+
+MAX_VALUES = 10_000
+MAX_CHARACTERS = 8_388_608
+"""Of all values together that are kept to be restored."""
+_MAX_FOREIGN = 10_000
+
+_NAMES: dict[RedactedKind, str] = {
+    "email": "EMAIL",
+    "phone": "PHONE",
+    "ssn": "SSN",
+    "card": "CARD",
+    "iban": "IBAN",
+    "ip": "IP",
+    "jwt": "JWT",
+    "api_key": "API_KEY",
+    "private_key": "PRIVATE_KEY",
+    "secret": "SECRET",
+}
+_KINDS = {name: kind for kind, name in _NAMES.items()}
+TOKEN = re.compile(rf"\[({'|'.join(_KINDS)})_([1-9][0-9]{{0,6}})\]")
+
+_BETWEEN_DIGITS = re.compile(r"[\s().\xa0/-]")
+
+
+class Tokens:
+    """In memory, values are kept; with a path, the numbers outlive the program and the values do not: the file has a
+    keyed hash of each. Whoever can read the file can try values that are few, such as phone numbers, against it."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """The caller has the file to itself. Never raises: a file that cannot be used is reported, and done without."""
+        self._tokens: dict[tuple[str, str], str] = {}
+        self._values: dict[str, str] = {}
+        self._characters = 0
+        self._foreign: set[tuple[str, int]] = set()
+        self._lock = threading.Lock()
+        self._file = TokenFile(path, MAX_VALUES) if path is not None else None
+        self._last: dict[str, int] = dict(self._file.last) if self._file is not None else {}
+        self._given = sum(self._last.values())
+
+    def token(self, kind: RedactedKind, value: str) -> str:
+        """One without a number when there are too many values."""
+        same = _same(kind, value)
+        with self._lock:
+            return self._tokens.get((kind, same)) or self._new(kind, same, value)
+
+    def value(self, token: str) -> str | None:
+        """None for what was never given out, and for what was given out before a restart and was not seen since."""
+        return self._values.get(token)
+
+    def leave_alone(self, text: str) -> None:
+        """Texts from outside may have such tokens of their own: their numbers are passed over, so that nobody takes one
+        for the other."""
+        if "[" not in text:
+            return
+        for match in TOKEN.finditer(text):
+            kind, number = _KINDS[match[1]], int(match[2])
+            if number > self._last.get(kind, 0) and len(self._foreign) < _MAX_FOREIGN:
+                self._foreign.add((kind, number))
+
+    def keep(self) -> None:
+        """Write what is new to the file, if there is one."""
+        if self._file is not None:
+            with self._lock:
+                self._file.write()
+
+    def restored(self, text: str, fits: Callable[[int], bool]) -> str:
+        """With values for the tokens that are known. `fits` is told how long each is, and may refuse it."""
+
+        def back(match: re.Match[str]) -> str:
+            value = self._values.get(match[0])
+            return value if value is not None and fits(len(value)) else match[0]
+
+        return TOKEN.sub(back, text) if "[" in text else text
+
+    def _new(self, kind: RedactedKind, same: str, value: str) -> str:
+        number = self._file.number(kind, same) if self._file is not None else None
+        if number is None:
+            if self._given >= MAX_VALUES:
+                return f"[{_NAMES[kind]}]"
+            number = self._last.get(kind, 0) + 1
+            while (kind, number) in self._foreign:
+                self._foreign.discard((kind, number))
+                number += 1
+            self._last[kind] = number
+            self._given += 1
+            if self._file is not None:
+                self._file.add(kind, number, same)
+        token = f"[{_NAMES[kind]}_{number}]"
+        if self._characters + len(value) <= MAX_CHARACTERS:
+            self._characters += len(value)
+            self._tokens[kind, same] = token
+            self._values[token] = value
+        return token
+
+
+def _same(kind: RedactedKind, value: str) -> str:
+    """Two spellings of one value are one."""
+    if kind in {"email", "ip"}:
+        return value.lower()
+    return _BETWEEN_DIGITS.sub("", value) if kind in {"phone", "ssn", "card", "iban"} else value
