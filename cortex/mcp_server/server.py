@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Set
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from .results import answer_result, code_result, error_result
 if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.context import ServerRequestContext
-    from mcp_types import CallToolRequestParams, PaginatedRequestParams
+    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
     from ..settings import Settings
     from .ports import Cortex
@@ -30,27 +31,34 @@ def mcp_server(
     """A server of the SDK for one cortex that is open, which any transport can serve. It asks its clients for nothing:
     no sampling, no elicitation."""
     from mcp.server import Server  # noqa: PLC0415 - it takes a second to load
-    from mcp_types import CallToolRequestParams, PaginatedRequestParams  # noqa: PLC0415
+    from mcp_types import CallToolResult, ListToolsResult  # noqa: PLC0415
 
-    answers = _Answers(cortex, settings, calls or Calls(), progress_s)
-    server: Server[Any] = Server(NAME, version=version("motor-cortex"), instructions=INSTRUCTIONS)
-    server.add_request_handler("tools/list", PaginatedRequestParams, answers.list_tools)
-    server.add_request_handler("tools/call", CallToolRequestParams, answers.call_tool)
-    return server
+    # Once: a client, and the model behind it, keep what they were told.
+    tools = ListToolsResult.model_validate({"tools": offered(cortex.openai_tools(), settings)})
+    answers = _Answers(cortex, {tool.name for tool in tools.tools}, calls or Calls(), progress_s)
+
+    async def list_tools(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
+        del ctx, params
+        return tools
+
+    async def call_tool(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+        return CallToolResult.model_validate(await answers.call_tool(ctx, params))
+
+    return Server(
+        NAME,
+        version=version("motor-cortex"),
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
 
 
 class _Answers:
-    def __init__(self, cortex: Cortex, settings: Settings, calls: Calls, progress_s: float) -> None:
+    def __init__(self, cortex: Cortex, names: Set[str], calls: Calls, progress_s: float) -> None:
         self._cortex = cortex
+        self._names = names
         self._calls = calls
         self._progress_s = progress_s
-        # Once: a client, and the model behind it, keep what they were told.
-        self._tools = offered(cortex.openai_tools(), settings)
-        self._names = {tool["name"] for tool in self._tools}
-
-    async def list_tools(self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams) -> dict[str, Any]:
-        del ctx, params
-        return {"tools": self._tools}
 
     async def call_tool(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> dict[str, Any]:
         name = params.name
@@ -67,10 +75,8 @@ class _Answers:
                 log.exception("The host failed to answer a client")
                 return error_result(failed("InternalError", f"the host failed with {type(error).__name__}"))
 
-        async def told() -> dict[str, Any]:
-            return await progress.during(answered) if "progress_token" in (ctx.meta or {}) else await answered()
-
-        result = await self._calls.run(told)
+        # To a client that has not asked for progress, the SDK sends none.
+        result = await self._calls.run(lambda: progress.during(answered))
         return result if result is not None else error_result(STOPPING)
 
     async def _answer(self, name: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+"""Who is let in over HTTP, and where a server listens: decided on plain data."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex.mcp_server import Address, BadAddress, HttpDoor, address_of, is_loopback
+
+TOKEN = "t" * 32
+DOOR = HttpDoor(TOKEN, ["Cortex.example", "other.example:8443"], ["https://inspector.example/"])
+
+
+def status(**headers: str | list[str]) -> int | None:
+    given = {"host": "127.0.0.1:8765", "authorization": f"Bearer {TOKEN}", **headers}
+    found = {name: [value] if isinstance(value, str) else value for name, value in given.items()}
+    refusal = DOOR.refusal(found)
+    assert refusal is None or refusal.text
+    return None if refusal is None else refusal.status
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.1:1", "localhost:8765", "LOCALHOST", "[::1]:8765", "cortex.example:9", "other.example:8443"],
+)
+def test_a_name_of_ours_is_let_in(host):
+    assert status(host=host) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:8765",
+        "127.0.0.1:8765@evil.example",
+        "evil.example:127.0.0.1",
+        "localhost:x",
+        "other.example",
+        "other.example:1",
+        "127.0.0.1:1:1",
+        [],
+        ["127.0.0.1", "evil.example"],
+    ],
+)
+def test_another_name_is_not(host):
+    assert status(host=host) == 421
+
+
+@pytest.mark.parametrize("origin", ["https://inspector.example", "HTTPS://Inspector.example"])
+def test_a_page_that_is_named_is_let_in(origin):
+    assert status(origin=origin) is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null",
+        "",
+        "http://127.0.0.1:8765",
+        "http://localhost",
+        "http://inspector.example",
+        "https://inspector.example.evil",
+        ["https://inspector.example", "https://evil.example"],
+        ["https://inspector.example", "https://inspector.example"],
+    ],
+)
+def test_another_page_is_not(origin):
+    assert status(origin=origin) == 403
+
+
+@pytest.mark.parametrize("given", [f"bearer {TOKEN}", f"BEARER {TOKEN}", f"Bearer  {TOKEN} "])
+def test_the_token_is_let_in(given):
+    assert status(authorization=given) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        TOKEN,
+        f"Basic {TOKEN}",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        "Bearer \xff\xfe",
+        "Bearer \ud800",
+        [],
+        [f"Bearer {TOKEN}", f"Bearer {TOKEN}"],
+    ],
+)
+def test_anything_else_is_not(given):
+    assert status(authorization=given) == 401
+
+
+def test_a_browser_may_ask_whether_it_may_ask_without_the_token_and_nobody_else():
+    asking = {"host": ["localhost"], "origin": ["https://inspector.example"]}
+    assert DOOR.refusal(asking, is_preflight=True) is None
+    assert DOOR.refusal({**asking, "origin": ["https://evil.example"]}, is_preflight=True).status == 403
+    assert DOOR.refusal({**asking, "host": ["evil.example"]}, is_preflight=True).status == 421
+    assert DOOR.refusal({"host": ["localhost"]}, is_preflight=True).status == 401
+
+
+def test_no_page_is_let_in_unless_one_is_named():
+    refusal = HttpDoor(TOKEN).refusal(
+        {"host": ["localhost"], "origin": ["http://localhost"], "authorization": [f"Bearer {TOKEN}"]}
+    )
+    assert refusal.status == 403
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("8765", Address("127.0.0.1", 8765)),
+        (":0", Address("127.0.0.1", 0)),
+        ("localhost:80", Address("localhost", 80)),
+        ("0.0.0.0:65535", Address("0.0.0.0", 65535)),
+        (" [::1]:8765 ", Address("::1", 8765)),
+    ],
+)
+def test_an_address_is_read(text, address):
+    assert address_of(text) == address
+
+
+@pytest.mark.parametrize(
+    "text", ["", "host", "host:", "host:x", "host:99999", "::1:8765", "http://host:80", "host:-1", "host:8 0"]
+)
+def test_what_is_no_address_is_told_with_what_to_write(text):
+    with pytest.raises(BadAddress, match="HOST:PORT"):
+        address_of(text)
+
+
+def test_addresses_of_this_machine_alone():
+    assert [
+        host for host in ("127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::", "192.168.1.1", "x") if is_loopback(host)
+    ] == [
+        "127.0.0.1",
+        "127.9.9.9",
+        "::1",
+    ]
+    assert Address("::1", 1).shown == "[::1]:1"
