@@ -1,4 +1,4 @@
-"""Verbs and nouns that tools and people use for the same act. Few, and only such as hold for every catalogue."""
+"""Words that tools and people use for the same. Few, and only such as hold for every catalogue of tools."""
 
 from __future__ import annotations
 
@@ -6,27 +6,90 @@ from collections.abc import Sequence
 
 from .words import stem
 
-_NEARNESS = 0.5
+_ACT, _THING = 0.6, 0.4
 """What another word for the same counts, beside the word itself."""
 
+# Each line is what one would not be surprised to see in the place of another. A word may be in several.
 _ACTS = (
-    "get fetch read retrieve show view list load display see look",
-    "search find query lookup locate",
-    "create add make new open insert",
-    "delete remove erase drop",
-    "update edit change modify set",
-    "send post notify",
-    "run execute invoke trigger start",
-    "stop cancel abort",
+    "get fetch read retrieve show view list load display see look give tell print",
+    "get check inspect describe detail",
+    "search find query lookup locate look discover",
+    "create add make new open insert register",
+    "delete remove erase drop trash kill destroy",
+    "update edit change modify set adjust rename",
+    "send post notify write message tell inform",
+    "run execute invoke trigger start launch",
+    "rerun retry again",
+    "stop cancel abort pause halt end",
+    "write save store put upload",
+    "upload attach",
+    "close resolve finish complete",
+    "open navigate visit go load",
+    "move rename transfer",
+    "copy duplicate clone",
+    "share invite grant permission",
+    "schedule book plan",
+    "count number total aggregate report",
+    "compare diff difference",
+    "approve accept confirm",
+    "reject decline deny",
+    "reply answer respond comment",
+    "merge combine join",
+    "restart reboot",
+    "refund reimburse",
+    "charge bill pay",
+    "follow watch subscribe",
+    "scale resize replica",
+    "click press tap",
+    "type fill enter",
+)
+_THINGS = (
+    "folder directory path",
+    "page website site url link web",
+    "message chat text",
+    "email inbox mailbox",
+    "issue ticket bug task",
+    "person user member contact colleague",
+    "customer client",
+    "company organization business",
+    "meeting event appointment call",
+    "picture image photo screenshot",
+    "song track music",
+    "calendar agenda schedule",
+    "error exception crash failure",
+    "log output",
+    "table column schema",
+    "deploy release rollout",
+    "build job pipeline workflow",
+    "discount coupon promotion",
+    "location place address",
+    "route direction",
+    "weather forecast",
+    "permission access",
+    "metric statistics measurement",
+    "pod container",
+    "server host node machine",
+    "comment note remark",
+    "label tag",
+    "team group",
+    "channel room",
+    "deal opportunity",
+    "invoice bill",
+    "product item article",
+    "order purchase",
+    "stock inventory",
+    "version release",
 )
 
 
 def _table() -> dict[str, tuple[tuple[str, float], ...]]:
     found: dict[str, dict[str, float]] = {}
-    for line in _ACTS:
-        group = [stem(word) for word in line.split()]
-        for word in group:
-            found.setdefault(word, {}).update((other, _NEARNESS) for other in group if other != word)
+    for lines, nearness in ((_ACTS, _ACT), (_THINGS, _THING)):
+        for line in lines:
+            group = [stem(word) for word in line.split()]
+            for word in group:
+                of_word = found.setdefault(word, {})
+                of_word.update((other, max(nearness, of_word.get(other, 0))) for other in group if other != word)
     return {word: tuple(others.items()) for word, others in found.items()}
 
 

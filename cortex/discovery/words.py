@@ -11,8 +11,24 @@ MAX_WORD_CHARACTERS = 40
 
 # The second: "HTTPResponse" has two words, and "PRs" one.
 _SMALL_AND_LARGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
+# Names that are written with a capital inside, and are one word for all that.
+_ONE_NAME = re.compile(
+    r"\b(?:Git(?:Hub|Lab)|HubSpot|LinkedIn|YouTube|PayPal|WhatsApp|QuickBooks|BigQuery|OneDrive|SharePoint|PagerDuty"
+    r"|Circle(?=CI)|My(?=SQL)|Postgre(?=SQL)|Mongo(?=DB)|GraphQL|OpenAI|JavaScript|TypeScript|DevOps|OAuth)"
+)
 _WORD = re.compile(r"[^\W_]+")
 _LETTERS_AND_DIGITS = re.compile(r"[^\W\d_]+|\d+")
+_ENDINGS = (
+    "csv|docx?|gif|go|html?|ini|java|jpe?g|json|jsx?|log|md|pdf|png|pptx?|py|rs|sh|sql|svg|toml|tsx?|txt|xlsx?|xml"
+    "|ya?ml|zip"
+)
+_SIGNS = (
+    ("file", re.compile(rf"[\w*]\.(?:{_ENDINGS})\b", re.IGNORECASE)),
+    ("directory", re.compile(r"(?<!\S)~?/\w+/[\w/]*(?!\.)")),
+    ("url", re.compile(r"https?://", re.IGNORECASE)),
+    ("email", re.compile(r"\w@\w+\.\w")),
+    ("channel", re.compile(r"(?<!\S)#[a-z]")),
+)
 _VOWEL = re.compile(r"[aeiouy]")
 _CLITIC = re.compile(r"(?<=\w)['’](?:s|re|ve|ll|d|m|t)\b")
 
@@ -95,9 +111,15 @@ def words(text: str) -> list[str]:
     if not text.isascii():
         text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
     found: list[str] = []
-    for word in _WORD.findall(_SMALL_AND_LARGE.sub(" ", _CLITIC.sub("", text)).lower()):
+    text = _ONE_NAME.sub(lambda name: name[0].lower(), _CLITIC.sub("", text))
+    for word in _WORD.findall(_SMALL_AND_LARGE.sub(" ", text).lower()):
         found.extend(_stems(word[:MAX_WORD_CHARACTERS]))
     return found
+
+
+def query_words(text: str) -> list[str]:
+    """Those of a request, with what its signs say: `*.csv` is about files, and `https://…` about an address."""
+    return words(text) + [stem(word) for word, sign in _SIGNS if sign.search(text)]
 
 
 @lru_cache(maxsize=8192)
