@@ -1,0 +1,69 @@
+"""Arguments for a tool of an MCP server, brought nearer to its schema and checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox import BadSchema, ToolError, schema_problem
+
+from ..tools.arguments import fitted, invalid, object_of
+
+# What a weak model gets wrong is small. Larger things, and schemas that are books, are only checked.
+MAX_FITTED_VALUES = 1_000
+MAX_FITTED_SCHEMA_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class McpArguments:
+    shown: dict[str, Any]
+
+
+def read_arguments(tool: str, schema: Mapping[str, Any], schema_json: bytes, raw: Any) -> McpArguments:
+    """Raises ToolError: `invalid_arguments`, or `bad_schema` for a schema that nobody could meet."""
+    try:
+        given = object_of(raw, tool, _bare(schema))
+        if schema_json == b"{}":
+            return McpArguments(given)
+        # First of all, whether it is a schema: what brings values nearer to one takes its form for granted.
+        problem = schema_problem(schema_json, given)
+        if len(schema_json) <= MAX_FITTED_SCHEMA_BYTES and _values(given, MAX_FITTED_VALUES) < MAX_FITTED_VALUES:
+            given = fitted(given, schema)
+            problem = schema_problem(schema_json, given)
+    except BadSchema as error:
+        raise ToolError(f'Tool "{tool}" has a schema that cannot be used: {error}', code="bad_schema") from error
+    if problem is not None:
+        raise invalid(f"{tool}: {problem}. It takes {_takes(schema)}")
+    return McpArguments(given)
+
+
+def _bare(schema: Mapping[str, Any]) -> str | None:
+    """The parameter that is meant by a text alone: the only one, if it takes texts."""
+    match schema.get("properties"):
+        case Mapping() as properties if len(properties) == 1:
+            ((name, part),) = properties.items()
+            return str(name) if isinstance(part, Mapping) and part.get("type") == "string" else None
+    return None
+
+
+def _takes(schema: Mapping[str, Any]) -> str:
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, Mapping) or not properties:
+        return "no arguments"
+    needed = required if isinstance(required, list) else []
+    names = [str(name)[:60] if name in needed else f"{str(name)[:60]} (optional)" for name in list(properties)[:40]]
+    return ", ".join(names)[:300]
+
+
+def _values(value: Any, most: int) -> int:
+    """How many values there are, counted no further than so many."""
+    found, waiting = 0, [value]
+    while waiting and found < most:
+        part = waiting.pop()
+        found += 1
+        if isinstance(part, dict):
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+    return found

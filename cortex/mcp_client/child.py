@@ -1,0 +1,219 @@
+"""A server that is a program on this machine: started, spoken to through its pipes, and ended with all that it started.
+
+The transport of the SDK would keep a line of any length, and lets the program write to our terminal.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.abc
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+
+from .errors import TOO_LONG, LinkFault
+from .lines import Lines, TooLong
+
+log = logging.getLogger("motor_cortex.mcp")
+
+# For a program whose standard input has ended to end too, and then for one that was asked to.
+GRACE_S = 1.5
+TERM_S = 1.0
+KILLED_S = 2.0
+CHUNK_BYTES = 65_536
+TAIL_BYTES = 4_096
+
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\b')
+
+Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing = MemoryObjectSendStream[SessionMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    command: str
+    arguments: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: str | None = None
+
+
+@dataclass(slots=True)
+class Witness:
+    """What is known of a server that may be gone."""
+
+    said: bytes = b""
+    """The end of what it wrote to its standard error."""
+    exit: int | None = None
+    status: int | None = None
+    """The last one over HTTP."""
+
+    def hear(self, chunk: bytes) -> None:
+        self.said = (self.said + chunk)[-TAIL_BYTES:]
+
+
+def inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a program gets of our environment: where things are, and no secret."""
+    return {name: environment[name] for name in DEFAULT_INHERITED_ENV_VARS if name in environment}
+
+
+@asynccontextmanager
+async def started(
+    program: Program, witness: Witness, max_message_bytes: int
+) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+    """The streams of a program that runs as long as the block does. Raises LinkFault when it cannot be started."""
+    process = await _spawn(program)
+    to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    outgoing, from_us = anyio.create_memory_object_stream[SessionMessage]()
+    grace_s = 0.0
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read, process, to_us, max_message_bytes)
+        tasks.start_soon(_write, process, from_us, to_us)
+        tasks.start_soon(_hear, process, witness)
+        try:
+            yield incoming, outgoing
+            grace_s = GRACE_S
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process, grace_s)
+            witness.exit = process.returncode
+            for stream in (to_us, incoming, outgoing, from_us):
+                stream.close()
+            tasks.cancel_scope.cancel()
+
+
+async def _spawn(program: Program) -> anyio.abc.Process:
+    try:
+        # A start that is given up half way would leave a process that nobody knows.
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                [program.command, *program.arguments],
+                env=dict(program.environment),
+                cwd=program.folder,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LinkFault(f'"{program.command}" cannot be started: {reason}') from error
+    return process
+
+
+async def _read(
+    process: anyio.abc.Process, to_us: MemoryObjectSendStream[SessionMessage | Exception], max_bytes: int
+) -> None:
+    lines = Lines(max_bytes)
+    stdout = process.stdout
+    assert stdout is not None
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
+        async with to_us:
+            while True:
+                for line in lines.feed(await stdout.receive(CHUNK_BYTES)):
+                    message = message_of(line, max_bytes)
+                    if message is not None:
+                        await to_us.send(SessionMessage(message))
+
+
+def message_of(line: bytes | TooLong, max_bytes: int) -> JSONRPCMessage | None:
+    """The message in a line. In place of an answer that cannot be read there is an error for who waits for it; what
+    else is written there, as by a program that prints to the wrong place, is left out."""
+    if isinstance(line, bytes):
+        if not line.strip():
+            return None
+        try:
+            return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            log.debug("An MCP server wrote a line that is no message: %r", line[:200])
+    head = line.head if isinstance(line, TooLong) else line[:512]
+    asked = _ID.search(head) if b'"jsonrpc"' in head else None
+    if asked is None:
+        return None
+    reason = f"the answer is longer than {max_bytes} bytes" if isinstance(line, TooLong) else "the answer is no message"
+    code = TOO_LONG if isinstance(line, TooLong) else -32_700
+    return JSONRPCError(jsonrpc="2.0", id=int(asked[1]), error=ErrorData(code=code, message=reason))
+
+
+async def _write(
+    process: anyio.abc.Process,
+    from_us: MemoryObjectReceiveStream[SessionMessage],
+    to_us: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    stdin = process.stdin
+    assert stdin is not None
+    try:
+        async with from_us:
+            async for item in from_us:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await stdin.send(text.encode(errors="replace") + b"\n")
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        # Nobody reads there any more: those who wait for an answer must hear of it.
+        to_us.close()
+
+
+async def _hear(process: anyio.abc.Process, witness: Witness) -> None:
+    stderr = process.stderr
+    assert stderr is not None
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
+        while True:
+            chunk = await stderr.receive(CHUNK_BYTES)
+            witness.hear(chunk)
+            log.debug("An MCP server says: %s", chunk[:500].decode(errors="replace"))
+
+
+async def _end(process: anyio.abc.Process, grace_s: float) -> None:
+    """End the program and all in its group. Every wait has an end; never raises."""
+    if process.stdin is not None:
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError), anyio.move_on_after(1):
+            await process.stdin.aclose()
+    if grace_s and not await _is_gone(process, grace_s):
+        _signal_group(process, signal.SIGTERM)
+        await _is_gone(process, TERM_S)
+    # Also when the program itself has ended: what it started may have not.
+    _signal_group(process, signal.SIGKILL)
+    if not await _is_gone(process, KILLED_S):
+        log.warning("The process %d of an MCP server does not end", process.pid)
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await pipe.aclose()
+    # On asyncio the pipes stay open while a process that left the group holds their other end.
+    transport = getattr(getattr(process, "_process", None), "_transport", None)
+    if transport is not None:
+        transport.close()
+
+
+async def _is_gone(process: anyio.abc.Process, within_s: float) -> bool:
+    """Not by `wait()`: that also waits for pipes that others may hold."""
+    pause_s = 0.001
+    with anyio.move_on_after(within_s):
+        while process.returncode is None:
+            await anyio.sleep(pause_s)
+            pause_s = min(0.02, pause_s * 2)
+    return process.returncode is not None
+
+
+def _signal_group(process: anyio.abc.Process, number: signal.Signals) -> None:
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+
+
+def exit_text(status: int | None) -> str:
+    match status:
+        case None:
+            return "its pipes were closed"
+        case int() if status < 0:
+            return f"it was killed by signal {-status}"
+        case _:
+            return f"it ended with status {status}"
+
+
+__all__ = ["Program", "Witness", "exit_text", "inherited", "message_of", "started"]

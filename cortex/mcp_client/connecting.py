@@ -1,0 +1,126 @@
+"""One attempt to reach a server: from its settings to a connection, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+from ..mcp_servers import MissingVariable, expanded
+from .child import Program, Witness, exit_text, inherited, started
+from .errors import LinkFault, short
+from .link import Link, Mode, linked
+from .remote import reached
+from .watched import Wire
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+    from ..mcp_servers import McpServerSettings
+    from ..sections import McpSettings
+
+# A result is in an answer twice, as structure and as text, and in the text each quote is escaped.
+MESSAGE_TIMES = 4
+MESSAGE_BYTES = 1_048_576
+SAID_CHARACTERS = 300
+# Shorter ones are words of everyday, and hiding them would hide nothing.
+MIN_SECRET = 6
+
+
+class Attempt:
+    def __init__(self, settings: McpServerSettings, general: McpSettings, environment: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._general = general
+        self._environment = environment
+        self._secrets: set[str] = set()
+        self._witness = Witness()
+
+    @asynccontextmanager
+    async def link(self, mode: Mode) -> AsyncIterator[Link]:
+        wire = Wire()
+        call_s = self._general.call_timeout_ms / 1000
+        async with linked(self._transport(wire), wire, mode, call_s) as link:
+            yield link
+
+    def reason(self, error: BaseException) -> str:
+        """Why there is no connection, or none any more, for people to read."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        match error:
+            case LinkFault() | MissingVariable():
+                return self.told(str(error))
+            case MCPError() if error.code == CONNECTION_CLOSED:
+                return self.told(self.end())
+            case MCPError() if error.code == REQUEST_TIMEOUT:
+                return self.told("it does not answer")
+            case MCPError():
+                return self.told(f"it refuses: {error.message}")
+            case _ if self._settings.is_remote:
+                return self.told(f"it cannot be reached: {error or type(error).__name__}")
+            case _:
+                return self.told(f"it does not speak MCP: {error or type(error).__name__}")
+
+    def end(self) -> str:
+        return "its connection has ended" if self._settings.is_remote else exit_text(self._witness.exit)
+
+    def told(self, text: str) -> str:
+        """The text with what the server itself said last, and without our secrets, should it have said those."""
+        text = self._hidden(text)
+        if self._witness.status is not None and self._witness.status >= 400:
+            text += f" (HTTP {self._witness.status})"
+        said = self._hidden(self._witness.said.decode(errors="replace"))
+        tail = short(said[-SAID_CHARACTERS:], SAID_CHARACTERS)
+        return f"{short(text)}; it said: {tail}" if tail else short(text)
+
+    def may_be_legacy(self, error: BaseException, was_starting: bool) -> bool:
+        """Whether it ended at the first word."""
+        return (
+            was_starting
+            and not self._settings.is_remote
+            and isinstance(error, MCPError)
+            and error.code == CONNECTION_CLOSED
+        )
+
+    def _transport(self, wire: Wire) -> AbstractAsyncContextManager[TransportStreams]:
+        max_bytes = MESSAGE_TIMES * self._general.max_result_bytes + MESSAGE_BYTES
+        settings = self._settings
+        if settings.url is not None:
+            headers = {name: self._expanded(value) for name, value in settings.headers.items()}
+            answer_s = max(self._general.call_timeout_ms, self._general.start_timeout_ms) / 1000 + 5
+            url = self._expanded(settings.url)
+            return reached(url, headers, self._witness, max_bytes=max_bytes, answer_s=answer_s, on_gone=wire.end)
+        own = {name: self._expanded(value) for name, value in settings.env.items()}
+        program = Program(
+            self._expanded(settings.command or ""),
+            [self._expanded(argument) for argument in settings.args],
+            inherited(self._environment) | own,
+            None if settings.cwd is None else self._expanded(settings.cwd),
+        )
+        return started(program, self._witness, max_bytes)
+
+    def _expanded(self, text: str) -> str:
+        environment = _Noting(self._environment)
+        value = expanded(text, environment)
+        self._secrets.update(secret for secret in environment.read if len(secret) >= MIN_SECRET)
+        return value
+
+    def _hidden(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "[hidden]")
+        return text
+
+
+class _Noting(dict[str, str]):
+    """An environment that knows what was read from it."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        super().__init__(environment)
+        self.read: list[str] = []
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        self.read.append(value)
+        return value

@@ -1,0 +1,25 @@
+"""What can go wrong with a server, as the errors that code and models see. Texts of servers are bounded here."""
+
+from __future__ import annotations
+
+from sandbox import ToolError
+
+MAX_TEXT = 500
+TOO_LONG = -32_098
+"""The JSON-RPC code that this side itself gives to an answer that was too long to be read."""
+
+
+class McpUnavailable(ToolError):
+    """The server cannot be used now. The message says why, and when it will be tried again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="unavailable", retryable=True)
+
+
+class LinkFault(Exception):
+    """A server cannot be started, or spoken to. The message says what is wrong."""
+
+
+def short(text: object, most: int = MAX_TEXT) -> str:
+    said = " ".join(str(text)[: 4 * most].split())
+    return said if len(said) <= most else said[: most - 1] + "…"

@@ -1,0 +1,30 @@
+"""What the tools of a server are called here: `server.tool`, in letters that every API takes. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from ..tools.names import MAX_NAME_LENGTH
+
+_ODD = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
+
+
+def tool_names(server: str, originals: Iterable[str]) -> dict[str, str]:
+    """A name for each original one, all different. It depends on no order: a tool keeps its name when others come and
+    go, unless one comes that it would share a name with."""
+    wanted = {original: f"{server}.{_ODD.sub('_', original)}" for original in originals}
+    claims = Counter(wanted.values())
+    names: dict[str, str] = {}
+    for original, name in wanted.items():
+        is_own = name == f"{server}.{original}"
+        fits = bool(original) and len(name) <= MAX_NAME_LENGTH
+        names[original] = name if fits and (is_own or claims[name] == 1) else _marked(name, original)
+    return names
+
+
+def _marked(name: str, original: str) -> str:
+    mark = "_" + hashlib.sha256(original.encode(errors="replace")).hexdigest()[:8]
+    return name[: MAX_NAME_LENGTH - len(mark)] + mark

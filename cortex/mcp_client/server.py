@@ -1,0 +1,250 @@
+"""One server: started when it is first needed, kept, and started again after a crash, but not at once."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import anyio
+
+from sandbox import ToolError
+
+from .errors import McpUnavailable
+from .listing import tools_of
+from .rate import Rate
+from .restarts import Restarts
+from .unwrap import unwrapped
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from sandbox import ReadyJson
+
+    from ..mcp_servers import McpServerSettings
+    from ..sections import McpSettings
+    from .link import Link, Mode
+    from .tool import McpTool
+
+log = logging.getLogger("motor_cortex.mcp")
+
+State = Literal["idle", "starting", "ready", "failed"]
+
+# A server that says all the time that its tools have changed is asked once in so long.
+LIST_AGAIN_S = 1.0
+# To kill a program that would not start.
+ENDING_S = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    name: str
+    state: State
+    tools: int
+    protocol: str | None
+    error: str | None
+    restarts: int
+    """How often it was started again."""
+    next_try_in_s: float
+    """Before that it is not started, whoever asks."""
+
+
+class _Ended(NamedTuple):
+    reason: str
+    up_s: float | None = None
+    """None when it never was."""
+    may_be_legacy: bool = False
+
+
+class Server:
+    def __init__(
+        self,
+        name: str,
+        settings: McpServerSettings,
+        general: McpSettings,
+        environment: Mapping[str, str],
+        on_change: Callable[[], None],
+        now: Callable[[], float],
+    ) -> None:
+        self.name = name
+        self.tools: tuple[McpTool, ...] = ()
+        """Also after a crash, because it will be started again; not when that has failed."""
+        self._settings = settings
+        self._general = general
+        self._environment = environment
+        self._on_change = on_change
+        self._now = now
+        self._rate = Rate(settings.max_calls_per_minute or general.max_calls_per_minute)
+        self._restarts = Restarts(general.restart_s, general.max_restart_s)
+        self._tasks: TaskGroup | None = None
+        self._link: Link | None = None
+        self._settled: anyio.Event | None = None
+        """Of the start that is under way."""
+        self._mode: Mode = "auto"
+        self._error: str | None = None
+        self._protocol: str | None = None
+        self._starts = 0
+
+    @property
+    def state(self) -> State:
+        if self._settled is not None:
+            return "starting"
+        if self._link is not None and not self._link.wire.has_ended:
+            return "ready"
+        return "idle" if self._error is None and self._link is None else "failed"
+
+    def status(self) -> ServerStatus:
+        return ServerStatus(
+            name=self.name,
+            state=self.state,
+            tools=len(self.tools),
+            protocol=self._protocol,
+            error=self._error,
+            restarts=max(0, self._starts - 1),
+            next_try_in_s=self._restarts.wait_s(self._now()),
+        )
+
+    def open(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+
+    def close(self) -> None:
+        """Let the connection end in good order; nothing is started any more. Returns at once."""
+        self._tasks = None
+        if self._link is not None:
+            self._link.wire.end()
+
+    async def ready(self) -> Link:
+        """The connection, started if need be. The start goes on when the caller is cancelled: others may wait for it.
+        Raises McpUnavailable."""
+        if self._settled is None:
+            if self._link is not None and not self._link.wire.has_ended:
+                return self._link
+            self._begin()
+        settled = self._settled
+        with anyio.move_on_after(2 * self._general.start_timeout_ms / 1000 + ENDING_S):
+            if settled is not None:
+                await settled.wait()
+        if self._link is None:
+            raise McpUnavailable(f'MCP server "{self.name}" cannot be used: {self._error or "it does not start"}')
+        return self._link
+
+    async def call(self, tool: McpTool, arguments: Mapping[str, Any], timeout_ms: int | None) -> ReadyJson:
+        """The unwrapped result, in so much time, a start included. Raises ToolError. Nothing is tried twice: what the
+        server did before it failed, nobody knows."""
+        self._take_turn()
+        with anyio.CancelScope(deadline=_deadline(timeout_ms)):
+            link = await self.ready()
+            return await self._made(link, tool, arguments)
+        raise _no_answer(tool, timeout_ms)
+
+    async def _made(self, link: Link, tool: McpTool, arguments: Mapping[str, Any]) -> ReadyJson:
+        from .faults import answered, check_result  # noqa: PLC0415 - the SDK takes a second, and is there by now
+
+        with anyio.CancelScope(deadline=_deadline(self._general.call_timeout_ms)):
+            answer = await answered(link, tool, arguments)
+            result = unwrapped(answer, tool.name, self._general.max_result_bytes)
+            check_result(tool, answer)
+            return result
+        raise _no_answer(tool, self._general.call_timeout_ms)
+
+    def _take_turn(self) -> None:
+        wait_s = self._rate.take(self._now())
+        if wait_s is not None:
+            message = f'MCP server "{self.name}" takes {self._rate.most} calls a minute; the next one in {wait_s:.0f} s'
+            raise ToolError(message, code="rate_limited", retryable=True)
+
+    def _begin(self) -> None:
+        if self._tasks is None:
+            raise McpUnavailable(f'MCP server "{self.name}" is closed')
+        wait_s = self._restarts.wait_s(self._now())
+        if self._link is not None or wait_s > 0:
+            when = f"in {wait_s:.1f} s" if self._link is None else "when it has ended"
+            reason = self._error or "its connection has ended"
+            raise McpUnavailable(f'MCP server "{self.name}" is not there: {reason}. It can be started again {when}')
+        self._settled = anyio.Event()
+        self._starts += 1
+        self._tasks.start_soon(self._live)
+
+    async def _live(self) -> None:
+        """One connection from its start to its end, all of it in this task. Never raises."""
+        ended = _Ended("it was closed")
+        try:
+            ended = await self._connection(self._mode)
+            if ended.may_be_legacy and self._mode == "auto":
+                # Some servers of the old kind end when the first thing they hear is the question for the new one.
+                ended = await self._connection("legacy")
+        finally:
+            self._link = None
+            self._error = ended.reason
+            self._restarts.failed(self._now(), ended.up_s or 0.0)
+            log.log(
+                logging.DEBUG if self._tasks is None else logging.INFO, 'MCP server "%s": %s', self.name, ended.reason
+            )
+            if ended.up_s is None:
+                self._take(())
+            self._settle()
+
+    async def _connection(self, mode: Mode) -> _Ended:
+        from .connecting import Attempt  # noqa: PLC0415 - the SDK takes a second
+
+        attempt = Attempt(self._settings, self._general, self._environment)
+        began: float | None = None
+        with anyio.CancelScope(deadline=_deadline(self._general.start_timeout_ms)) as clock:
+            try:
+                async with attempt.link(mode) as link:
+                    await self._list(link)
+                    clock.deadline = math.inf
+                    began, self._mode = self._now(), mode
+                    self._link, self._protocol, self._error = link, link.protocol, None
+                    self._settle()
+                    await self._stay(link)
+            except Exception as error:  # noqa: BLE001 - whatever the SDK meets ends this connection, not the host
+                return _Ended(attempt.reason(error), self._up_s(began), attempt.may_be_legacy(error, began is None))
+        if clock.cancelled_caught:
+            return _Ended(attempt.told(f"it did not start within {self._general.start_timeout_ms} ms"))
+        return _Ended(attempt.told(attempt.end()), self._up_s(began))
+
+    async def _stay(self, link: Link) -> None:
+        """Until the connection ends, keep the list of tools as it is at the server."""
+        while await link.wire.next_change():
+            with anyio.CancelScope(deadline=_deadline(self._general.start_timeout_ms)):
+                await self._list_again(link)
+            await link.wire.pause(LIST_AGAIN_S)
+
+    async def _list_again(self, link: Link) -> None:
+        from .faults import Faults  # noqa: PLC0415 - the SDK takes a second, and is there by now
+
+        try:
+            await self._list(link)
+        except Faults as error:
+            log.warning(
+                'MCP server "%s" does not tell its tools any more; the old ones stay', self.name, exc_info=error
+            )
+
+    async def _list(self, link: Link) -> None:
+        listed = await link.tools(self._general.max_tools)
+        self._take(tools_of(self.name, listed, self._settings.policy, self))
+
+    def _take(self, tools: tuple[McpTool, ...]) -> None:
+        if tools != self.tools:
+            self.tools = tools
+            self._on_change()
+
+    def _settle(self) -> None:
+        if self._settled is not None:
+            self._settled.set()
+            self._settled = None
+
+    def _up_s(self, began: float | None) -> float | None:
+        return None if began is None else self._now() - began
+
+
+def _deadline(timeout_ms: int | None) -> float:
+    return math.inf if timeout_ms is None else anyio.current_time() + timeout_ms / 1000
+
+
+def _no_answer(tool: McpTool, timeout_ms: int | None) -> ToolError:
+    message = f'Tool "{tool.name}" gave no answer within {timeout_ms} ms; whether it did anything is not known'
+    return ToolError(message, code="timeout", retryable=True)

@@ -1,0 +1,105 @@
+"""All MCP servers of the settings. One that is dead never stops the others."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from .errors import McpUnavailable
+from .server import Server
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from ..mcp_servers import McpServerSettings
+    from ..sections import McpSettings
+    from .server import ServerStatus
+    from .tool import McpTool
+
+# For all servers together, to end in good order. What is left then is killed.
+CLOSING_S = 4.0
+
+
+class McpServers:
+    """Leave it in the task that entered it. Nothing is started before it is needed."""
+
+    def __init__(
+        self,
+        servers: Mapping[str, McpServerSettings],
+        settings: McpSettings,
+        *,
+        environment: Mapping[str, str] | None = None,
+        call_limit_now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        environment = os.environ if environment is None else environment
+        self._version = 0
+        self._tasks: TaskGroup | None = None
+        self._servers = {
+            name: Server(name, server, settings, environment, self._changed, call_limit_now)
+            for name, server in servers.items()
+            if not server.disabled
+        }
+
+    async def __aenter__(self) -> Self:
+        self._tasks = await anyio.create_task_group().__aenter__()
+        for server in self._servers.values():
+            server.open(self._tasks)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Every connection has ended, and so has every process. Takes a few seconds at most."""
+        tasks, self._tasks = self._tasks, None
+        if tasks is None:
+            return
+        for server in self._servers.values():
+            server.close()
+        tasks.cancel_scope.deadline = anyio.current_time() + CLOSING_S
+        await tasks.__aexit__(None, None, None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of those that are not disabled, in their order."""
+        return tuple(self._servers)
+
+    async def tools(self) -> Sequence[McpTool]:
+        """Of all that can be had. Those not started yet are, side by side; nobody waits for one that failed lately."""
+        async with anyio.create_task_group() as tasks:
+            for server in self._servers.values():
+                if server.state != "ready":
+                    tasks.start_soon(_tried, server)
+        return self.known()
+
+    async def tools_of(self, server: str) -> Sequence[McpTool]:
+        """Starts this one only. Raises McpUnavailable with the reason."""
+        if server not in self._servers:
+            raise McpUnavailable(f'There is no MCP server "{server[:60]}"')
+        await self._servers[server].ready()
+        return self._servers[server].tools
+
+    def known(self) -> Sequence[McpTool]:
+        """What is known now, without starting anything."""
+        return [tool for server in self._servers.values() for tool in server.tools]
+
+    def version(self) -> int:
+        """Grows whenever `known` changes."""
+        return self._version
+
+    def statuses(self) -> list[ServerStatus]:
+        return [server.status() for server in self._servers.values()]
+
+    def _changed(self) -> None:
+        self._version += 1
+
+
+async def _tried(server: Server) -> None:
+    try:
+        await server.ready()
+    except McpUnavailable:
+        return  # its status says why

@@ -1,0 +1,62 @@
+"""A tool of an MCP server, as everything else here knows tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sandbox import ToolDeclaration
+
+from .arguments import McpArguments, read_arguments
+
+if TYPE_CHECKING:
+    from sandbox import ReadyJson
+
+    from ..sections import Policy
+
+
+class Caller(Protocol):
+    """The server, however it is doing."""
+
+    async def call(self, tool: McpTool, arguments: Mapping[str, Any], timeout_ms: int | None) -> ReadyJson: ...
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    server: str
+    tool: str
+    """What the server calls it."""
+    name: str
+    """What it is called here: `server.tool`."""
+    description: str
+    policy: Policy
+    input_schema: Mapping[str, Any] = field(repr=False)
+    output_schema: Mapping[str, Any] | None = field(repr=False)
+    schema_json: bytes = field(repr=False)
+    output_json: bytes | None = field(repr=False)
+    caller: Caller = field(repr=False, compare=False)
+
+    @property
+    def for_code(self) -> bool:
+        return True
+
+    @property
+    def for_model(self) -> bool:
+        """The model reaches it through code: its definition would fill the context."""
+        return False
+
+    @property
+    def declaration(self) -> ToolDeclaration:
+        return ToolDeclaration(
+            self.name, self.description, self.input_schema, self.output_schema, server=self.server, tool=self.tool
+        )
+
+    def read(self, arguments: Mapping[str, Any] | str | None) -> McpArguments:
+        """The arguments as they fit, whatever a model made of them. Raises ToolError (`invalid_arguments`)."""
+        return read_arguments(self.name, self.input_schema, self.schema_json, arguments)
+
+    async def call_json(self, arguments: Any = None, *, timeout_ms: int | None = None) -> ReadyJson:
+        """The unwrapped result. Raises ToolError, and nothing else but a cancellation."""
+        read = arguments if isinstance(arguments, McpArguments) else self.read(arguments)
+        return await self.caller.call(self, read.shown, timeout_ms)

@@ -1,0 +1,87 @@
+"""What a tool of an MCP server answered, as the one JSON value that code wants: structured content, or else the JSON
+that its text is, or else its text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from sandbox import ReadyJson, ToolError
+
+MAX_ERROR_CHARACTERS = 2_000
+MAX_PARTS = 10_000
+
+
+def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson:
+    """Raises ToolError for an error (`tool_failed`), for what is too large, and for a question instead of an answer."""
+    if answer.get("resultType") == "input_required":
+        raise ToolError(f'Tool "{tool}" asks for more from a person, and nobody is asked for it', code="input_required")
+    parts = answer.get("content") or ()
+    if answer.get("isError"):
+        raise ToolError(_error(parts, answer.get("structuredContent"), tool), code="tool_failed")
+    data = _json(answer, parts)
+    if len(data) > max_bytes:
+        message = f'Tool "{tool}" answered with {len(data)} bytes, more than {max_bytes}: ask it for less at a time'
+        raise ToolError(message, code="result_too_large")
+    return ReadyJson(data)
+
+
+def _json(answer: Mapping[str, Any], parts: Any) -> bytes:
+    structured = answer.get("structuredContent")
+    if structured is not None:
+        return to_json(structured, inf_nan_mode="null")
+    texts = list(_texts(parts))
+    if not texts:
+        return b"null"
+    if len(texts) == 1 and (data := _json_text(texts[0])) is not None:
+        return data
+    return to_json("\n".join(texts))
+
+
+def _json_text(text: str) -> bytes | None:
+    """The text, if it is an object or an array. A number may be a version, and 1.10 is not 1.1."""
+    text = text.strip()
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        from_json(text, allow_inf_nan=False)
+        return text.encode()
+    except ValueError:
+        return None
+
+
+def _texts(parts: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    """Each part as a text. What is no text is only described: its bytes would fill any context."""
+    for number, part in enumerate(parts):
+        if number == MAX_PARTS:
+            yield "[more parts are left out]"
+            return
+        match part:
+            case {"type": "text", "text": str(text)}:
+                yield text
+            case {"type": "image" | "audio" as kind, "data": str(data)}:
+                yield f"[{kind} {_short(part.get('mimeType'))}, about {len(data) * 3 // 4} bytes]"
+            case {"type": "resource", "resource": {"text": str(text)}}:
+                yield text
+            case {"type": "resource", "resource": {"blob": str(data), **rest}}:
+                where = f"{_short(rest.get('uri'))} {_short(rest.get('mimeType'))}"
+                yield f"[resource {where}, about {len(data) * 3 // 4} bytes]"
+            case {"type": "resource_link", **rest}:
+                yield f"[resource {_short(rest.get('uri'))} {_short(rest.get('mimeType'))}]"
+            case _:
+                yield f"[{_short(part.get('type'))}]"
+
+
+def _short(value: Any) -> str:
+    return str(value)[:200] if value is not None else "of unknown type"
+
+
+def _error(parts: Any, structured: Any, tool: str) -> str:
+    text = "\n".join(_texts(parts)).strip()
+    if not text and structured is not None:
+        text = to_json(structured, inf_nan_mode="null").decode()
+    if not text:
+        return f'Tool "{tool}" failed and does not say why'
+    return text if len(text) <= MAX_ERROR_CHARACTERS else text[: MAX_ERROR_CHARACTERS - 1] + "…"
