@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 from .spans import Span
 
-_VERSION_BEFORE = re.compile(
-    r"(?:(?:version|firmware|(?<![a-z])(?:v|ver|rev|oid|release|revision|section|chapter|clause|build))"
-    r"(?:s|[_-]?(?:number|no|id|name))?[\"'\\\s:=.#(\x1f]{0,6}|§ ?|[a-z0-9\]][=~<>!]=)\Z"
-)
+# What four numbers with dots are after one of these; the second ones only as words of their own.
+_VERSIONS = ("version", "versions", "version number", "version_number", "version-number", "firmware")
+_SHORT = ("v", "ver", "rev", "oid", "release", "revision", "section", "chapter", "clause", "build", "build number", "§")
+_WORD = re.compile(r"(?:\A|[^a-z])(?:" + "|".join(_SHORT) + r")\Z")
+_BETWEEN = " \t\"'\\:=.#(\x1f"
+_PINS = ("==", ">=", "<=", "~=", "!=")
 _PRODUCT_BEFORE = re.compile(r"(?:\A|[^\w.-])[a-z][\w-]{0,40}/\Z")
 # "::" or three colons near each other: a time of day has two.
 _COLONS = re.compile(r":(?::[0-9a-fA-F]|[0-9a-fA-F]{1,4}:(?::|[0-9a-fA-F]{1,4}:))")
@@ -30,12 +32,21 @@ def is_ipv4(lowered: str, start: int, end: int) -> bool:
     # Loopback, "any address", and network masks tell nothing about anybody.
     if first in {0, 127, 255}:
         return False
-    if first == 10 or (first == 172 and 16 <= second <= 31) or (first == 192 and second == 168):
-        return not _VERSION_BEFORE.search(lowered, max(0, start - 24), start)
     before = lowered[max(0, start - 44) : start]
-    if before.endswith("-") and before[-2:-1].isalpha():
+    if _is_version(before):
         return False
-    return not _VERSION_BEFORE.search(before[-24:]) and not _PRODUCT_BEFORE.search(before)
+    if first == 10 or (first == 172 and 16 <= second <= 31) or (first == 192 and second == 168):
+        return True
+    if before.endswith("-"):
+        return not before[-2:-1].isalpha()
+    return not before.endswith("/") or not _PRODUCT_BEFORE.search(before)
+
+
+def _is_version(before: str) -> bool:
+    if before.endswith(_PINS):
+        return True
+    said = before.rstrip(_BETWEEN)
+    return said.endswith(_VERSIONS) or (said.endswith(_SHORT) and _WORD.search(said) is not None)
 
 
 def ipv6(text: str, lowered: str) -> Iterator[Span]:

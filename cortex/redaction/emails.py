@@ -13,7 +13,6 @@ _AT = re.compile(r"@(?<=[\w+'-]@)(?=\w)|%40(?<=[\w+'-]%40)(?=\w)")
 _AT_IN_URL = "%40"
 _NAME_BACKWARDS = re.compile(r"[\w.+'-]{1,64}+")
 _DOMAIN = re.compile(r"[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}+")
-_LAST_LABEL = re.compile(r"\.(?:[^\W\d_]{2,24}|xn--[\w-]{2,59})\Z")
 # Files for screens with two dots for one (logo@2x.png), and versions of packages that end like a file.
 _NOT_DOMAINS = (
     ".png .jpg .jpeg .gif .svg .webp .avif .ico .pdf .css .js .mjs .cjs .ts .tsx .jsx .json .html .lock .tgz .gz "
@@ -48,11 +47,12 @@ def emails(text: str, lowered: str) -> Iterator[Span]:
 def _end_of_domain(lowered: str, domain: re.Match[str]) -> int | None:
     found = lowered[domain.start() : domain.end()].rstrip("-_")
     # "ann@example.com.2024" is an address and a number behind it; "lodash@4.17.21" is a package.
-    while found and not _LAST_LABEL.search(found):
-        found = found.rpartition(".")[0].rstrip("-_")
-    if not found or found.endswith(_FILES):
-        return None
-    return domain.start() + len(found)
+    while found:
+        above, _, last = found.rpartition(".")
+        if above and ((last.isalpha() and 2 <= len(last) <= 24) or last.startswith("xn--")):
+            return None if found.endswith(_FILES) else domain.start() + len(found)
+        found = above.rstrip("-_")
+    return None
 
 
 def _start_of_name(text: str, at: int, floor: int) -> int | None:
@@ -82,6 +82,8 @@ def _is_no_person(lowered: str, start: int, at: int, end: int) -> bool:
     if lowered[start:at] == "git" and lowered[end : end + 1] == ":":
         return True
     # The password of "https://ann:secret@example.com" is a secret and not the name of somebody.
+    if lowered[start - 1 : start] != ":":
+        return False
     before = lowered[max(0, start - 140) : start]
     scheme = before.rfind("://")
-    return scheme >= 0 and before.endswith(":") and not any(mark in before[scheme + 3 :] for mark in "/ \n\"'")
+    return scheme >= 0 and not any(mark in before[scheme + 3 :] for mark in "/ \n\"'")

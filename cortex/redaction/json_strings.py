@@ -16,12 +16,11 @@ TOO_DEEP = "[TOO_DEEP]"
 _MIN_NUMBER = 1_000_000
 
 
-def pieces_of(value: Any) -> tuple[list[str], list[str]]:
-    """The strings, and long whole numbers as strings, in order; and the sign that follows each."""
+def pieces_of(value: Any) -> list[str]:
+    """The strings, and long whole numbers as strings, in order, each followed by a sign."""
     pieces: list[str] = []
-    signs: list[str] = []
-    _collect(value, pieces, signs, 0)
-    return pieces, signs
+    _collect(value, pieces, 0)
+    return pieces
 
 
 def rebuilt(value: Any, pieces: Iterator[str]) -> Any:
@@ -29,24 +28,21 @@ def rebuilt(value: Any, pieces: Iterator[str]) -> Any:
     return _rebuild(value, pieces, 0)
 
 
-def _collect(value: Any, pieces: list[str], signs: list[str], depth: int) -> None:
+def _collect(value: Any, pieces: list[str], depth: int) -> None:
     if isinstance(value, str):
-        pieces.append(value)
-        signs.append(BETWEEN)
+        pieces += (value, BETWEEN)
     elif _is_long_number(value):
-        pieces.append(str(value))
-        signs.append(BETWEEN)
+        pieces += (str(value), BETWEEN)
     elif depth >= MAX_DEPTH:
         return
     elif isinstance(value, Mapping):
         for name, item in value.items():
             if isinstance(name, str):
-                pieces.append(name)
-                signs.append(NAMED)
-            _collect(item, pieces, signs, depth + 1)
+                pieces += (name, NAMED)
+            _collect(item, pieces, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
-            _collect(item, pieces, signs, depth + 1)
+            _collect(item, pieces, depth + 1)
 
 
 def _rebuild(value: Any, pieces: Iterator[str], depth: int) -> Any:

@@ -10,9 +10,30 @@ from collections.abc import Iterator
 from .spans import BETWEEN, NAMED, Span
 from .strength import is_random
 
-# How each begins, and how it goes on. By a plain search for the beginning: forty of those take less than one pattern.
+# How each begins, and how it goes on. Found by a plain search for the beginning, which is what costs least.
 _SHAPES: tuple[tuple[str, str], ...] = (
     ("sk-", r"(?:ant-|proj-|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}"),
+    ("glpat-", r"[\w-]{20,255}"),
+    ("xox", r"[abeprs](?:\.[\w-]+)?-[\w-]{10,250}"),
+    ("xapp-", r"[\w-]{20,250}"),
+    ("AKIA", r"[A-Z0-9]{16}"),
+    ("ASIA", r"[A-Z0-9]{16}"),
+    ("AIza", r"[\w-]{35}"),
+    ("ya29.", r"[\w-]{20,1000}"),
+    ("pypi-", r"AgE[\w-]{50,500}"),
+    ("SG.", r"[\w-]{16,32}\.[\w-]{32,64}"),
+    ("xai-", r"[A-Za-z0-9]{40,100}"),
+    ("pplx-", r"[A-Za-z0-9]{40,64}"),
+    ("sq0", r"(?:atp|csp)-[\w-]{22,43}"),
+    ("key-", r"[a-f0-9]{32}"),
+    ("hvs.", r"[\w-]{24,200}"),
+    ("ATATT3", r"[\w=-]{50,250}"),
+    ("NRAK-", r"[A-Z0-9]{27}"),
+    ("hooks.slack.com/services/", r"[\w/]{20,120}"),
+    ("/api/webhooks/", r"[0-9]{15,22}/[\w-]{50,100}"),
+)
+# Those with a line below before what is random: all of them in one search for that line and a long word.
+_LOW_SHAPES: tuple[tuple[str, str], ...] = (
     ("sk_live_", r"\w{16,200}"),
     ("sk_test_", r"\w{16,200}"),
     ("rk_live_", r"\w{16,200}"),
@@ -24,40 +45,26 @@ _SHAPES: tuple[tuple[str, str], ...] = (
     ("ghs_", r"\w{30,255}"),
     ("ghr_", r"\w{30,255}"),
     ("github_pat_", r"\w{40,255}"),
-    ("glpat-", r"[\w-]{20,255}"),
-    ("xox", r"[abeprs](?:\.[\w-]+)?-[\w-]{10,250}"),
-    ("xapp-", r"[\w-]{20,250}"),
-    ("AKIA", r"[A-Z0-9]{16}"),
-    ("ASIA", r"[A-Z0-9]{16}"),
-    ("AIza", r"[\w-]{35}"),
-    ("ya29.", r"[\w-]{20,1000}"),
     ("npm_", r"[A-Za-z0-9]{36}"),
-    ("pypi-", r"AgE[\w-]{50,500}"),
-    ("SG.", r"[\w-]{16,32}\.[\w-]{32,64}"),
-    ("hf_", r"[A-Za-z]{30,40}|hf_[A-Za-z0-9]{30,40}"),
+    ("hf_", r"[A-Za-z0-9]{30,40}"),
     ("gsk_", r"[A-Za-z0-9]{40,64}"),
-    ("xai-", r"[A-Za-z0-9]{40,100}"),
-    ("pplx-", r"[A-Za-z0-9]{40,64}"),
     ("dop_v1_", r"[a-f0-9]{64}"),
     ("shpat_", r"[a-fA-F0-9]{32}"),
     ("shpss_", r"[a-fA-F0-9]{32}"),
-    ("sq0", r"(?:atp|csp)-[\w-]{22,43}"),
-    ("key-", r"[a-f0-9]{32}"),
     ("lin_api_", r"[A-Za-z0-9]{32,64}"),
     ("ntn_", r"[A-Za-z0-9]{40,50}"),
     ("secret_", r"[A-Za-z0-9]{43}"),
     ("figd_", r"[\w-]{32,60}"),
     ("dckr_pat_", r"[\w-]{20,60}"),
-    ("hvs.", r"[\w-]{24,200}"),
-    ("ATATT3", r"[\w=-]{50,250}"),
-    ("NRAK-", r"[A-Z0-9]{27}"),
     ("glsa_", r"[A-Za-z0-9]{32}_[a-f0-9]{8}"),
     ("sntrys_", r"[\w+/=-]{40,300}"),
     ("sbp_", r"[a-f0-9]{40}"),
-    ("hooks.slack.com/services/", r"[\w/]{20,120}"),
-    ("/api/webhooks/", r"[0-9]{15,22}/[\w-]{50,100}"),
 )
 _KEYS = tuple((prefix, re.compile(rf"(?:{shape})")) for prefix, shape in _SHAPES)
+_LOW_KEYS = {prefix: re.compile(rf"(?:{shape})") for prefix, shape in _LOW_SHAPES}
+_LOW_LINE = re.compile(r"_(?=[A-Za-z0-9+/=-]{16}|[A-Za-z0-9]{8,}_[A-Za-z0-9]{8})")
+_LOW_PREFIX = re.compile(r"(?:\A|.*[^A-Za-z0-9_-])(" + "|".join(_LOW_KEYS) + r")\Z", re.DOTALL)
+_LONGEST = max(map(len, _LOW_KEYS))
 # Words with hyphens are everywhere in style sheets: `sk-cube-grid-animation`.
 _MUST_BE_RANDOM = frozenset({"sk-", "xox", "xapp-"})
 _PATHS = ("hooks.slack.com/services/", "/api/webhooks/")
@@ -70,7 +77,7 @@ _MAX_PEM = 65_536
 
 
 def api_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    for prefix, rest in _KEYS:
+    for prefix, rest in [entry for entry in _KEYS if entry[0] in text]:
         begin = 0
         while (at := text.find(prefix, begin)) >= 0:
             begin = at + len(prefix)
@@ -81,6 +88,18 @@ def api_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
                 continue
             yield Span(begin if prefix in _PATHS else at, match.end(), "api_key")
             begin = match.end()
+    yield from _low_keys(text)
+
+
+def _low_keys(text: str) -> Iterator[Span]:
+    for line in _LOW_LINE.finditer(text) if "_" in text else ():
+        before = text[max(0, line.end() - _LONGEST - 1) : line.end()]
+        if not before.endswith(tuple(_LOW_KEYS)):
+            continue
+        prefix = _LOW_PREFIX.match(before)
+        match = _LOW_KEYS[prefix[1]].match(text, line.end()) if prefix else None
+        if prefix and match:
+            yield Span(line.end() - len(prefix[1]), match.end(), "api_key")
 
 
 def jwts(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001

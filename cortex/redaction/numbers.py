@@ -16,7 +16,8 @@ from .spans import NAMED, Span
 
 _NUMBER = re.compile(
     # The first digit is taken before the look back, because a pattern that begins with a look back is slow to search.
-    r"[0-9](?<![\w.][0-9])(?<![0-9][-,][0-9])(?:"
+    # The look ahead is true for all that follows, and for few of the numbers that are just numbers.
+    r"[0-9](?<![\w.][0-9])(?=[0-9]{0,4}[-. \xa0]|[0-9]{13})(?<![0-9][-,][0-9])(?:"
     r"(?P<ssn>[0-9]{2}-[0-9]{2}-[0-9]{4}(?![\w-]))"
     r"|(?P<ip>[0-9]{0,2}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?!\w|\.[0-9]|-[A-Za-z]))"
     r"|(?<=[2-6])(?P<card>[0-9]{3}(?:[0-9]{10,15}|"

@@ -13,14 +13,14 @@ _COUNTRIES = (
     "91 92 93 94 95 98"
 )
 _TWO = frozenset(_COUNTRIES.split())
-_THREE_BEGIN = ("21", "22", "23", "24", "25", "26", "29", "35", "37", "38", "42", "50", "59", "67", "68", "69", "80")
-_THREE_BEGIN += ("85", "87", "88", "96", "97", "99")
+_THREE_BEGIN = tuple("21 22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99".split())  # noqa: SIM905
 _NOT_DIGIT = re.compile(r"[^0-9]")
 
 # Words in small letters; the number follows after a few signs at most.
-_WORDS = ("phone", "mobile", "cell", "tel", "fax", "whatsapp", "sms", "handy", "mobil", "telefon", "fono", "call")
+_WORDS = ("phone", "mobil", "cell", "tel", "fax", "whatsapp", "sms", "fono", "call")
+_PARTS_OF_WORDS = ("cell", "call", "tel")
 _NUMBER = re.compile(
-    r"(?:_?(?:number|nummer|no|nr|num))?[\"'\\]{0,4}[.:=#\s\x1f>]{1,4}(?:me |us )?(?:at |on )?[\"'\\]{0,4}"
+    r"(?:efon|e)?(?:_?(?:number|nummer|no|nr|num))?[\"'\\]{0,4}[.:=#\s\x1f>]{1,4}(?:me |us )?(?:at |on )?[\"'\\]{0,4}"
     r"(\+?\(?[0-9](?:[0-9]|[ ./-]{1,2}[0-9]|[ /-]?[()][ /-]?[0-9]){5,17})(?!\w|[.,:-][0-9])"
 )
 
@@ -40,12 +40,12 @@ def is_international(number: str) -> bool:
 
 def named_phones(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     """Any digits that could be one, after a word for it."""
-    for word in _WORDS:
+    for word in [word for word in _WORDS if word in lowered]:
         begin = 0
         while (at := lowered.find(word, begin)) >= 0:
             begin = at + len(word)
             number = _NUMBER.match(lowered, begin)
-            if number is None or (word in {"cell", "call", "tel", "handy"} and lowered[at - 1 : at].isalpha() and at):
+            if number is None or (word in _PARTS_OF_WORDS and lowered[at - 1 : at].isalpha()):
                 continue
             found = _NOT_DIGIT.sub("", number[1])
             if 7 <= len(found) <= 15 and not _is_date(number[1]):

@@ -43,18 +43,20 @@ class Redactor:
         return redacted
 
     def value(self, value: Any) -> Any:
-        """The names of members too, and long numbers. The value itself when there is nothing to hide."""
+        """A copy, with the names of members and long numbers looked at too."""
         if not self._is_on:
             return value
         if isinstance(value, str):
             return self.text(value)
-        pieces, signs = pieces_of(value)
-        plain = [piece.translate(_BLANKS) if BETWEEN in piece or NAMED in piece else piece for piece in pieces]
-        joined = "".join(part for pair in zip(plain, signs, strict=True) for part in pair)
+        parts = pieces_of(value)
+        joined, pieces = "".join(parts), parts[::2]
+        if joined.count(BETWEEN) + joined.count(NAMED) != len(pieces):
+            # One of the strings has such signs itself, and would pass for several.
+            parts[::2] = [piece.translate(_BLANKS) for piece in pieces]
+            joined = "".join(parts)
         self._tokens.leave_alone(joined)
-        spans = self._scan.found(joined)
-        for at, here in _by_piece(pieces, spans).items():
-            pieces[at] = self._replaced(pieces[at], here)
+        for at, spans in _by_piece(pieces, self._scan.found(joined)).items():
+            pieces[at] = self._replaced(pieces[at], spans)
         self._tokens.keep()
         return rebuilt(value, iter(pieces))
 
@@ -69,8 +71,7 @@ class Redactor:
             room -= more
             return room >= 0
 
-        pieces, _ = pieces_of(value)
-        return rebuilt(value, iter([self._tokens.restored(piece, fits) for piece in pieces]))
+        return rebuilt(value, iter([self._tokens.restored(piece, fits) for piece in pieces_of(value)[::2]]))
 
     def _replaced(self, text: str, spans: list[Span]) -> str:
         parts: list[str] = []
