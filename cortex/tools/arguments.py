@@ -20,6 +20,7 @@ MAX_ARGUMENT_CHARACTERS = 1_048_576
 # Each value that does not fit becomes an error of its own before the first can be told.
 MAX_VALUES = 20_000
 MAX_DEPTH = 32
+MAX_CHOICES = 200
 
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _FENCE = "```"
@@ -179,13 +180,18 @@ def _fold(name: str) -> str:
     return _BETWEEN_WORDS.sub("", name).casefold()
 
 
-def _takes_null(schema: Any, root: Mapping[str, Any], depth: int = 0) -> bool:
+def _takes_null(schema: Any, root: Mapping[str, Any], seen: set[int] | None = None) -> bool:
     schema = _resolved(schema, root)
-    if depth > MAX_DEPTH:
+    if not schema:
+        return True
+    # Each part is looked at once: choices that lead back to themselves would double with every step.
+    seen = set() if seen is None else seen
+    if id(schema) in seen or len(seen) > MAX_CHOICES:
         return False
+    seen.add(id(schema))
     choices = _choices(schema)
     if choices:
-        return any(_takes_null(choice, root, depth + 1) for choice in choices)
+        return any(_takes_null(choice, root, seen) for choice in choices)
     if "enum" in schema or "const" in schema:
         return None in schema.get("enum", (schema.get("const", 0),))
     kind = schema.get("type")
