@@ -15,16 +15,23 @@ from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running
 
 from .acting import require_acting
 from .audit import Audit
+from .cache import open_cache, with_cache
+from .discovery import Discovery
 from .energy import EnergyReserve
 from .execute_tool import ExecuteTool
 from .home import Home
 from .journal import Journal
+from .mcp_client import McpServers
+from .mcp_file import servers_of
 from .memory import LearnedSkills, Memory
 from .owner import AbsentOwner
+from .parts import Parts
 from .plasticity import Plasticity, Surroundings, channels_of, killed_by
+from .redaction import Redactor
 from .settings import Settings
 from .tools import CORE_TOOLS, CoreTool, Toolbox, core_definitions, openai_tools, policies_for_nobody, policy_of
-from .turn import Parts, Turn
+from .turn import Turn
+from .workbench import Workbench
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -78,6 +85,13 @@ class MotorCortex:
         self.plasticity = Plasticity(
             home.state, self.settings, record=self.audit.record, flusher=self._flusher, now=now
         )
+        enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
+        self.servers = McpServers(enabled, self.settings.mcp) if enabled else None
+        """The MCP servers, if there are any; sessions begin when they are first needed."""
+        discovery = Discovery(self.settings.discovery)
+        self.workbench = Workbench(self.toolbox, self.servers, self.settings, discovery)
+        self._cache = open_cache(home, self.settings.cache, self._flusher)
+        self._redactor = Redactor(self.settings.redaction)
         self._owner = owner if owner is not None else AbsentOwner()
         self._wake = wake
         self._channels = channels
@@ -91,7 +105,9 @@ class MotorCortex:
         """Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
         if self._parts is not None:
             raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
-        for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
+        # Nobody knows yet what the tools of a server are called.
+        policies = policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools)
+        for name in policies if self.servers is None else ():
             log.warning('The settings have a policy for "%s", and no tool is called that', name)
         stack = AsyncExitStack()
         try:
@@ -122,16 +138,22 @@ class MotorCortex:
         if isinstance(runtime, ResidentHost):
             living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
         self._living = living
+        if self.servers is not None:
+            await stack.enter_async_context(self.servers)
         return Parts(
             self.settings,
             self.toolbox,
-            ExecuteTool(runtime, self.energy, self.settings.energy, guard),
+            ExecuteTool(
+                with_cache(runtime, self._cache), self.energy, self.settings.energy, guard, self.settings.cache.hit_cost
+            ),
             self.energy,
             self._journal,
             self.memory,
             self._owner,
             anyio.Lock(),
             self.switch,
+            self.workbench,
+            self._redactor,
             living.consolidate if living is not None else None,
             living.observer if living is not None else None,
         )
@@ -168,14 +190,15 @@ class MotorCortex:
         self._parts = self._living = None
         await self._stack.aclose()  # without the exception, as above
 
-    def turn(self, watch: Watch | None = None, *, message: str | None = None) -> Turn:
+    def turn(self, watch: Watch | None = None, *, message: str | None = None, redactor: Redactor | None = None) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
-        the user, if it is given, is a signal for neurons."""
+        the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
+        means the same in all of them; without one they share that of the cortex."""
         if self._parts is None:
             raise RuntimeError(_NOT_OPEN)
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
-        return Turn(self._parts, watch)
+        return Turn(self._parts, watch, redactor)
 
     @property
     def autonomic(self) -> Autonomic:
@@ -195,9 +218,16 @@ class MotorCortex:
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
         tools = self.settings.tools
         learns = self._living is not None and self._living.consolidate is not None
-        core = core_definitions(self.settings.execute, hosts, self.toolbox.declarations(tools), learns=learns)
+        whole = self.workbench.is_listed
+        core = core_definitions(
+            self.settings.execute,
+            hosts,
+            self.toolbox.declarations(tools) if whole else (),
+            learns=learns,
+            searches=self.workbench.is_searched,
+        )
         offered = (tool for tool in core if policy_of(CoreTool(tool.name), tools) != "deny")
-        return openai_tools((*offered, *self.toolbox.definitions(tools)), api)
+        return openai_tools((*offered, *self.toolbox.definitions(tools, unlent_only=not whole)), api)
 
     def _close_files(self) -> None:
         self._journal.close()

@@ -7,45 +7,37 @@ from __future__ import annotations
 
 import logging
 import secrets
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError
 
 from .acting import require_acting
 from .audit import AuditError
+from .code_answer import CodeAnswer, code_answer, refused_answer
+from .code_runner import CodeRunner, HostFailed, owner_refusal
 from .consolidate_tool import NotProposed
-from .energy import EnergyError, Insufficient, energy_note, prices
-from .events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
-from .execute_tool import NotRun, intent_of
+from .energy import EnergyError, energy_note, prices
+from .events import Proposed, Refused, Remembered, Said, ToolCalled
+from .execute_tool import NotRun, Ran, intent_of
 from .intents import Trace
 from .loop import Answer
 from .replies import denied, failed
-from .tools import CORE_TOOLS, Calls, Consent, CoreTool, LentTools, arguments_for, cut, policy_of, wire_name
-from .tools import Refused as NotAllowed
+from .tools import CORE_TOOLS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
-    import anyio
-
-    from neurons import KillSwitch
-    from sandbox import HostTools, NetworkPolicy
-
-    from .consolidate_tool import ConsolidateTool
-    from .energy import EnergyReserve, Reservation
     from .events import TurnEvent, Watch
-    from .execute_tool import ExecuteTool
-    from .habit_watch import Observer
     from .intents import RunCodeIntent
-    from .journal import Journal
-    from .memory import Memory
-    from .owner import Origin, Owner
-    from .settings import Settings
-    from .tools import Tool, Toolbox
+    from .owner import Origin
+    from .parts import Parts
+    from .redaction import Redactor
+    from .tools import Tool
 
 log = logging.getLogger("motor_cortex")
 
@@ -53,47 +45,36 @@ MAX_SAID = 20_000
 MAX_NAME = 100
 # What an agent may still do while the kill switch is on: these run nothing.
 _HARMLESS = frozenset({"core.energy", "core.say", "core.remember"})
+_ABSENT = {
+    "core.consolidate": "Learning is switched off here; go on without it",
+    "core.search": "There is nothing to search: you were told of all tools",
+    "core.describe": "There is nothing to describe: you were told of all tools",
+}
 _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What every turn of one cortex shares."""
-
-    settings: Settings
-    toolbox: Toolbox
-    execute: ExecuteTool
-    energy: EnergyReserve
-    journal: Journal
-    memory: Memory
-    owner: Owner
-    asking: anyio.Lock
-    """One question at a time, of all turns: there is one owner."""
-    switch: KillSwitch
-    consolidate: ConsolidateTool | None = None
-    """None where the agent cannot learn."""
-    observer: Observer | None = None
-    """Whoever looks for habits in what was run."""
 
 
 class Turn:
     """What one turn asks for. Its calls may come one after the other or at the same time."""
 
-    def __init__(self, parts: Parts, watch: Watch | None = None) -> None:
+    def __init__(self, parts: Parts, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
         self._parts = parts
         self._watch = watch
+        self._redactor = parts.redactor if redactor is None else redactor
         self.id = secrets.token_hex(8)
         self.said: list[str] = []
         """What the agent said with `core.say`, in order."""
         self._calls = 0
-        self._executions = 0
         self._is_open = True
         self._consent = Consent(
             parts.owner, parts.settings.tools, turn=self.id, asking=parts.asking, on_decision=parts.journal.decision
         )
         self._tool_calls = Calls(
-            self._consent, require=lambda: require_acting(parts.switch, parts.journal), on_call=self._on_call
+            self._consent,
+            require=lambda: require_acting(parts.switch, parts.journal),
+            on_call=self._on_call,
+            restored=self._restored,
         )
+        self._runner = CodeRunner(parts, self._tool_calls, self._consent, self._tell)
 
     async def __aenter__(self) -> Self:
         return self
@@ -119,112 +100,117 @@ class Turn:
             return answer
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
+    async def execute_code(self, arguments: Any = None) -> CodeAnswer:
+        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
+        self._calls += 1
+        parts = self._parts
+        try:
+            self._require_open()
+            given = code_arguments(arguments, parts.settings)
+            done, text = await self._run(given, self._calls)
+        except Exception as error:  # noqa: BLE001 - as below
+            return refused_answer(self._fault("core.execute", error).text)
+        return refused_answer(text) if isinstance(done, NotRun) else code_answer(done.outcome, text, self._redactor)
+
     async def _answered(self, name: str, arguments: Any) -> Answer:
         self._calls += 1
         tool = "?"
         try:
             tool = _named(name)
-            if not self._is_open:
-                return self.refuse(tool, denied("This turn has ended"))
-            self._parts.journal.require()
-            return await self._answer(tool, arguments, self._calls)
-        except (AuditError, EnergyError, LockBusy, SandboxError) as error:
-            return self.refuse(tool, denied(str(error)))
-        except OSError as error:
-            return self.refuse(tool, denied(f"The home cannot be written: {error.strerror}"))
+            self._require_open()
+            if tool == "core.execute":
+                return await self._execute(arguments, self._calls)
+            answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
-            return self._failed(tool, error)
+            return self._fault(tool, error)
+        return Answer(self._shown(answer.text), ok=answer.ok)
 
-    async def _answer(self, name: str, arguments: Any, number: int) -> Answer:
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise SandboxError("This turn has ended")
+        self._parts.journal.require()
+
+    def _fault(self, tool: str, error: Exception) -> Answer:
+        match error:
+            case AuditError() | EnergyError() | LockBusy() | SandboxError():
+                return self.refuse(tool, denied(str(error)))
+            case OSError():
+                return self.refuse(tool, denied(f"The home cannot be written: {error.strerror}"))
+            case HostFailed():
+                return self._failed(tool, error.__cause__ or error)
+            case _:
+                return self._failed(tool, error)
+
+    async def _answer(self, name: str, arguments: Any) -> Answer:
         killed = None if name in _HARMLESS else self._parts.switch.refusal()
         if killed is not None:
             return self.refuse(name, denied(killed))
-        if name == "core.execute":
-            return await self._execute(arguments, number)
-        if name == "core.consolidate" and self._parts.consolidate is None:
-            return self.refuse(name, denied("Learning is switched off here; go on without it"))
         if name in CORE_TOOLS:
+            if name not in self._core_names():
+                return self.refuse(name, denied(_ABSENT[name]))
             return await self._call_core(name, arguments_for(name, arguments))
         tool = self._parts.toolbox.get(name)
         if tool is None or not tool.for_model:
-            core = [name for name in CORE_TOOLS if name != "core.consolidate" or self._parts.consolidate is not None]
-            known = map(wire_name, (*core, *self._parts.toolbox.names_for_model(self._parts.settings.tools)))
+            known = map(wire_name, (*self._core_names(), *self._names_for_model()))
             return self.refuse(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
         return await self._call_tool(tool, arguments)
 
+    def _core_names(self) -> list[str]:
+        """Those that there are here."""
+        absent = {"core.consolidate"} if self._parts.consolidate is None else set()
+        if not self._parts.workbench.is_searched:
+            absent |= {"core.search", "core.describe"}
+        return [name for name in CORE_TOOLS if name not in absent]
+
+    def _names_for_model(self) -> list[str]:
+        return self._parts.toolbox.names_for_model(self._parts.settings.tools)
+
     async def _execute(self, arguments: Any, number: int) -> Answer:
-        parts = self._parts
-        intent = intent_of(
-            arguments_for("core.execute", arguments), parts.settings.execute, Trace(turn=self.id, call=number)
-        )
-        code_hash = parts.journal.keep_code(intent.payload.code, parts.settings.sandbox.max_code_bytes)
-        limit = parts.settings.execute.max_calls_per_turn
-        if self._executions >= limit:
-            reason = f"core_execute runs at most {limit} times in a turn; answer with what you have"
-            return self.refuse("core.execute", denied(reason), intent, code_hash)
-        # Counted before anything is waited for: calls of one message run at the same time.
-        self._executions += 1
-        running: list[Reservation] = []
-
-        def started(taken: Reservation) -> None:
-            parts.journal.intent(intent, code_hash, taken.cost, taken.level)
-            running.append(taken)
-            self._tell(ExecutionStarted(intent, taken.level_before, taken.level))
-
-        tools: HostTools = self._lent(intent)
-        network: NetworkPolicy | None = None
-        seen = None if parts.observer is None else parts.observer.begin(intent, code_hash)
-        if seen is not None:
-            tools, network = seen.tools(tools), seen.network(parts.settings.sandbox.network)
-        try:
-            done = await parts.execute.run(intent, code_hash, tools, lambda: self._consented(intent), started, network)
-        except BaseException as error:
-            if not running:
-                self._executions -= 1
-                raise
-            # It may have run, so it is not refused: it was charged, and is written down as what it is.
-            is_fault = isinstance(error, Exception)
-            why = "HOST_FAILED" if is_fault else "CANCELLED"
-            parts.journal.unfinished(intent, code_hash, why, running[0].charged, running[0].level)
-            if not is_fault:
-                raise
-            return self._failed("core.execute", error)
+        done, text = await self._run(arguments_for("core.execute", arguments), number)
         if isinstance(done, NotRun):
-            self._executions -= 1
-            return self.refuse("core.execute", done.text, intent, code_hash)
-        text = done.text
-        parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
-        self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
-        if seen is not None and parts.observer is not None:
-            parts.observer.ended(seen, done.outcome)
-        return Answer(text, energy_note(done.level, parts.settings.energy), ok=done.outcome.ok)
+            return Answer(text, ok=False)
+        return Answer(text, energy_note(done.level, self._parts.settings.energy), ok=done.outcome.ok)
 
-    async def _consented(self, intent: RunCodeIntent) -> NotRun | None:
-        if policy_of(CoreTool("core.execute"), self._parts.settings.tools) == "allow":
-            return None
-        weighed = self._parts.energy.weigh(intent.payload.tier)
-        if isinstance(weighed, Insufficient):
-            return NotRun(denied(str(weighed)))  # nobody is asked in vain
-        # What is shown is what is run, and not what the model wrote.
-        shown = intent.payload.model_dump(mode="json", include={"purpose", "code", "tier", "timeout"})
-        refusal = await self._refusal("core.execute", shown, purpose=intent.payload.purpose)
-        # Whoever was asked took time, and may have used it to kill.
-        killed = self._parts.switch.refusal()
-        return NotRun(denied(killed)) if refusal is None and killed is not None else refusal
+    async def _run(self, arguments: Mapping[str, Any], number: int) -> tuple[Ran | NotRun, str]:
+        parts = self._parts
+        purpose = self._shown(arguments.get("purpose", ""))
+        trace = Trace(turn=self.id, call=number)
+        intent = intent_of({**arguments, "purpose": purpose}, parts.settings.execute, trace)
+        killed = parts.switch.refusal()
+        if killed is not None:
+            answer = self.refuse("core.execute", denied(killed))
+            return NotRun(answer.text), answer.text
+        code_hash = parts.journal.keep_code(intent.payload.code, parts.settings.sandbox.max_code_bytes)
+        done, text = await self._runner.run(intent, code_hash, self._shown)
+        if isinstance(done, NotRun):
+            self.refuse("core.execute", text, intent, code_hash)
+        return done, text
 
-    async def _refusal(self, name: str, arguments: dict[str, Any], purpose: str = "") -> NotRun | None:
-        """What the owner's policy has against a tool of the cortex itself, if it has."""
-        permission = await self._consent.of(CoreTool(name), arguments, origin="model", purpose=purpose)
-        return NotRun(denied(permission.reason)) if isinstance(permission, NotAllowed) else None
+    def _shown(self, text: str) -> str:
+        """As the model is shown it, and the audit: without what it must not see."""
+        return self._redactor.text(text)
+
+    def _restored(self, arguments: Any) -> Any:
+        if not self._parts.settings.redaction.restore:
+            return arguments
+        if isinstance(arguments, str):
+            # A value may hold what would have to be escaped in JSON, so it goes in when that is read.
+            with suppress(ValueError):
+                arguments = from_json(arguments)
+        return self._redactor.restored(arguments)
 
     async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
         """The tools of the cortex that run nothing."""
-        refusal = await self._refusal(name, arguments, purpose=arguments.get("purpose", ""))
+        refusal = await owner_refusal(self._consent, name, arguments, arguments.get("purpose", ""))
         if refusal is not None:
             return self.refuse(name, refusal.text)
         match name:
             case "core.energy":
                 text = to_json(prices(self._parts.energy.level(), self._parts.settings.energy)).decode()
+            case "core.search":
+                text = await self._search(arguments["query"])
+            case "core.describe":
+                text = await self._parts.workbench.describe(arguments["tools"])
             case "core.say":
                 text = self._say(arguments["text"])
             case "core.remember":
@@ -235,6 +221,13 @@ class Turn:
                 raise AssertionError(f"nobody answers for {name}")
         self._parts.journal.tool_call(self.id, name, "model", arguments, None, 0.0)
         return Answer(text)
+
+    async def _search(self, query: str) -> str:
+        workbench = self._parts.workbench
+        found = await workbench.search(query, self._parts.settings.discovery.max_results)
+        lines = [f"{tool.name}  {tool.line}  ({tool.score:.2f})" for tool in found]
+        troubles = [f"(not there now: {trouble})" for trouble in workbench.troubles()]
+        return "\n".join([*(lines or ["Nothing fits these words: try others."]), *troubles])
 
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
         learning = self._parts.consolidate
@@ -259,9 +252,6 @@ class Turn:
             return Answer(cut(text, limits.max_result_bytes), ok=False)
         return Answer(cut(result.data.decode(), limits.max_result_bytes))
 
-    def _lent(self, intent: RunCodeIntent) -> LentTools:
-        return LentTools(self._parts.toolbox, self._tool_calls, purpose=intent.payload.purpose)
-
     def _on_call(
         self, origin: Origin, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float
     ) -> None:
@@ -283,6 +273,7 @@ class Turn:
         self, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
     ) -> Answer:
         """Write down that something was not done, and why."""
+        reply = self._shown(reply)
         self._parts.journal.refusal(self.id, tool, reply, intent, code_hash)
         self._tell(Refused(tool, reply, intent))
         return Answer(reply, ok=False)

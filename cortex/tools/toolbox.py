@@ -105,8 +105,8 @@ class Toolbox:
         return [tool.name for tool in self if tool.for_model and not _is_denied(tool, settings)]
 
     def definitions(self, settings: ToolSettings | None = None, *, unlent_only: bool = False) -> list[ToolDefinition]:
-        """What the model is told. Of a tool that the settings deny it is not, nor of those that its code may call, where
-        it is to find these by itself."""
+        """What the model is told. Of a tool that the settings deny it is not, nor of those that its code may call,
+        where it is to find these by itself."""
         told = [tool for tool in self if tool.for_model and not (unlent_only and tool.for_code)]
         return [tool.definition for tool in told if not _is_denied(tool, settings)]
 

@@ -1,0 +1,108 @@
+"""Runs the code of one turn: counts the runs, lends each its tools, has it audited, and shows it to whoever looks for
+habits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .energy import Insufficient
+from .events import ExecutionEnded, ExecutionStarted
+from .execute_tool import NotRun, Ran
+from .replies import denied
+from .tools import Consent, CoreTool, LentTools, policy_of
+from .tools import Refused as NotAllowed
+from .workbench import Wish
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sandbox import HostTools, NetworkPolicy
+
+    from .energy import Reservation
+    from .events import TurnEvent
+    from .intents import RunCodeIntent
+    from .parts import Parts
+    from .tools import Calls
+
+
+class HostFailed(Exception):
+    """The host failed after the energy was taken: it may have run, so it is not refused. The cause is the reason."""
+
+
+class CodeRunner:
+    def __init__(self, parts: Parts, calls: Calls, consent: Consent, tell: Callable[[TurnEvent], None]) -> None:
+        self._parts = parts
+        self._calls = calls
+        self._consent = consent
+        self._tell = tell
+        self._runs = 0
+
+    async def run(self, intent: RunCodeIntent, code_hash: str, shown: Callable[[str], str]) -> tuple[Ran | NotRun, str]:
+        """What became of it, and the reply as the model is shown it: `shown` makes that of a reply. Raises HostFailed,
+        and what is raised before anything was taken."""
+        parts = self._parts
+        limit = parts.settings.execute.max_calls_per_turn
+        if self._runs >= limit:
+            reason = denied(f"core_execute runs at most {limit} times in a turn; answer with what you have")
+            return NotRun(reason), reason
+        # Counted before anything is waited for: calls of one message run at the same time.
+        self._runs += 1
+        running: list[Reservation] = []
+
+        def started(taken: Reservation) -> None:
+            parts.journal.intent(intent, code_hash, taken.cost, taken.level)
+            running.append(taken)
+            self._tell(ExecutionStarted(intent, taken.level_before, taken.level))
+
+        seen = None if parts.observer is None else parts.observer.begin(intent, code_hash)
+        try:
+            tools = await self._lent(intent)
+            network: NetworkPolicy | None = None
+            if seen is not None:
+                tools, network = seen.tools(tools), seen.network(parts.settings.sandbox.network)
+            done = await parts.execute.run(intent, code_hash, tools, lambda: self._refusal(intent), started, network)
+        except BaseException as error:
+            if not running:
+                self._runs -= 1
+                raise
+            is_fault = isinstance(error, Exception)
+            why = "HOST_FAILED" if is_fault else "CANCELLED"
+            parts.journal.unfinished(intent, code_hash, why, running[0].charged, running[0].level)
+            if not is_fault:
+                raise
+            raise HostFailed from error
+        if isinstance(done, NotRun):
+            self._runs -= 1
+            return done, shown(done.text)
+        text = shown(done.text)
+        parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
+        self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
+        if seen is not None and parts.observer is not None:
+            parts.observer.ended(seen, done.outcome)
+        return done, text
+
+    async def _lent(self, intent: RunCodeIntent) -> HostTools:
+        payload = intent.payload
+        tools = await self._parts.workbench.grant(Wish(payload.code, payload.intent, payload.tools))
+        return LentTools(tools, self._calls, purpose=payload.purpose)
+
+    async def _refusal(self, intent: RunCodeIntent) -> NotRun | None:
+        parts = self._parts
+        if policy_of(CoreTool("core.execute"), parts.settings.tools) == "allow":
+            return None
+        weighed = parts.energy.weigh(intent.payload.tier)
+        if isinstance(weighed, Insufficient):
+            return NotRun(denied(str(weighed)))  # nobody is asked in vain
+        # What is shown is what is run, and not what the model wrote.
+        asked = intent.payload.model_dump(mode="json", include={"purpose", "code", "tier", "timeout"})
+        refusal = await owner_refusal(self._consent, "core.execute", asked, intent.payload.purpose)
+        # Whoever was asked took time, and may have used it to kill.
+        killed = parts.switch.refusal()
+        return NotRun(denied(killed)) if refusal is None and killed is not None else refusal
+
+
+async def owner_refusal(consent: Consent, name: str, arguments: dict[str, Any], purpose: str = "") -> NotRun | None:
+    """What the owner's policy has against a tool of the cortex itself, if it has."""
+    permission = await consent.of(CoreTool(name), arguments, origin="model", purpose=purpose)
+    return NotRun(denied(permission.reason)) if isinstance(permission, NotAllowed) else None

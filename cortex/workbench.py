@@ -1,0 +1,211 @@
+"""All tools that there are, of the toolbox and of MCP servers: finds them by what they are for, declares them, and
+chooses those that one run is lent. What is not chosen does not exist for that run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from sandbox import ToolDeclaration, ToolError, place_of_tools, typescript_of
+
+from .absent_tool import AbsentTool, not_found
+from .mentions import mentions
+from .text import beginning
+from .tools import is_core, policy_of
+
+if TYPE_CHECKING:
+    from .discovery import Discovery
+    from .mcp_client import McpServers
+    from .settings import Settings
+    from .tools import Toolbox, UsableTool
+
+MAX_NAMED = 50
+MAX_LINE_CHARACTERS = 160
+MAX_DESCRIBED_BYTES = 24_576
+_NEAR = 5
+
+_ByPath: TypeAlias = "dict[tuple[str, ...], list[UsableTool]]"
+
+
+class Found(NamedTuple):
+    """A tool that a search has found."""
+
+    name: str
+    line: str
+    score: float
+
+
+class Wish(NamedTuple):
+    """What a run asks for: what it is to do, tools by name, and the code, which names those that it calls."""
+
+    code: str
+    intent: str = ""
+    tools: tuple[str, ...] = ()
+
+
+class Workbench:
+    def __init__(self, toolbox: Toolbox, servers: McpServers | None, settings: Settings, discovery: Discovery) -> None:
+        self._toolbox = toolbox
+        self._servers = servers
+        self._settings = settings
+        self._discovery = discovery
+        self._paths: dict[str, tuple[object, _ByPath]] = {}
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the toolbox is small enough to be told to the model whole, and lent whole."""
+        return len(self._toolbox) <= self._settings.discovery.max_listed
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether there are tools that nobody has told the model of."""
+        return self._servers is not None or not self.is_listed
+
+    async def search(self, query: str, most: int) -> list[Found]:
+        tools = {tool.name: tool for tool in await self._all()}
+        return [
+            Found(match.name, _line(tools[match.name].declaration.description), match.score)
+            for match in await self._ranked(query, list(tools.values()), most)
+        ]
+
+    def troubles(self) -> list[str]:
+        """What there is to say of servers that cannot be had."""
+        statuses = self._servers.statuses() if self._servers is not None else []
+        return [f"{status.name}: {status.error}" for status in statuses if status.state == "failed"]
+
+    async def describe(self, names: Sequence[str]) -> str:
+        """Their declarations in TypeScript, as code calls them; and what there is to say of names that nobody has."""
+        found: dict[str, UsableTool] = {}
+        notes: list[str] = []
+        for name in dict.fromkeys(names[:MAX_NAMED]):
+            tool = await self._by_name(name)
+            if isinstance(tool, AbsentTool):
+                notes.append(f"// {name[:100]}: {_line(str(tool.error))}")
+            else:
+                found[tool.name] = tool
+        if len(names) > MAX_NAMED:
+            notes.append(f"// {MAX_NAMED} at once are the most; {len(names) - MAX_NAMED} are left out")
+        return "\n".join([*_declared([tool.declaration for tool in found.values()]), *notes])
+
+    async def grant(self, wish: Wish) -> list[UsableTool]:
+        """The tools of one run: a small toolbox whole; those that are named, by the request or in the code; and the
+        best for the intent."""
+        chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox} if self.is_listed else {}
+        if self.is_searched:
+            for name in wish.tools[:MAX_NAMED]:
+                _add(chosen, await self._by_name(name))
+            for group, member in mentions(wish.code):
+                tool = await self._mentioned(group, member)
+                if tool is not None:
+                    _add(chosen, tool)
+            if wish.intent.strip():
+                tools = {tool.name: tool for tool in await self._all()}
+                best = await self._ranked(wish.intent, list(tools.values()), self._settings.discovery.tools_per_intent)
+                for match in best:
+                    _add(chosen, tools[match.name])
+        return list(chosen.values())
+
+    async def _all(self) -> list[UsableTool]:
+        """Without those that the owner denies: nobody need find what cannot be used."""
+        tools: list[UsableTool] = [tool for tool in self._toolbox if tool.for_code]
+        if self._servers is not None:
+            tools += await self._servers.tools()
+        return [tool for tool in tools if policy_of(tool, self._settings.tools) != "deny"]
+
+    async def _ranked(self, query: str, tools: Sequence[UsableTool], most: int) -> Sequence[Any]:
+        version = (len(self._toolbox), self._servers.version() if self._servers is not None else 0)
+        return await self._discovery.rank(query, [tool.declaration for tool in tools], version, most)
+
+    async def _by_name(self, name: str) -> UsableTool:
+        """By its name, or as code would write it, with or without `tools.` before it."""
+        own = self._toolbox.get(name)
+        if own is not None and own.for_code:
+            return own
+        group, _, rest = name.removeprefix("tools.").partition(".")
+        return await self._mentioned(group, rest or None) or not_found(group, rest, f'there is no tool "{name[:100]}"')
+
+    async def _mentioned(self, group: str, name: str | None) -> UsableTool | None:
+        """The tool at `tools.<group>.<name>`; None when there is no such group, and the code is about something
+        else."""
+        tools = [tool for tool in self._toolbox if tool.for_code]
+        own = self._at("", tools, len(self._toolbox)).get((group, name) if name else (group,))
+        if own:
+            return own[0]
+        names = self._servers.names if self._servers is not None else ()
+        server = _server_named(group, names) if name else None
+        return None if server is None or name is None else await self._of_server(server, group, name)
+
+    async def _of_server(self, server: str, group: str, name: str) -> UsableTool:
+        """One that the server does not have is there and says so."""
+        assert self._servers is not None
+        try:
+            tools = await self._servers.tools_of(server)
+        except ToolError as error:
+            return AbsentTool(f"{server}.{name}", server, name, error)
+        places = self._at(server, tools, self._servers.version())
+        meant = places.get((group, name)) or places.get((server, name), [])
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
+            return not_found(server, name, f"it may be one of {', '.join(tool.name for tool in meant)}: say which")
+        return not_found(server, name, f"{server} has no such tool; there are {_nearest(name, tools)}")
+
+    def _at(self, group: str, tools: Sequence[UsableTool], version: object) -> _ByPath:
+        """The tools of one server, or of the toolbox, by each path that leads to them."""
+        kept, by_path = self._paths.get(group, (None, {}))
+        if kept != version:
+            by_path = _by_path(tools)
+            self._paths[group] = version, by_path
+        return by_path
+
+
+def _add(chosen: dict[str, UsableTool], tool: UsableTool) -> None:
+    if not is_core(tool.name):
+        chosen.setdefault(tool.name, tool)
+
+
+def _by_path(tools: Sequence[UsableTool]) -> _ByPath:
+    by_name = {tool.name: tool for tool in tools}
+    by_path: _ByPath = {}
+    for name, paths in place_of_tools([tool.declaration for tool in tools]).items():
+        for path in paths:
+            by_path.setdefault(path, []).append(by_name[name])
+    return by_path
+
+
+def _server_named(group: str, names: Sequence[str]) -> str | None:
+    if group in names:
+        return group
+    places = place_of_tools([ToolDeclaration(f"{name}.x", server=name, tool="x") for name in names])
+    meant = [name for name in names if any(path[0] == group for path in places.get(f"{name}.x", ()))]
+    return meant[0] if len(meant) == 1 else None
+
+
+def _nearest(name: str, tools: Sequence[UsableTool]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - nobody who makes no mistake pays for it
+
+    names = [tool.name.partition(".")[2] for tool in tools]
+    near = get_close_matches(name, names, _NEAR, 0.3) or names[:_NEAR]
+    more = len(names) - len(near)
+    return (", ".join(near) or "none") + (f" and {more} more" if more else "")
+
+
+def _line(text: str) -> str:
+    """The first sentence or so, as one line."""
+    return beginning(" ".join(text.split()), MAX_LINE_CHARACTERS)
+
+
+def _declared(declarations: Sequence[ToolDeclaration]) -> list[str]:
+    """As many as there is room for: one that is too long makes way for others."""
+    shown: list[ToolDeclaration] = []
+    left_out: list[str] = []
+    room = MAX_DESCRIBED_BYTES
+    for declaration in declarations:
+        size = len(typescript_of([declaration]).encode())
+        if size <= room:
+            shown.append(declaration)
+            room -= size
+        else:
+            left_out.append(declaration.name)
+    lines = [typescript_of(shown).rstrip()] if shown else []
+    return [*lines, f"// no room for {', '.join(left_out)}: ask for them alone"] if left_out else lines
