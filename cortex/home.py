@@ -72,7 +72,7 @@ def _make_or_refuse(path: Path) -> None:
         raise _refusal(path, "it is a file and not a folder") from None
     except (OSError, ValueError) as error:
         raise _refusal(path, getattr(error, "strerror", None) or str(error)) from error
-    if problem := _unsafe(path, found):
+    if problem := problem_of(path, found):
         raise _refusal(path, problem)
     if not writable:
         raise _refusal(path, "it is not writable")
@@ -86,12 +86,13 @@ def _refuse_to_look(path: Path) -> None:
         return
     except (OSError, ValueError) as error:
         raise _refusal(path, getattr(error, "strerror", None) or str(error), "look at") from error
-    problem = _unsafe(path, found) if stat.S_ISDIR(found.st_mode) else "it is a file and not a folder"
+    problem = problem_of(path, found) if stat.S_ISDIR(found.st_mode) else "it is a file and not a folder"
     if problem or not readable:
         raise _refusal(path, problem or "it is not readable", "look at")
 
 
-def _unsafe(path: Path, found: os.stat_result) -> str | None:
+def problem_of(path: Path, found: os.stat_result) -> str | None:
+    """Why a folder or a file is not safe: others could have written it."""
     if found.st_uid != os.geteuid():
         return f"it belongs to user {found.st_uid}, and this is user {os.geteuid()}"
     if found.st_mode & _OTHERS_WRITE:

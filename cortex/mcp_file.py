@@ -4,6 +4,7 @@ folder: a repository that somebody has cloned must not start programs."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from sandbox import FileLock, private_folder, replace_file
+from sandbox import FileLock, LockBusy, private_folder, replace_file
 
+from .home import Home, HomeError, problem_of
 from .mcp_servers import McpServerSettings, McpServerTable
 from .setting_errors import SettingsError
 
@@ -20,9 +22,8 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 FILE_NAME = "mcp.json"
+TABLE_NAME = "mcpServers"
 MAX_FILE_BYTES = 1_048_576
-# VS Code has its servers under another name.
-_TABLE_NAMES = ("mcpServers", "servers")
 
 _TABLE: TypeAdapter[dict[str, McpServerSettings]] = TypeAdapter(McpServerTable)
 
@@ -46,20 +47,18 @@ def servers_of(settings: Settings) -> dict[str, Named]:
     return of_home | {name: Named(server, "settings") for name, server in settings.mcpServers.items()}
 
 
-def servers_in(path: Path) -> dict[str, McpServerSettings]:
-    """Of a file in the format of `.mcp.json`, be it this one, Claude's or an editor's. Raises SettingsError."""
-    return _checked(_table_of(_loaded(path), path), path)
-
-
 class McpFile:
     """Changes are made to the file as it is then, under a lock, and are on disk when they are done."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, on_change: Callable[[], None] = lambda: None) -> None:
+        """`on_change` is called when a change is certain, and before it is made. What it raises prevents it."""
         self.path = home / FILE_NAME
+        self._on_change = on_change
 
     def read(self) -> dict[str, McpServerSettings]:
-        """Nothing, when there is no file."""
-        return servers_in(self.path) if self.path.exists() else {}
+        """Nothing, when there is no file. Raises SettingsError, also when others could have written it: it says which
+        programs are started."""
+        return checked_servers(self._table(), self.path)
 
     def add(self, servers: Mapping[str, McpServerSettings]) -> None:
         """Raises SettingsError, and adds none, when a name is taken or cannot be one."""
@@ -87,48 +86,74 @@ class McpFile:
         self._change(removed)
 
     def _change(self, change: Callable[[dict[str, Any]], None]) -> None:
-        private_folder(self.path.parent)
-        lock = FileLock(self.path.with_suffix(".lock"))
         try:
-            with lock.held():
-                whole = _loaded(self.path) if self.path.exists() else {}
-                table = dict(_table_of(whole, self.path))
-                change(table)
-                _checked(table, self.path)
-                whole["mcpServers"] = table
-                replace_file(self.path, json.dumps(whole, indent=2, ensure_ascii=False).encode() + b"\n", durable=True)
-        finally:
-            lock.close()
+            private_folder(self.path.parent)
+            lock = FileLock(self.path.with_suffix(".lock"))
+            try:
+                with lock.held():
+                    table = self._table()
+                    change(table)
+                    checked_servers(table, self.path)
+                    data = json.dumps({TABLE_NAME: table}, indent=2, ensure_ascii=False).encode() + b"\n"
+                    if len(data) > MAX_FILE_BYTES:
+                        raise SettingsError(f'"{self.path}" would be larger than {MAX_FILE_BYTES} bytes')
+                    self._on_change()
+                    replace_file(self.path, data, durable=True)
+            finally:
+                lock.close()
+        except LockBusy as error:
+            raise SettingsError(f'Cannot change "{self.path}": {error}') from error
+        except (OSError, ValueError) as error:
+            if isinstance(error, SettingsError):
+                raise
+            raise SettingsError(f'Cannot write "{self.path}": {getattr(error, "strerror", None) or error}') from error
+
+    def _table(self) -> dict[str, Any]:
+        """As it is written. A key that means nothing here is a mistake of whoever wrote it, and not passed over."""
+        # Refuses a home that others may write to, and with it every file in there.
+        _ = Home(self.path.parent).state_to_read
+        try:
+            with self.path.open("rb") as file:
+                if problem := problem_of(self.path, os.fstat(file.fileno())):
+                    raise HomeError(f'Cannot use "{self.path}": {problem}')
+                data = file.read(MAX_FILE_BYTES + 1)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise SettingsError(f'Cannot read "{self.path}": {error.strerror}') from error
+        whole = json_object(data, self.path)
+        if strange := sorted(whole.keys() - {TABLE_NAME}):
+            names = ", ".join(f'"{name[:40]}"' for name in strange[:5])
+            raise SettingsError(f'"{self.path}" has {names} beside "{TABLE_NAME}", which is all that it may have')
+        return dict(table_in(whole, TABLE_NAME, self.path))
 
 
-def _loaded(path: Path) -> dict[str, Any]:
+def json_object(data: bytes | str, source: object) -> dict[str, Any]:
+    """Raises SettingsError for what is too long, not JSON, or not an object."""
+    if len(data) > MAX_FILE_BYTES:
+        raise SettingsError(f'"{source}" is larger than {MAX_FILE_BYTES} bytes')
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise SettingsError(f'"{path}" is larger than {MAX_FILE_BYTES} bytes')
         whole = json.loads(data)
-    except OSError as error:
-        raise SettingsError(f'Cannot read "{path}": {error.strerror}') from error
     except (ValueError, RecursionError) as error:
-        raise SettingsError(f'"{path}" is not JSON: {str(error)[:200]}') from error
+        raise SettingsError(f'"{source}" is not JSON: {str(error)[:200]}') from error
     if not isinstance(whole, dict):
-        raise SettingsError(f'"{path}" does not hold an object with "mcpServers"')
+        raise SettingsError(f'"{source}" does not hold an object with "{TABLE_NAME}"')
     return whole
 
 
-def _table_of(whole: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    table: Any = next((whole[name] for name in _TABLE_NAMES if name in whole), {})
+def table_in(whole: Mapping[str, Any], name: str, source: object) -> Mapping[str, Any]:
+    table: Any = whole.get(name, {})
     if not isinstance(table, dict):
-        raise SettingsError(f'"mcpServers" in "{path}" is not an object')
+        raise SettingsError(f'"{name}" in "{source}" is not an object')
     return table
 
 
-def _checked(table: Mapping[str, Any], path: Path) -> dict[str, McpServerSettings]:
+def checked_servers(table: Mapping[str, Any], source: object) -> dict[str, McpServerSettings]:
+    """Raises SettingsError, which says what is wrong where, and not with which value: that may be a secret."""
     try:
         return _TABLE.validate_python(table)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in problem["loc"] if part != "[key]")
         message = problem["msg"].removeprefix("Value error, ")
-        raise SettingsError(f'mcpServers.{place[:200]}: {message} (in "{path}")') from error
+        raise SettingsError(f'{TABLE_NAME}.{place[:200]}: {message} (in "{source}")') from error

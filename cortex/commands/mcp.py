@@ -1,0 +1,97 @@
+"""`cortex mcp`: the MCP servers whose tools the agent's code may call, and the cortex as such a server."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from cortex.sections import Policy
+from cortex.terminal import styled, terminal_columns
+
+from .exits import CommandError
+from .mcp_serve import add_serve_arguments, serve
+from .options import behind_an_action
+
+# A file or a pipe has no edge, but a line has.
+PLAIN_WIDTH = 160
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser_class: type[ArgumentParser] = _BeforeDashes
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=parser_class)
+    common = behind_an_action("print JSON, for programs")
+
+    def action(name: str, what: str) -> ArgumentParser:
+        return actions.add_parser(name, parents=[common], help=what, description=what)
+
+    add = action("add", "name a server: NAME -- COMMAND ARG…, or NAME --url URL, or --from FILE [NAME…]")
+    add.usage = (
+        "cortex mcp add NAME [--env K=V] [--policy POLICY] -- COMMAND ARG…\n"
+        "       cortex mcp add NAME --url URL [--header K=V] [--policy POLICY]\n"
+        "       cortex mcp add --from FILE [NAME…] [--policy POLICY]"
+    )
+    add.add_argument("names", metavar="NAME", nargs="*", help="tools.NAME in code; with --from, only these of the file")
+    add.add_argument("--url", metavar="URL", help="where it is, if it is not to be started")
+    add.add_argument(
+        "--header", action="append", default=[], metavar="K=V", help="sent to the URL; V may have ${env:VARIABLE}"
+    )
+    add.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="in the environment of the command; K alone takes it from ours, each time it is started",
+    )
+    add.add_argument("--policy", choices=get_args(Policy), help="of all its tools: allow (if not said), ask, deny")
+    add.add_argument(
+        "--from", dest="source", metavar="FILE", help="take servers from a file like .mcp.json; - is standard input"
+    )
+    action("list", "the servers, who named them, and what they are; also without an action")
+    remove = action("remove", "forget servers that were added")
+    remove.add_argument("names", metavar="NAME", nargs="+", help="its name")
+    test = action("test", "start servers, or those that are named, and ask for their tools; 1 if one fails")
+    test.add_argument("names", metavar="NAME", nargs="*", help="its name")
+    add_serve_arguments(action("serve", "be an MCP server, for Claude Desktop, Cursor and other clients"))
+
+
+def run(options: Namespace) -> int:
+    from cortex.settings import load_settings
+
+    if getattr(options, "behind_dashes", None) is not None and options.action != "add":
+        raise CommandError(f"nothing stands behind -- after {options.action}")
+    match options.action:
+        case "serve":
+            return serve(options)
+        case "add" | "remove":
+            from .mcp_change import change
+
+            return change(options, load_settings(options.config, home=options.home))
+        case "test":
+            from .mcp_trial import try_servers
+
+            return try_servers(options, load_settings(options.config, home=options.home), paint)
+    from .mcp_rows import print_list
+
+    return print_list(options, load_settings(options.config, home=options.home), width(), paint)
+
+
+def width() -> int:
+    return terminal_columns(sys.stdout) if sys.stdout.isatty() else PLAIN_WIDTH
+
+
+def paint(text: str, style: str) -> str:
+    return styled(text, style, sys.stdout)
+
+
+class _BeforeDashes(ArgumentParser):
+    """What stands behind `--` is a command line of somebody else, and no part of ours."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        given: Sequence[str] = sys.argv[1:] if args is None else args
+        at = given.index("--") if "--" in given else len(given)
+        found, rest = super().parse_known_args(given[:at], namespace)
+        found.behind_dashes = list(given[at + 1 :]) if at < len(given) else None
+        return found, rest

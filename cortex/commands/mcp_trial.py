@@ -1,0 +1,129 @@
+"""`cortex mcp test`: each server is started and asked for its tools, and what is wrong is said."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from cortex.mcp_file import servers_of
+from cortex.mcp_servers import McpServerSettings
+from cortex.settings import Settings
+from cortex.terminal import visible
+from cortex.tools.policy import policies_for_nobody
+from neurons import KillSwitch
+
+from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
+from .neuron_rows import Paint
+
+if TYPE_CHECKING:
+    from cortex.mcp_client import McpServers
+
+_MAX_DETAIL = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    name: str
+    ok: bool
+    tools: tuple[str, ...]
+    ms: int
+    protocol: str | None
+    error: str | None
+
+
+Show = Callable[[Trial], None]
+
+
+def try_servers(options: Namespace, settings: Settings, paint: Paint) -> int:
+    servers = chosen_servers(settings, options.names)
+    if not servers:
+        if options.json:
+            print("[]")
+        print("There are no MCP servers to try", file=sys.stderr)
+        return SUCCESS
+    refuse_if_killed(settings)
+
+    def show(trial: Trial) -> None:
+        if not options.json:
+            print(_line(trial, max(map(len, servers)), paint), flush=True)
+
+    trials: list[Trial] = []
+    anyio.run(_try_all, servers, settings, trials, show)
+    trials.sort(key=lambda trial: list(servers).index(trial.name))
+    if options.json:
+        print(json.dumps([asdict(trial) for trial in trials]))
+    for name in _misspelt(trials, settings):
+        print(f'cortex mcp: tools.policies has "{visible(name)}", and no tool is called so', file=sys.stderr)
+    return SUCCESS if all(trial.ok for trial in trials) else CODE_FAILED
+
+
+def chosen_servers(settings: Settings, names: list[str]) -> dict[str, McpServerSettings]:
+    """Those that are named, even if they are turned off; else all that are not. Raises CommandError."""
+    known = servers_of(settings)
+    for name in names:
+        if name not in known:
+            raise CommandError(f'there is no server "{name[:100]}"; there are: {(", ".join(known) or "none")[:500]}')
+    if names:
+        return {name: known[name].settings.model_copy(update={"disabled": False}) for name in names}
+    return {name: named.settings for name, named in known.items() if named.is_enabled}
+
+
+def refuse_if_killed(settings: Settings) -> None:
+    """Servers are programs, and none is started on a home whose switch is on."""
+    if refusal := KillSwitch(settings.home / "state").refusal():
+        raise CommandError(refusal, REFUSED)
+
+
+async def _try_all(
+    servers: Mapping[str, McpServerSettings],
+    settings: Settings,
+    trials: list[Trial],
+    show: Show,
+) -> None:
+    import mcp  # noqa: F401 - takes a second, which is not the servers'
+
+    from cortex.mcp_client import McpServers
+
+    async with McpServers(servers, settings.mcp) as clients, anyio.create_task_group() as tasks:
+        for name in servers:
+            tasks.start_soon(_try, clients, name, trials, show)
+
+
+async def _try(clients: McpServers, name: str, trials: list[Trial], show: Show) -> None:
+    from cortex.mcp_client import McpUnavailable
+
+    began = time.monotonic()
+    error: str | None = None
+    tools: tuple[str, ...] = ()
+    try:
+        tools = tuple(tool.name for tool in await clients.tools_of(name))
+    except McpUnavailable as unavailable:
+        error = str(unavailable)
+    ms = round((time.monotonic() - began) * 1000)
+    [status] = [status for status in clients.statuses() if status.name == name]
+    # In its status without the words around it, which the table has.
+    why = None if error is None else (status.error or error)[:_MAX_DETAIL]
+    trials.append(Trial(name, error is None, tools, ms, status.protocol, why))
+    show(trials[-1])
+
+
+def _line(trial: Trial, names: int, paint: Paint) -> str:
+    verdict = paint(f"{'ok' if trial.ok else 'broken':7}", "green" if trial.ok else "red")
+    if not trial.ok:
+        return f"{verdict} {trial.name:{names}}  {visible(trial.error or '')}"
+    count = f"{len(trial.tools)} tool{'' if len(trial.tools) == 1 else 's'}"
+    return f"{verdict} {trial.name:{names}}  {count} after {trial.ms} ms, MCP {visible(trial.protocol or 'unknown')}"
+
+
+def _misspelt(trials: list[Trial], settings: Settings) -> list[str]:
+    """A `deny` with a typing error would protect nothing."""
+    tools = [tool for trial in trials for tool in trial.tools]
+    tried = tuple(f"{trial.name.casefold()}{mark}" for trial in trials if trial.ok for mark in "._")
+    return [name for name in policies_for_nobody(tools, settings.tools) if name.casefold().startswith(tried)]

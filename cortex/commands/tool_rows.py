@@ -1,0 +1,76 @@
+"""Tools for people and programs: one line for each, as wide as the terminal. Pure; no text in them steers one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cortex.terminal import columns_of, fit, padded, visible, wrapped
+from cortex.tools import policy_of
+from sandbox import typescript_of
+
+from .neuron_rows import Paint
+
+if TYPE_CHECKING:
+    from cortex.settings import Settings
+    from cortex.tools import UsableTool
+
+    from .tool_source import Seen
+
+# With less room than this for words a table is no use: then there are a few lines for each.
+_LEAST_TEXT = 40
+_MOST_LINES = 3
+_MAX_NAME = 50
+_POLICIES = {"allow": "green", "ask": "yellow", "deny": "red"}
+
+
+def list_lines(seen: Seen, settings: Settings, width: int, paint: Paint) -> Iterator[str]:
+    names = min(_MAX_NAME, max(columns_of(text) for text in ("name", *(tool.name for tool in seen.tools))))
+    score = 7 if seen.scores else 0
+    room = width - names - len("  policy  ") - score
+    if room >= _LEAST_TEXT:
+        yield paint(f"{'name':{names}}  policy  {'score  ' if score else ''}what", "dim")
+    for tool in seen.tools:
+        policy = policy_of(tool, settings.tools)
+        value = seen.score_of(tool)
+        scored = "" if value is None else f"{value:5.2f}  "
+        what = tool.declaration.description
+        if room < _LEAST_TEXT:
+            yield paint(
+                fit(f"{tool.name}: {policy}{f', {scored.strip()}' if scored else ''}", width), _POLICIES[policy]
+            )
+            yield from (f"  {line}" for line in wrapped(fit(what, _MOST_LINES * (width - 2)), width - 2))
+            continue
+        name = padded(fit(tool.name, names), names)
+        yield f"{name}  {paint(f'{policy:6}', _POLICIES[policy])}  {scored}{fit(what, room)}".rstrip()
+
+
+def facts_of(tool: UsableTool, settings: Settings, score: float | None) -> dict[str, Any]:
+    declaration = tool.declaration
+    facts: dict[str, Any] = {
+        "name": tool.name,
+        "server": declaration.server,
+        "tool": declaration.tool,
+        "policy": policy_of(tool, settings.tools),
+        "description": declaration.description,
+    }
+    return facts if score is None else {**facts, "score": round(score, 4)}
+
+
+def declared_facts_of(tool: UsableTool, settings: Settings) -> dict[str, Any]:
+    declaration = tool.declaration
+    return {
+        **facts_of(tool, settings, None),
+        "input_schema": declaration.input_schema,
+        "output_schema": declaration.output_schema,
+        "declaration": typescript_of([declaration]),
+    }
+
+
+def policy_lines(tools: Sequence[UsableTool], settings: Settings) -> Iterator[str]:
+    """What the declaration does not say of a tool, as comments."""
+    for tool in tools:
+        policy = policy_of(tool, settings.tools)
+        if policy != "allow":
+            says = "the owner is asked before each call" if policy == "ask" else "it is not lent"
+            yield f"// {visible(tool.name)}: {policy}, {says}"

@@ -1,0 +1,93 @@
+"""`cortex tools`: what there is for the agent's code to call. Lists and searches; `show` prints what code is told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cortex.settings import Settings, load_settings
+from cortex.terminal import has_colour, visible, wrapped
+
+from .exits import CODE_FAILED, SUCCESS, CommandError
+from .mcp import paint, width
+from .options import number_of
+
+if TYPE_CHECKING:
+    from .tool_source import Seen
+
+SHOW = "show"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.description = "Lists the tools that code may call, or those for QUERY, the best first."
+    parser.epilog = "cortex tools show NAME… prints their declarations in TypeScript."
+    parser.add_argument("words", metavar="QUERY", nargs="*", help="what a tool is to do, in a few words")
+    parser.add_argument("--server", metavar="NAME", action="append", default=[], help="only of this one; repeatable")
+    parser.add_argument(
+        "--limit", metavar="N", type=number_of("tools"), help="so many; discovery.max_results of a search"
+    )
+    parser.add_argument("--tools", metavar="MODULE:NAME", help="also those of a Toolbox of yours, as in cortex chat")
+    parser.add_argument("--json", action="store_true", help="print a list of {name, server, tool, policy, …}")
+
+
+def run(options: Namespace) -> int:
+    from .tool_source import all_tools, tools_named
+
+    settings = load_settings(options.config, home=options.home)
+    if options.words[:1] == [SHOW] and len(options.words) > 1:
+        if options.limit is not None:
+            raise CommandError(f"--limit does not go with {SHOW}")
+        return _show(tools_named(options.words[1:], options, settings), options, settings)
+    query = " ".join(options.words).strip()
+    seen = all_tools(query, options, settings)
+    _tell(seen)
+    if options.json:
+        from .tool_rows import facts_of
+
+        print(json.dumps([facts_of(tool, settings, seen.score_of(tool)) for tool in seen.tools]))
+    elif seen.tools:
+        from .tool_rows import list_lines
+
+        print("\n".join(list_lines(seen, settings, width(), paint)))
+    elif not seen.troubles:
+        print(_nothing(seen, query), file=sys.stderr)
+    return CODE_FAILED if seen.troubles and not seen.answered else SUCCESS
+
+
+def _nothing(seen: Seen, query: str) -> str:
+    if not seen.count:
+        return "There are no tools yet: cortex mcp add NAME -- COMMAND"
+    return f"None of {seen.count} tools has to do with {query!r:.100}"
+
+
+def _tell(seen: Seen) -> None:
+    for name, error in seen.troubles.items():
+        print(f"cortex tools: {name} cannot be used: {visible(error)}", file=sys.stderr)
+
+
+def _show(seen: Seen, options: Namespace, settings: Settings) -> int:
+    from sandbox import typescript_of
+
+    from .tool_rows import declared_facts_of, policy_lines
+
+    _tell(seen)
+    if options.json:
+        print(json.dumps([declared_facts_of(tool, settings) for tool in seen.tools]))
+    elif seen.tools:
+        comments = policy_lines(seen.tools, settings)
+        _print_code("\n".join([*comments, typescript_of([tool.declaration for tool in seen.tools]).rstrip("\n")]))
+    return CODE_FAILED if seen.troubles else SUCCESS
+
+
+def _print_code(code: str) -> None:
+    lines: Sequence[str] = visible(code).split("\n")
+    if sys.stdout.isatty():
+        lines = wrapped(code, width())
+        if has_colour(sys.stdout):
+            from cortex.show.highlight import highlighted
+
+            lines = highlighted(list(lines), code)
+    print("\n".join(lines))

@@ -1,0 +1,86 @@
+"""Secrets of MCP servers that stand somewhere as they are: to warn of them, and not to show them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from .redaction import Redactor
+from .sections import RedactionSettings
+from .setting_keys import HIDDEN, shown
+
+if TYPE_CHECKING:
+    from .mcp_servers import McpServerSettings
+
+_WORDS = re.compile(
+    r"key|token|secret|passw|passphrase|pwd|credential|cookie|authori[sz]ation|bearer|(?:^|[_-])pat$", re.I
+)
+# Names with such a word that hold none.
+_HARMLESS = re.compile(r"(?:file|path|dir|url|uri|host|endpoint|name|id|limit|count|max\w*|ttl|expiry)$", re.I)
+_URL_PASSWORD = re.compile(r"://[^/?#@\s]{1,1000}@")
+_URL_QUERY = re.compile(r"[?&]([^=&#\s]{1,100})=([^&#\s]{1,4000})")
+_OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]{0,60})(?:=(.*))?", re.DOTALL)
+_ASSIGNED = re.compile(r"([A-Za-z_]\w{0,60})=(.*)", re.DOTALL)
+_REFERENCE = "${env:"
+
+
+def literal_secrets(server: McpServerSettings) -> list[str]:
+    """The places of what looks like a secret and is no reference to the environment: `env.API_KEY`, `args[2]`."""
+    places = [f"env.{name}" for name, value in server.env.items() if _is_secret(name, value)]
+    places += [f"headers.{name}" for name, value in server.headers.items() if _is_secret(name, value)]
+    places += [f"args[{number}]" for number in _secret_arguments(server.args)]
+    if server.url is not None and _is_secret_url(server.url):
+        places.append("url")
+    return places
+
+
+def shown_arguments(arguments: Sequence[str]) -> list[str]:
+    """As they are written, but for those that look like secrets."""
+    secret = set(_secret_arguments(arguments))
+    return [_hidden(text) if number in secret else shown(text) for number, text in enumerate(arguments)]
+
+
+def _hidden(text: str) -> str:
+    found = _OPTION.fullmatch(text) or _ASSIGNED.fullmatch(text)
+    return f"{text[: text.index('=') + 1]}{HIDDEN}" if found and found[2] else HIDDEN
+
+
+def _secret_arguments(arguments: Sequence[str]) -> Iterator[int]:
+    before = ""
+    for number, text in enumerate(arguments):
+        option = _OPTION.fullmatch(text)
+        assigned = option if option and option[2] else _ASSIGNED.fullmatch(text)
+        if assigned:
+            is_secret = _is_secret(assigned[1], assigned[2])
+        else:
+            is_secret = not option and bool(before) and _is_secret(before, text)
+        if is_secret or _has_shape(text) or _is_secret_url(text):
+            yield number
+        before = option[1] if option and not option[2] else ""
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if not value.strip() or _REFERENCE in value:
+        return False
+    is_named = bool(_WORDS.search(name)) and not _HARMLESS.search(name)
+    return (is_named and not value.strip().isdecimal() and value.casefold() not in {"true", "false"}) or _has_shape(
+        value
+    )
+
+
+def _has_shape(text: str) -> bool:
+    """Whatever it is called: a key of an issuer that marks its keys, a token, a private key."""
+    return _REFERENCE not in text and _redactor().text(text) != text
+
+
+@cache
+def _redactor() -> Redactor:
+    return Redactor(RedactionSettings(kinds=("jwt", "api_key", "private_key", "secret")))
+
+
+def _is_secret_url(text: str) -> bool:
+    if "://" not in text or _REFERENCE in text:
+        return False
+    return bool(_URL_PASSWORD.search(text)) or any(_is_secret(name, value) for name, value in _URL_QUERY.findall(text))
