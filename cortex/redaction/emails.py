@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .spans import Span
+from .strength import is_random
 
 # "@" as it is and as URLs have it. What stands beside it is looked at by hand: a pattern that begins with the name
 # would try each word of the text.
@@ -20,7 +21,8 @@ _NOT_DOMAINS = (
 )
 _FILES = tuple(_NOT_DOMAINS.split())
 _MAX_NAME = 64
-_ESCAPED_LETTERS = "nrtbf"
+_MAX_CREDENTIALS = 400
+_NOT_IN_CREDENTIALS = re.compile(r"[\s/?#@\"'<>\\]")
 
 
 def emails(text: str, lowered: str) -> Iterator[Span]:
@@ -38,7 +40,7 @@ def emails(text: str, lowered: str) -> Iterator[Span]:
         if end is None:
             continue
         start = _start_of_name(text, at.start(), begin)
-        if start is None or _is_no_person(lowered, start, at.start(), end):
+        if start is None or _is_no_person(text, start, at.start(), end):
             continue
         yield Span(start, end, "email")
         begin = end
@@ -56,34 +58,18 @@ def _end_of_domain(lowered: str, domain: re.Match[str]) -> int | None:
 
 
 def _start_of_name(text: str, at: int, floor: int) -> int | None:
-    start = at
-    while True:
-        run = _NAME_BACKWARDS.match(text[max(floor, start - _MAX_NAME, at - 2 * _MAX_NAME) : start][::-1])
-        start -= run.end() if run else 0
-        if start == 0 or text[start - 1] != "\\" or start == at:
-            break
-        # JSON inside of a text: what looks like letters may be the rest of a line end or of "<".
-        if text[start] in _ESCAPED_LETTERS:
-            start += 1
-            break
-        code = text[start + 1 : start + 5] if text[start] == "u" else ""
-        if not re.fullmatch("[0-9a-fA-F]{4}", code):
-            break
-        if not chr(int(code, 16)).isalnum() or at - start > _MAX_NAME:
-            start += 5
-            break
-        start -= 1
-    while start < at and text[start] in ".'+-":
-        start += 1
-    return start if start < at else None
+    run = _NAME_BACKWARDS.match(text[max(floor, at - _MAX_NAME) : at][::-1])
+    name = run[0][::-1].lstrip(".'+-") if run else ""
+    return at - len(name) if name else None
 
 
-def _is_no_person(lowered: str, start: int, at: int, end: int) -> bool:
-    if lowered[start:at] == "git" and lowered[end : end + 1] == ":":
+def _is_no_person(text: str, start: int, at: int, end: int) -> bool:
+    if text[start:at] == "git" and text[end : end + 1] == ":":
         return True
-    # The password of "https://ann:secret@example.com" is a secret and not the name of somebody.
-    if lowered[start - 1 : start] != ":":
+    # Of "https://ann:secret@example.com" the password is a secret, and not the name of somebody.
+    before = text[max(0, at - _MAX_CREDENTIALS) : at]
+    _, scheme, credentials = before.rpartition("://")
+    credentials = credentials.lstrip("/")
+    if not scheme or _NOT_IN_CREDENTIALS.search(credentials):
         return False
-    before = lowered[max(0, start - 140) : start]
-    scheme = before.rfind("://")
-    return scheme >= 0 and not any(mark in before[scheme + 3 :] for mark in "/ \n\"'")
+    return ":" in credentials or is_random(credentials)

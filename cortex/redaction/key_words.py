@@ -26,14 +26,14 @@ _PAGES = ("page", "next", "cursor", "continuation", "sync", "nextpage", "paginat
 
 _VALUE = re.compile(
     r"(?:word|wd|phrase|code)?(?:[_-]?(?:access[_-]?)?(?:key|value|id))?"
-    r"(?:[\"'`\\\]]{0,4}\s{0,4}(?:=>|:=|[:=]{1,3}|\x1f| is | was )\s{0,4}|>|(?<=\w) (?=\S))"
-    r"(?P<quote>[\\\"'`]{0,4})(?:(?:bearer|basic|token|digest)\s{1,4}|\w{1,20}=(?=\w{12}))?"
+    r"(?:[\"'`\\\]]{0,8}\s{0,4}(?:=>|:=|[:=]{1,3}|\x1f| is | was )\s{0,4}|>|(?<=\w) (?=\S))"
+    r"(?P<quote>[\\\"'`]{0,8})(?:(?:bearer|basic|token|digest)\s{1,4}|\w{1,20}=(?=\w{12}))?"
     r"(?P<value>[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{4,4096}+)(?P<after>[(.\[]?)"
 )
 _QUOTED = re.compile(r"[^\s\"'`\\\x1e\x1f]{4,4096}+")
 _BEARER = re.compile(r"(?:bearer|basic)\s{1,4}([A-Za-z0-9._~+/=-]{12,4096}+)", re.IGNORECASE)
 _CREDENTIALS = re.compile(
-    r"://(?:([^\s/?#@:\"'<>\\\x1e\x1f]{0,128}+):([^\s/?#@\"'<>\\\x1e\x1f]{1,256}+)|([^\s/?#@:\"'<>\\\x1e\x1f]{20,256}+))@"
+    r":/{2,4}(?:([^\s/?#@:\"'<>\\\x1e\x1f]{0,128}+):([^\s/?#@\"'<>\\\x1e\x1f]{1,256}+)|([^\s/?#@:\"'<>\\\x1e\x1f]{20,256}+))@"
 )
 
 
@@ -65,6 +65,9 @@ def _judged(text: str, lowered: str, word: str, at: int, match: re.Match[str]) -
         return None
     is_quoted = bool(match["quote"])
     end = match.end("value")
+    # <password>hunter2</password>
+    if between.endswith(">") and text[end : end + 1] != "<":
+        return None
     if is_quoted and (quoted := _QUOTED.match(text, match.start("value"))):
         end = quoted.end()
     value = text[match.start("value") : end]

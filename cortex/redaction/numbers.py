@@ -17,9 +17,10 @@ from .spans import NAMED, Span
 _NUMBER = re.compile(
     # The first digit is taken before the look back, because a pattern that begins with a look back is slow to search.
     # The look ahead is true for all that follows, and for few of the numbers that are just numbers.
-    r"[0-9](?<![\w.][0-9])(?=[0-9]{0,4}[-. \xa0]|[0-9]{13})(?<![0-9][-,][0-9])(?:"
+    r"[0-9](?<![\w.][0-9])(?=[0-9]{0,4}[-. \xa0]|[0-9]{13})(?:"
+    r"(?P<ip>[0-9]{0,2}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?!\w|\.[0-9]|-[A-Za-z]))"
+    r"|(?<![0-9]-[0-9])(?:"
     r"(?P<ssn>[0-9]{2}-[0-9]{2}-[0-9]{4}(?![\w-]))"
-    r"|(?P<ip>[0-9]{0,2}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?!\w|\.[0-9]|-[A-Za-z]))"
     r"|(?<=[2-6])(?P<card>[0-9]{3}(?:[0-9]{10,15}|"
     r"(?P<by>[ \xa0-])[0-9]{4}(?P=by)[0-9]{4}(?P=by)[0-9]{4}(?:(?P=by)[0-9]{3})?|"
     r"(?P<in>[ \xa0-])[0-9]{6}(?P=in)[0-9]{4,5})(?!\w|[.-][0-9]))"
@@ -29,7 +30,7 @@ _NUMBER = re.compile(
     r"|(?<=0)[1-9](?P<c>[ .-])[0-9]{2}(?P=c)[0-9]{2}(?P=c)[0-9]{2}(?P=c)[0-9]{2}(?![\w.-])"
     r"|(?<=0)[1-9][0-9]{1,3} [0-9]{3,4} [0-9]{3,4}(?![\w-]| ?[0-9]|\.[0-9])"
     r"|(?<=0)0[1-9][0-9]{0,2}(?:[ -][0-9]{2,9}){2,5}(?![\w-]|\.[0-9]))"
-    r")"
+    r"))"
 )
 _INTERNATIONAL = re.compile(
     r"\+(?<![\w+]\+)[1-9](?:[0-9]|[ .-]{1,2}[0-9]|[ -]?\([0-9]{1,4}\)[ -]?){7,16}(?!\w|[./][0-9])"
@@ -39,7 +40,7 @@ _IBAN = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z][0-9]{2}(?:[ \xa0-]?[A-Z0-9]{4}){2,7}
 _BLANKS = re.compile(r"[ \xa0-]")
 
 _SSN_WORDS = re.compile(
-    r"(?:ssn|social[ _-]security)(?:[ _-]?(?:number|no\.?|#))?[^\w+(\n]{1,8}"
+    r"(?:ssn|social[ _-]security)(?:[ _-]?(?:number|no\.?|#))?[^\w+(\n]{1,16}"
     r"([0-9]{3})[ .-]?([0-9]{2})[ .-]?([0-9]{4})(?![\w-])"
 )
 
@@ -54,10 +55,14 @@ def numbers(text: str, lowered: str) -> Iterator[Span]:
             if is_ipv4(lowered, start, end):
                 yield Span(start, end, "ip")
         elif match["card"] is not None:
-            if is_card(_BLANKS.sub("", match[0])):
+            if is_card(_BLANKS.sub("", match[0])) and not _is_negative(text, start):
                 yield Span(start, end, "card")
         elif not match[0].startswith("00") or is_international(match[0][2:]):
             yield Span(start, end, "phone")
+
+
+def _is_negative(text: str, start: int) -> bool:
+    return text[start - 1 : start] == "-" and not text[max(0, start - 2) : start - 1].isalnum()
 
 
 def phones(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001

@@ -20,7 +20,7 @@ _NOT_DIGIT = re.compile(r"[^0-9]")
 _WORDS = ("phone", "mobil", "cell", "tel", "fax", "whatsapp", "sms", "fono", "call")
 _PARTS_OF_WORDS = ("cell", "call", "tel")
 _NUMBER = re.compile(
-    r"(?:efon|e)?(?:_?(?:number|nummer|no|nr|num))?[\"'\\]{0,4}[.:=#\s\x1f>]{1,4}(?:me |us )?(?:at |on )?[\"'\\]{0,4}"
+    r"(?:efon|e)?(?:_?(?:number|nummer|no|nr|num))?[\"'\\]{0,8}[.:=#\s\x1f>]{1,4}(?:me |us )?(?:at |on )?[\"'\\]{0,8}"
     r"(\+?\(?[0-9](?:[0-9]|[ ./-]{1,2}[0-9]|[ /-]?[()][ /-]?[0-9]){5,17})(?!\w|[.,:-][0-9])"
 )
 

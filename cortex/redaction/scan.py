@@ -9,6 +9,7 @@ from cortex.sections import RedactedKind
 from .addresses import ipv6
 from .cut_ends import cut_ends
 from .emails import emails
+from .escapes import smooth
 from .key_words import bearers, key_words, url_passwords
 from .keys import api_keys, jwts, private_keys
 from .numbers import ibans, named_ssns, numbers, phones
@@ -42,9 +43,11 @@ class Scan:
 
     def found(self, text: str) -> list[Span]:
         """In order, without overlaps."""
+        # Letter for letter as long as the text, so that places in one are places in the other.
+        text = smooth(text)
         lowered = text.lower()
         if len(lowered) != len(text):
-            # The one letter that becomes two in small letters would move all that comes after it.
+            # The one letter that becomes two in small letters.
             lowered = text.replace("İ", "I").lower()
         spans = [span for rule in self._rules for span in rule(text, lowered) if span.kind in self._kinds]
         return disjoint(spans) if len(spans) > 1 else spans
