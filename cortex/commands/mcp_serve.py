@@ -6,7 +6,7 @@ import secrets
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cortex.settings import Settings, load_settings
 
@@ -45,23 +45,23 @@ def serve(options: Namespace) -> int:
 
     settings = load_settings(options.config, home=options.home, **getattr(options, "changed", {}))
     # Before anything is opened: a mistake in it is told at once.
-    listening, door = _front(settings, options.http) if options.http is not None else (None, None)
+    front = _front(settings, options.http) if options.http is not None else None
 
     async def run() -> int:
         # Nobody is asked: the only one who could answer here is the client.
         async with MotorCortex(settings) as cortex:
-            return await _serve(cortex, settings, listening, door)
+            return await _serve(cortex, settings, front)
 
     try:
         return anyio.run(run)
     except SandboxError as error:
         raise CommandError(str(error), REFUSED) from error
     finally:
-        if listening is not None:
-            listening.close()
+        if front is not None:
+            front.listening.close()
 
 
-async def _serve(cortex: Cortex, settings: Settings, listening: socket.socket | None, door: HttpDoor | None) -> int:
+async def _serve(cortex: Cortex, settings: Settings, front: Front | None) -> int:
     import anyio
 
     from cortex.mcp_server import Calls, mcp_server, serve_http, serve_stdio
@@ -71,8 +71,9 @@ async def _serve(cortex: Cortex, settings: Settings, listening: socket.socket | 
     ended_by: list[int] = []
     async with anyio.create_task_group() as tasks:
         await tasks.start(_watch_signals, ended_by, stop)
-        if listening is not None and door is not None:
-            await serve_http(server, listening, door, calls, until=stop)
+        if front is not None:
+            print(*front.told, sep="\n", file=sys.stderr, flush=True)
+            await serve_http(server, front.listening, front.door, calls, until=stop)
         else:
             async with anyio.create_task_group() as client:
                 client.start_soon(_cancel_after, stop, client.cancel_scope)
@@ -97,8 +98,16 @@ async def _cancel_after(stop: anyio.Event, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-def _front(settings: Settings, where: str) -> tuple[socket.socket, HttpDoor]:
-    """Who may come in, and where. The token is told only when nobody else knows it."""
+class Front(NamedTuple):
+    """Where clients come in, who may, and what a person is told of it."""
+
+    listening: socket.socket
+    door: HttpDoor
+    told: list[str]
+
+
+def _front(settings: Settings, where: str) -> Front:
+    """The token is told only when nobody else knows it. Raises CommandError."""
     from cortex.mcp_server import PATH, Address, BadAddress, HttpDoor, address_of, is_loopback, listen
 
     serving = settings.mcp.serve
@@ -120,11 +129,10 @@ def _front(settings: Settings, where: str) -> tuple[socket.socket, HttpDoor]:
         )
     token = given if given is not None else secrets.token_urlsafe(32)
     own = () if _is_any(host) else (Address(host, port).shown, Address(asked.host, port).shown)
-    print(f"Listening on http://{Address(asked.host, port).shown}{PATH}", file=sys.stderr)
+    told = [f"Listening on http://{Address(asked.host, port).shown}{PATH}"]
     if given is None:
-        print(f"Clients send: Authorization: Bearer {token}", file=sys.stderr)
-    sys.stderr.flush()
-    return listening, HttpDoor(token, (*own, *serving.hosts), serving.origins)
+        told.append(f"Clients send: Authorization: Bearer {token}")
+    return Front(listening, HttpDoor(token, (*own, *serving.hosts), serving.origins), told)
 
 
 def _is_any(host: str) -> bool:

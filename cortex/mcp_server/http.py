@@ -5,10 +5,9 @@ The server below it runs on asyncio alone, so this does too.
 
 from __future__ import annotations
 
-import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -66,103 +65,96 @@ async def serve_http(
     """Until the event is set, or this is cancelled. The calls that are running then are ended first: each client is
     told so. The socket is closed."""
     import uvicorn  # noqa: PLC0415 - only in `cortex mcp serve --http`
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
 
-    app = server.streamable_http_app(
-        streamable_http_path=PATH,
+    sessions = StreamableHTTPSessionManager(
+        server,
         max_request_body_size=MAX_BODY_BYTES,
         max_sessions=MAX_SESSIONS,
         session_idle_timeout=SESSION_IDLE_S,
-        transport_security=_checked_before(),
+        # No list of hosts and origins here: the door in front has looked, and two lists would only differ.
+        security_settings=None,
     )
+    front = Front(door, sessions.handle_request)
     config = uvicorn.Config(
-        behind(door, app),
+        front,
         log_config=None,
         access_log=False,
         http="h11",
         ws="none",
-        lifespan="on",
+        lifespan="off",
         proxy_headers=False,
         server_header=False,
         limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=ENDING_S,
     )
-    web = _WithoutSignals(uvicorn.Server(config))
+    web = uvicorn.Server(config)
+    # Signals are for the whole command, which has more to close.
+    web.capture_signals = nullcontext  # type: ignore[assignment]
+
+    async def serve() -> None:
+        with anyio.CancelScope(shield=True):
+            await web.serve(sockets=[listening])
+
     with listening:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(web.serve, listening)
             try:
-                await until.wait()
+                # Closed before the web server is: it would wait for the streams that idle clients keep open.
+                async with sessions.run():
+                    tasks.start_soon(serve)
+                    try:
+                        await until.wait()
+                    finally:
+                        calls.stop()
+                        with anyio.move_on_after(ENDING_S, shield=True):
+                            await front.close()
             finally:
-                calls.stop()
-                web.stop()
+                web.should_exit = True
 
 
-class _WithoutSignals:
-    """Uvicorn, told to stop by us: signals are for the whole command, which has more to close."""
+class Front:
+    """The app, at its one path, for those that the door lets in."""
 
-    def __init__(self, web: Any) -> None:
-        self._web = web
+    def __init__(self, door: HttpDoor, app: App) -> None:
+        self._door = door
+        self._app = app
+        self._posts = 0
+        self._is_closing = False
+        self._answered = anyio.Event()
 
-    async def serve(self, listening: socket.socket) -> None:
-        self._web.capture_signals = _nothing
-        with anyio.CancelScope(shield=True), _quiet():
-            await self._web.serve(sockets=[listening])
+    async def close(self) -> None:
+        """Let nobody in any more; return when those that have asked something are answered."""
+        self._is_closing = True
+        if self._posts:
+            await self._answered.wait()
 
-    def stop(self) -> None:
-        self._web.should_exit = True
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without its word on streams that are still open at the end: those of idle clients always are."""
-    logger = logging.getLogger("uvicorn.error")
-
-    def is_news(record: logging.LogRecord) -> bool:
-        return "graceful shutdown" not in record.getMessage()
-
-    logger.addFilter(is_news)
-    try:
-        yield
-    finally:
-        logger.removeFilter(is_news)
-
-
-def _checked_before() -> Any:
-    from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415
-
-    # The door in front has looked at both headers; two lists would only differ.
-    return TransportSecuritySettings(enable_dns_rebinding_protection=False)
-
-
-def behind(door: HttpDoor, app: App) -> App:
-    """The app, for those that the door lets in."""
-
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await app(scope, receive, send)
-            return
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        origin = headers.get("origin", [""])[0]
         is_preflight = scope["method"] == "OPTIONS"
-        refusal = door.refusal(headers, is_preflight=is_preflight)
+        refusal = self._door.refusal(headers, is_preflight=is_preflight) or self._elsewhere(scope["path"])
         if refusal is not None:
             await _refuse(refusal, send)
             return
-        origin = headers.get("origin", [""])[0]
         answer = _telling_the_page(origin, headers, send) if origin else send
         if is_preflight and origin:
             await answer({"type": "http.response.start", "status": 204, "headers": []})
             await answer({"type": "http.response.body", "body": b""})
             return
-        await app(scope, receive, answer)
+        self._posts += scope["method"] == "POST"
+        try:
+            await self._app(scope, receive, answer)
+        finally:
+            self._posts -= scope["method"] == "POST"
+            if self._is_closing and not self._posts:
+                self._answered.set()
 
-    return guarded
+    def _elsewhere(self, path: str) -> Refusal | None:
+        if self._is_closing:
+            return Refusal(503, "The server is stopping")
+        return Refusal(404, f"There is nothing here but {PATH}") if path.rstrip("/") != PATH else None
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:
