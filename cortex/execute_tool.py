@@ -23,7 +23,7 @@ from .replies import blocked, denied, reply
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from sandbox import CodeRuntime, Guard, HostTools, NetworkPolicy
+    from sandbox import CodeRuntime, Guard, HostTools, Metrics, NetworkPolicy
 
     from .energy import EnergyReserve, Reservation
     from .sections import EnergySettings, ExecuteSettings
@@ -66,6 +66,10 @@ def intent_of(arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Tr
         tier=tier,
         timeout=int(min(max(arguments.get("timeout", longest), settings.min_timeout_ms), longest)),
         expectedOutput=arguments.get("expectedOutput", "")[:MAX_TEXT] or None,
+        intent=arguments.get("intent", "")[:MAX_TEXT],
+        tools=tuple(arguments.get("tools", ())),
+        context=arguments.get("context", {}),
+        max_memory_mb=arguments.get("max_memory_mb"),
     )
     return RunCodeIntent(payload=payload, trace=trace)
 
@@ -79,11 +83,14 @@ class ExecuteTool:
         energy: EnergyReserve,
         settings: EnergySettings,
         guard: Guard | None,
+        hit_cost: float | None = None,
     ) -> None:
+        """`hit_cost` is what a result costs that a runtime had kept; None as much as a run."""
         self._runtime = runtime
         self._energy = energy
         self._settings = settings
         self._guard = guard
+        self._hit_cost = hit_cost
 
     async def run(
         self,
@@ -110,15 +117,22 @@ class ExecuteTool:
         except AuditError:
             await self._settle(taken, 0.0)
             raise
-        request = ExecutionRequest(code=payload.code, tier=payload.tier, timeout_ms=payload.timeout)
+        request = ExecutionRequest(
+            code=payload.code, tier=payload.tier, timeout_ms=payload.timeout, context=payload.context
+        )
         outcome = await self._runtime.execute(request, tools, network=network)
         if outcome.refused:
             await self._settle(taken, 0.0)
             return NotRun(reply(outcome))
-        level = taken.level
-        if self._settings.metered.enabled:
-            level = await self._settle(taken, metered_cost(outcome.metrics, payload.tier, self._settings))
+        cost = self._cost(outcome.metrics, payload.tier)
+        level = taken.level if cost is None else await self._settle(taken, cost)
         return Ran(outcome, taken.charged, level)
+
+    def _cost(self, metrics: Metrics, tier: Tier) -> float | None:
+        """What it came to, where that is known only afterwards. It was let in as any run is, at the same floor."""
+        if metrics.cached:
+            return self._hit_cost
+        return metered_cost(metrics, tier, self._settings) if self._settings.metered.enabled else None
 
     async def _settle(self, taken: Reservation, cost: float) -> float:
         """The level. What cannot be settled stays as it was taken: what has run has run, and its answer is due."""

@@ -72,6 +72,7 @@ class Journal:
             result_bytes=outcome.result_bytes or len(reply.encode(errors="replace")),
             result_hash=hashlib.sha256(reply.encode(errors="replace")).hexdigest(),
             wall=metrics.level,
+            cached=metrics.cached or None,
             cost=cost,
             level=level,
         )

@@ -19,6 +19,8 @@ def limits(intent: RunCodeIntent) -> str:
 
 
 def took(metrics: Metrics) -> str:
+    if metrics.cached:
+        return "known from before, nothing ran"
     parts = [milliseconds(metrics.execution_ms)]
     if metrics.tool_calls:
         parts.append(f"{metrics.tool_calls} tool call{'' if metrics.tool_calls == 1 else 's'}")

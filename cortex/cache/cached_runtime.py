@@ -1,0 +1,161 @@
+"""A runtime that runs nothing twice that would give the same again.
+
+Only isolated code is remembered, only without tools, and only if neither its words nor a run under a fixed clock and
+seed show that it asks for time or chance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import anyio.lowlevel
+
+from sandbox import DenoRuntime, ErrorType, SandboxUnavailable, Tier, may_vary
+
+from .key import cache_key, limits_of
+
+if TYPE_CHECKING:
+    from sandbox import (
+        CodeRuntime,
+        ExecutionOutcome,
+        ExecutionRequest,
+        HostTools,
+        NetworkPolicy,
+        SandboxSettings,
+        Workspace,
+    )
+
+    from .result_cache import ResultCache
+
+MAX_REMEMBERED = 1_000
+# Failures that would be no others under a real clock, or that have used up the time.
+_FINAL = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.LIMIT, ErrorType.CRASH})
+
+
+class RepeatableRuntime(Protocol):
+    """A `CodeRuntime` that can tell when it would behave otherwise than before."""
+
+    @property
+    def settings(self) -> SandboxSettings: ...
+
+    @property
+    def version(self) -> str:
+        """Changes whenever code could run differently. Raises SandboxUnavailable."""
+        ...
+
+    def refusal(self) -> str | None:
+        """Why nothing may run; None while it may."""
+        ...
+
+    async def execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
+    ) -> ExecutionOutcome: ...
+
+
+def with_cache(runtime: CodeRuntime, cache: ResultCache | None) -> CodeRuntime:
+    """The runtime with the cache in front of it, if there is one and the runtime's results can be known again."""
+    return CachedRuntime(runtime, cache) if cache is not None and isinstance(runtime, DenoRuntime) else runtime
+
+
+class CachedRuntime:
+    """A `CodeRuntime`. Whether something may run at all is asked before the cache is, as for any run."""
+
+    def __init__(
+        self, runtime: RepeatableRuntime, cache: ResultCache, *, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._runtime = runtime
+        self._cache = cache
+        self._clock = clock
+        self._limits = limits_of(runtime.settings)
+        self._varying: OrderedDict[bytes, None] = OrderedDict()
+
+    async def execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
+    ) -> ExecutionOutcome:
+        began = self._clock()
+        key = self._key(request) if workspace is None else None
+        if key is None:
+            return await self._runtime.execute(request, tools, network=network, workspace=workspace)
+        # While nothing may run, the runtime is asked and says why.
+        found = self._cache.get(key) if self._runtime.refusal() is None else None
+        if found is not None:
+            await anyio.lowlevel.checkpoint()
+            return replace(found, metrics=replace(found.metrics, total_ms=(self._clock() - began) * 1000))
+        # Without tools: the code names none, and whatever it does can be done again.
+        outcome = await self._runtime.execute(request.model_copy(update={"deterministic": True}))
+        if outcome.deterministic:
+            self._cache.put(key, outcome)
+            return outcome
+        if outcome.refused:
+            return outcome
+        self._remember_varying(request.code)
+        if outcome.error is not None and outcome.error.type in _FINAL:
+            return outcome
+        return await self._again(request, outcome, tools, network)
+
+    async def _again(
+        self,
+        request: ExecutionRequest,
+        first: ExecutionOutcome,
+        tools: HostTools | None,
+        network: NetworkPolicy | None,
+    ) -> ExecutionOutcome:
+        """As it was asked for, in the time that the first run has left; of that one nothing shows but what it took."""
+        settings = self._runtime.settings
+        allowed_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
+        left_ms = max(1, int(allowed_ms - first.metrics.execution_ms))
+        outcome = await self._runtime.execute(
+            request.model_copy(update={"timeout_ms": left_ms}), tools, network=network
+        )
+        took, earlier = outcome.metrics, first.metrics
+        metrics = replace(
+            took,
+            total_ms=earlier.total_ms + took.total_ms,
+            cpu_ms=earlier.cpu_ms + took.cpu_ms,
+            peak_memory_mb=max(earlier.peak_memory_mb, took.peak_memory_mb),
+        )
+        return replace(outcome, metrics=metrics)
+
+    def _key(self, request: ExecutionRequest) -> str | None:
+        """None for what is never kept."""
+        code = request.code
+        if request.tier is not Tier.ISOLATED or len(code) > self._runtime.settings.max_code_bytes:
+            return None
+        if may_vary(code) is not None or self._is_varying(code):
+            return None
+        try:
+            return cache_key(request, runtime_version=self._runtime.version, limits=self._limits)
+        except (ValueError, SandboxUnavailable):
+            return None  # the runtime will say what is wrong
+
+    def _is_varying(self, code: str) -> bool:
+        digest = _digest(code)
+        if digest not in self._varying:
+            return False
+        self._varying.move_to_end(digest)
+        return True
+
+    def _remember_varying(self, code: str) -> None:
+        """So that it is run once the next time, and not twice."""
+        self._varying[_digest(code)] = None
+        if len(self._varying) > MAX_REMEMBERED:
+            self._varying.popitem(last=False)
+
+
+def _digest(code: str) -> bytes:
+    return hashlib.sha256(code.encode(errors="surrogatepass")).digest()
