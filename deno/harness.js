@@ -316,6 +316,7 @@ return { MCPToolError };
 
 // describe_error.ts
 const { describeError } = (() => {
+const { inspect } = Deno;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 4096;
 const MAX_STACK = 16 * 1024;
@@ -348,7 +349,7 @@ function textOf(get) {
 }
 function inspected(thrown) {
   try {
-    return `a thrown value: ${Deno.inspect(thrown, {
+    return `a thrown value: ${inspect(thrown, {
       depth: 2,
       strAbbreviateSize: 1000
     })}`;
@@ -937,6 +938,7 @@ const prototypeOf = Object.getPrototypeOf;
 const objectPrototype = Object.prototype;
 const iterateMap = Map.prototype.entries;
 const iterateSet = Set.prototype.values;
+const { SharedArrayBuffer, WeakRef } = globalThis;
 class Refusal {
   what;
   constructor(what){
@@ -1116,6 +1118,218 @@ function lendTools(lent) {
   return tools;
 }
 return { lendTools };
+})();
+
+// make_repeatable.ts
+const { makeRepeatable } = (() => {
+const EPOCH_MS = 946_684_800_000;
+const TELLTALES = [
+  ...[
+    "Temporal",
+    "Intl",
+    "setTimeout",
+    "setInterval",
+    "setImmediate",
+    "AbortSignal",
+    "AbortController"
+  ],
+  ...[
+    "Event",
+    "CustomEvent",
+    "EventTarget",
+    "File",
+    "Atomics",
+    "SharedArrayBuffer",
+    "WebAssembly",
+    "WeakRef"
+  ],
+  ...[
+    "FinalizationRegistry",
+    "Deno",
+    "process",
+    "Buffer",
+    "navigator",
+    "Worker",
+    "MessageChannel",
+    "eval"
+  ],
+  ...[
+    "BroadcastChannel",
+    "CompressionStream",
+    "DecompressionStream",
+    "addEventListener",
+    "Request",
+    "Response"
+  ]
+];
+const { apply, construct, defineProperty, getOwnPropertyDescriptor } = Reflect;
+const OriginalDate = Date;
+const toText = Date.prototype.toString;
+let hasVaried = false;
+let looks = 0;
+let seed = 1;
+const replacements = [
+  ...replacementsOfDate(),
+  {
+    target: Math,
+    name: "random",
+    descriptor: hidden(()=>chance("Math.random"))
+  },
+  ...TELLTALES.flatMap((name)=>telltale(name)),
+  ...telltale("performance", fixPerformance),
+  ...telltale("crypto", fixCrypto),
+  ...replacementsOfMakers()
+];
+function makeRepeatable(code) {
+  for (const { target, name, descriptor } of replacements)defineProperty(target, name, descriptor);
+  for (const name of [
+    "timeEnd",
+    "timeLog",
+    "timeStamp",
+    "trace"
+  ])watch(console, name, `console.${name}`);
+  if (/\bimport\b/.test(code)) vary("import");
+}
+function vary(what) {
+  if (hasVaried) return;
+  hasVaried = true;
+  writeFrame({
+    type: "__varied__",
+    what
+  });
+}
+function now(what) {
+  vary(what);
+  return EPOCH_MS + looks++;
+}
+function chance(what) {
+  vary(what);
+  seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
+  return seed / 2 ** 32;
+}
+function replacementsOfDate() {
+  const value = new Proxy(Date, {
+    construct: (target, values, newTarget)=>construct(target, values.length === 0 ? [
+        now("new Date()")
+      ] : values, newTarget),
+    apply: ()=>apply(toText, new OriginalDate(now("Date()")), [])
+  });
+  return [
+    {
+      target: globalThis,
+      name: "Date",
+      descriptor: hidden(value)
+    },
+    {
+      target: Date.prototype,
+      name: "constructor",
+      descriptor: hidden(value)
+    },
+    {
+      target: Date,
+      name: "now",
+      descriptor: hidden(()=>now("Date.now"))
+    }
+  ];
+}
+function replacementsOfMakers() {
+  const kinds = [
+    ()=>{},
+    async ()=>{},
+    function*() {},
+    async function*() {}
+  ];
+  return kinds.flatMap((kind)=>{
+    const prototype = Object.getPrototypeOf(kind);
+    const value = new Proxy(prototype.constructor, {
+      construct: (target, values, newTarget)=>(vary("Function"), construct(target, values, newTarget)),
+      apply: (target, self, values)=>(vary("Function"), apply(target, self, values))
+    });
+    const made = {
+      target: prototype,
+      name: "constructor",
+      descriptor: hidden(value)
+    };
+    return value.name === "Function" ? [
+      made,
+      {
+        ...made,
+        target: globalThis,
+        name: "Function"
+      }
+    ] : [
+      made
+    ];
+  });
+}
+function telltale(name, change = ()=>{}) {
+  const original = getOwnPropertyDescriptor(globalThis, name);
+  if (original?.configurable !== true) return [];
+  const isFirst = {
+    value: true
+  };
+  const get = ()=>{
+    vary(name);
+    const value = original.get === undefined ? original.value : apply(original.get, globalThis, []);
+    if (isFirst.value) change(value);
+    isFirst.value = false;
+    return value;
+  };
+  const set = original.set ?? ((value)=>void defineProperty(globalThis, name, hidden(value)));
+  const descriptor = {
+    get,
+    set,
+    configurable: true,
+    enumerable: original.enumerable
+  };
+  return [
+    {
+      target: globalThis,
+      name,
+      descriptor
+    }
+  ];
+}
+function fixPerformance(performance) {
+  defineProperty(performance, "now", hidden(()=>now("performance") - EPOCH_MS));
+  defineProperty(performance, "timeOrigin", hidden(EPOCH_MS));
+}
+function fixCrypto(crypto) {
+  const bytes = (array)=>new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  const fill = (array)=>{
+    bytes(array).forEach((_, at, all)=>all[at] = Math.floor(chance("crypto") * 256));
+    return array;
+  };
+  defineProperty(crypto, "getRandomValues", hidden(fill));
+  defineProperty(crypto, "randomUUID", hidden(()=>uuid(fill(new Uint8Array(16)).toHex())));
+}
+function uuid(hex) {
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20)
+  ];
+  return parts.join("-");
+}
+function watch(target, name, what) {
+  const original = getOwnPropertyDescriptor(target, name)?.value;
+  const value = (...values)=>(vary(what), apply(original, target, values));
+  if (typeof original === "function") defineProperty(target, name, {
+    ...hidden(value),
+    enumerable: true
+  });
+}
+function hidden(value) {
+  return {
+    value,
+    configurable: true,
+    writable: true,
+    enumerable: false
+  };
+}
+return { makeRepeatable };
 })();
 
 // protocol.ts
@@ -1345,6 +1559,7 @@ function grant(frame) {
     fetch: lendFetch(frame)
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+  if (frame.deterministic) makeRepeatable(frame.code);
 }
 async function answer(frame) {
   let phase = "compile";

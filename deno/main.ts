@@ -6,6 +6,7 @@ import { lendFetch } from "./fetch.ts";
 import { lendFiles } from "./files.ts";
 import { harden } from "./harden.ts";
 import { lendTools } from "./lend_tools.ts";
+import { makeRepeatable } from "./make_repeatable.ts";
 import { type Phase, PROTOCOL, type RehearseFrame, type ResideFrame, type RunFrame } from "./protocol.ts";
 import { readFramesSync } from "./read_frames.ts";
 import { failSignal, reside } from "./reside.ts";
@@ -25,6 +26,7 @@ function grant(frame: RunFrame): void {
     fetch: lendFetch(frame),
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+  if (frame.deterministic) makeRepeatable(frame.code);
 }
 
 /** Run the code; return the frame that ends the run. */

@@ -25,6 +25,8 @@ export interface RunFrame {
   tier: Tier;
   /** Whether the file functions of `Deno` work, on files that the host keeps. */
   workspace: boolean;
+  /** Whether clocks and chance are the same for every such run, and the host is told when the code asks for them. */
+  deterministic: boolean;
   max_result_bytes: number;
   max_output_bytes: number;
   /** The host ends a run that sends a longer line. */
@@ -146,6 +148,12 @@ export interface DebugFrame {
   message: string;
 }
 
+/** The code asked for something that can be different the next time. Once in a run, and only if that is asked for. */
+export interface VariedFrame {
+  type: "__varied__";
+  what: string;
+}
+
 /** A whole value, or the beginning of its JSON text when the text is longer than the run may answer. */
 export type ResultFrame =
   | { type: "__result__"; value: unknown }
@@ -188,6 +196,7 @@ export type GuestFrame =
   | AbortFrame
   | OutputFrame
   | DebugFrame
+  | VariedFrame
   | ResultFrame
   | ErrorFrame
   | AnswerFrame

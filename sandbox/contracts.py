@@ -103,8 +103,8 @@ class ExecutionOutcome:
     refused: bool = False
     """True when nothing ran: the request was turned down before a process was used."""
     deterministic: bool = False
-    """True when it was run under a fixed clock and seed, as the request wished, and asked for neither: the same code
-    with the same context gives the same again."""
+    """True when it was run under a fixed clock and seed, as the request wished, asked for neither nor for anything of
+    the host, and came to its own end: the same code with the same context gives the same again, be it an error."""
 
     @property
     def truncated(self) -> bool:

@@ -27,6 +27,7 @@ from .frames import (
     Ready,
     Result,
     ToolCall,
+    Varied,
     decode,
     encode,
 )
@@ -58,6 +59,10 @@ class Run:
     logs: list[LogEntry] = field(default_factory=list)
     output_bytes: int = 0
     waits_for_nothing: bool = False
+    has_varied: bool = False
+    """It asked for what can be different the next time."""
+    has_answered: bool = False
+    """The code has come to its end, with a result or an error of its own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -184,15 +189,19 @@ class Conversation:
         match frame:
             case ToolCall() | Fetch() | FileCall() as call:
                 self._run.bridge.count(call)
+                self._run.has_varied = True  # what the host answers is not in the code
                 calls.append(self._note(call, size))
             case Abort(call_id):
                 self._count_output(size)
                 self._give_up(call_id)
             case Result(value):
+                self._run.has_answered = True
                 self._ended = self._whole(value, size)
             case CutResult(text, original_bytes):
+                self._run.has_answered = True
                 self._ended = self._cut(text, original_bytes)
             case Failure() as failure:
+                self._run.has_answered = True
                 raise RunFault(self._diagnosis(failure))
             case Output(level, data):
                 self._count_output(size)
@@ -200,6 +209,9 @@ class Conversation:
             case Debug(message):
                 self._count_output(size)
                 self._run.waits_for_nothing |= message == "idle"
+            case Varied():
+                self._count_output(size)
+                self._run.has_varied = True
             case Ready():
                 raise run_fault(ErrorType.CRASH, "The process sent a second ready frame")
             case Answered() | Failed():

@@ -20,7 +20,7 @@ MAX_MESSAGE = 4096
 MAX_STACK = 16 * 1024
 
 GLOBALS = (
-    "tools, ToolError, MCPToolError, console, fetch (in the network tier), Deno, URL, URLSearchParams, TextEncoder, "
+    "tools, console, fetch (in the network tier), ToolError, MCPToolError, Deno, URL, URLSearchParams, TextEncoder, "
     "TextDecoder, Blob, Headers, Request, Response, AbortController, crypto, performance, structuredClone, atob, btoa, "
     "setTimeout, setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
 )

@@ -86,6 +86,13 @@ class Debug:
 
 
 @dataclass(frozen=True, slots=True)
+class Varied:
+    """The code asked for what can be different the next time."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     value: Any
 
@@ -132,7 +139,7 @@ class Failed:
 Call = ToolCall | Fetch | FileCall
 """What the code asks of the host and waits for."""
 
-GuestFrame = Ready | Call | Abort | Output | Debug | Result | CutResult | Failure | Answered | Failed
+GuestFrame = Ready | Call | Abort | Output | Debug | Varied | Result | CutResult | Failure | Answered | Failed
 
 # The type of a field, or the texts that it may be, or a type with None for one that may be null.
 _Kind = type | tuple[str, ...] | tuple[type, None]
@@ -155,6 +162,7 @@ _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
     "__abort__": (Abort, {"call_id": str}),
     "__output__": (Output, {"level": get_args(LogLevel), "data": str}),
     "__debug__": (Debug, {"message": str}),
+    "__varied__": (Varied, {"what": str}),
     "__result__": (Result, {"value": object}),
     "__error__": (Failure, {"phase": get_args(Phase), "name": str, "message": str, "stack": str}),
     "__answer__": (Answered, {"batch": int, "at": int, "emitted": list, "state": (dict, None)}),
@@ -181,6 +189,7 @@ class RunTerms:
     tools: Sequence[Mapping[str, Any]] = ()
     tier: Tier = Tier.ISOLATED
     workspace: bool = False
+    deterministic: bool = False
     max_result_bytes: int
     max_output_bytes: int
     max_frame_bytes: int = 64 * 1024

@@ -260,12 +260,15 @@ class DenoRuntime:
             tools=bridge.manifest(),
             tier=request.tier,
             workspace=bridge.has_files,
+            deterministic=request.deterministic,
             max_result_bytes=settings.max_result_bytes,
             max_output_bytes=settings.max_output_bytes,
             max_frame_bytes=settings.max_frame_bytes,
         )
         timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
-        return Run(request.code, run_frame(request.code, context, terms), timeout_ms, bridge, request.tier)
+        frame = run_frame(request.code, context, terms)
+        # One that is not to be repeatable has varied from the beginning.
+        return Run(request.code, frame, timeout_ms, bridge, request.tier, has_varied=not request.deterministic)
 
     async def _take_turn(self) -> bool:
         """Wait for a free slot, first come, first served; False when the queue is full or the wait too long."""
@@ -311,8 +314,9 @@ class DenoRuntime:
         cpu_ms = await worker.cpu_ms((ended - started) * 1000)
         metrics = self._metrics(run, worker, Times(began, asked, started, ended), cpu_ms)
         logs = tuple(run.logs)
+        same_again = run.has_answered and not run.has_varied
         if isinstance(answer, RunFault):
-            return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics)
+            return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics, deterministic=same_again)
         return ExecutionOutcome(
             ok=True,
             result=answer.value,
@@ -320,6 +324,7 @@ class DenoRuntime:
             metrics=metrics,
             result_bytes=answer.original_bytes,
             changes=grants.changes(),
+            deterministic=same_again,
         )
 
     def _metrics(self, run: Run, worker: Worker, times: Times, cpu_ms: float) -> Metrics:

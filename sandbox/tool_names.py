@@ -62,13 +62,14 @@ class Unlent:
 
 
 def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequence[Unlent]]:
-    """Find a place below `tools` for each declaration, in their order. Two tools that would share a place do not:
-    the later one gets a number. What cannot be lent at all is returned with the reason."""
+    """Find a place below `tools` for each declaration, in their order. Two tools that would share a place do not: it is
+    the one's that is called so, or else the first's, and the other gets a number. What cannot be lent at all is
+    returned with the reason."""
     lent: list[Lent] = []
     unlent: list[Unlent] = []
     names: set[str] = set()
     taken: set[Path] = set()
-    declared = sorted(declarations, key=lambda tool: "." not in _dotted(tool.name))  # groups first, see below
+    declared = sorted(declarations, key=_rank)
     for declaration in declared:
         reason = _why_not(declaration.name, names)
         if reason is not None:
@@ -86,6 +87,12 @@ def place_of_tools(declarations: Iterable[ToolDeclaration]) -> dict[str, tuple[P
     """By their names, the places of tools that are lent together, the one that declarations show first."""
     lent, _ = place(declarations)
     return {tool.name: (tool.path, *tool.aliases) for tool in lent}
+
+
+def _rank(declaration: ToolDeclaration) -> tuple[bool, bool]:
+    """Groups first, see above; and before those whose names must be changed, those who are called so."""
+    parts = _parts(declaration.name)
+    return len(parts) == 1, any(_UNWRITABLE.search(part) for part in parts)
 
 
 def _with_aliases(lent: Sequence[Lent], taken: set[Path]) -> list[Lent]:

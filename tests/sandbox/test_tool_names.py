@@ -38,7 +38,16 @@ def test_every_name_has_a_place_that_code_can_write(name, expression):
 
 
 def test_names_that_would_share_a_place_get_numbers_in_their_order():
-    assert paths("a-b", "a_b", "a b") == {"a-b": "tools.a_b", "a_b": "tools.a_b_2", "a b": "tools.a_b_3"}
+    assert paths("a-b", "a b", "a.b") == {"a-b": "tools.a_b", "a b": "tools.a_b_2", "a.b": "tools.a.b"}
+
+
+def test_a_name_that_code_can_write_is_the_place_of_whoever_is_called_so():
+    assert paths("a.x-y", "a.x_y", "b-c", "b_c") == {
+        "a.x_y": "tools.a.x_y",
+        "a.x-y": "tools.a.x_y_2",
+        "b_c": "tools.b_c",
+        "b-c": "tools.b_c_2",
+    }
 
 
 def test_a_tool_named_as_a_group_makes_room_for_it():
