@@ -20,7 +20,7 @@ MAX_QUERY_WORDS = 64
 class Match(NamedTuple):
     name: str
     score: float
-    """Higher is better; comparable only with others of the same answer."""
+    """From 0 to 1: how much of what was asked for is in the tool. Few reach a half."""
 
 
 class _Field(NamedTuple):
@@ -58,24 +58,21 @@ class ToolIndex:
         most = 0.0
         for word, times in Counter(self._with_compounds(asked)).items():
             found = self._of_meaning(word)
-            if not found:
-                continue
+            # Words that no tool has count too: of a query that is full of them, nothing found is sure.
             worth = math.sqrt(times) * self._rareness(len(found))
             most += worth
             for tool, (amount, spelled) in found.items():
-                score = worth * amount * (1 + _SATURATION) / (amount + _SATURATION)
                 # A word of the tool counts once, though "find" and "look for" may both have led to it.
-                said[tool][spelled] = max(said[tool].get(spelled, 0.0), score)
+                said[tool][spelled] = max(said[tool].get(spelled, 0.0), worth * amount / (amount + _SATURATION))
                 covered[tool] += worth
-        scores = (
-            (self._score(tool, of_tool, covered[tool] / most), self._names[tool]) for tool, of_tool in said.items()
-        )
+        scores = ((self._score(tool, words, covered[tool], most), self._names[tool]) for tool, words in said.items())
         return [Match(name, score) for score, name in heapq.nsmallest(k, scores, key=lambda one: (-one[0], one[1]))]
 
-    def _score(self, tool: int, said: Mapping[str, float], covered: float) -> float:
+    def _score(self, tool: int, said: Mapping[str, float], covered: float, most: float) -> float:
         in_name = self._in_names[tool]
         named = sum(word in in_name for word in said) / len(in_name) if in_name else 0.0
-        return sum(said.values()) * (1 + _COVERED * covered) * (1 + _NAMED * named)
+        extra = (1 + _COVERED * covered / most) * (1 + _NAMED * named) / (1 + _COVERED) / (1 + _NAMED)
+        return sum(said.values()) / most * extra
 
     def _with_compounds(self, asked: Sequence[str]) -> Iterator[str]:
         """Also two of them as one word, where a tool spells them so: "log work" finds "worklog"."""
