@@ -29,13 +29,22 @@ def read_arguments(tool: str, schema: Mapping[str, Any], schema_json: bytes, raw
         # First of all, whether it is a schema: what brings values nearer to one takes its form for granted.
         problem = schema_problem(schema_json, given)
         if len(schema_json) <= MAX_FITTED_SCHEMA_BYTES and _values(given, MAX_FITTED_VALUES) < MAX_FITTED_VALUES:
-            given = fitted(given, schema)
+            given = _brought_nearer(given, schema)
             problem = schema_problem(schema_json, given)
     except BadSchema as error:
         raise ToolError(f'Tool "{tool}" has a schema that cannot be used: {error}', code="bad_schema") from error
     if problem is not None:
         raise invalid(f"{tool}: {problem}. It takes {_takes(schema)}")
     return McpArguments(given)
+
+
+def _brought_nearer(given: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        nearer: dict[str, Any] = fitted(given, schema)
+    except (TypeError, AttributeError, LookupError, RecursionError):
+        # An older kind of schema, whose words mean other things.
+        return given
+    return nearer
 
 
 def _bare(schema: Mapping[str, Any]) -> str | None:

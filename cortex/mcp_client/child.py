@@ -21,7 +21,7 @@ from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
-from .errors import TOO_LONG, LinkFault
+from .errors import TOO_LONG, LinkFault, too_long
 from .lines import Lines, TooLong
 
 log = logging.getLogger("motor_cortex.mcp")
@@ -30,6 +30,7 @@ log = logging.getLogger("motor_cortex.mcp")
 GRACE_S = 1.5
 TERM_S = 1.0
 KILLED_S = 2.0
+LOOK_S = 0.25
 CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_096
 
@@ -79,6 +80,7 @@ async def started(
         tasks.start_soon(_read, process, to_us, max_message_bytes)
         tasks.start_soon(_write, process, from_us, to_us)
         tasks.start_soon(_hear, process, witness)
+        tasks.start_soon(_watch, process, to_us)
         try:
             yield incoming, outgoing
             grace_s = GRACE_S
@@ -136,7 +138,7 @@ def message_of(line: bytes | TooLong, max_bytes: int) -> JSONRPCMessage | None:
     asked = _ID.search(head) if b'"jsonrpc"' in head else None
     if asked is None:
         return None
-    reason = f"the answer is longer than {max_bytes} bytes" if isinstance(line, TooLong) else "the answer is no message"
+    reason = too_long(max_bytes) if isinstance(line, TooLong) else "the answer is no message"
     code = TOO_LONG if isinstance(line, TooLong) else -32_700
     return JSONRPCError(jsonrpc="2.0", id=int(asked[1]), error=ErrorData(code=code, message=reason))
 
@@ -166,6 +168,14 @@ async def _hear(process: anyio.abc.Process, witness: Witness) -> None:
             chunk = await stderr.receive(CHUNK_BYTES)
             witness.hear(chunk)
             log.debug("An MCP server says: %s", chunk[:500].decode(errors="replace"))
+
+
+async def _watch(process: anyio.abc.Process, to_us: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """The end of the program is the end of the stream, also when something that it started holds its pipes."""
+    while process.returncode is None:  # noqa: ASYNC110 - nobody sets an event, and `wait()` waits for the pipes too
+        await anyio.sleep(LOOK_S)
+    await anyio.sleep(LOOK_S)  # for what it wrote last
+    to_us.close()
 
 
 async def _end(process: anyio.abc.Process, grace_s: float) -> None:

@@ -47,8 +47,7 @@ class Attempt:
 
     def reason(self, error: BaseException) -> str:
         """Why there is no connection, or none any more, for people to read."""
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
+        error = _first(error)
         match error:
             case LinkFault() | MissingVariable():
                 return self.told(str(error))
@@ -77,12 +76,9 @@ class Attempt:
 
     def may_be_legacy(self, error: BaseException, was_starting: bool) -> bool:
         """Whether it ended at the first word."""
-        return (
-            was_starting
-            and not self._settings.is_remote
-            and isinstance(error, MCPError)
-            and error.code == CONNECTION_CLOSED
-        )
+        error = _first(error)
+        is_closed = isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
+        return was_starting and is_closed and not self._settings.is_remote
 
     def _transport(self, wire: Wire) -> AbstractAsyncContextManager[TransportStreams]:
         max_bytes = MESSAGE_TIMES * self._general.max_result_bytes + MESSAGE_BYTES
@@ -111,6 +107,12 @@ class Attempt:
         for secret in self._secrets:
             text = text.replace(secret, "[hidden]")
         return text
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 class _Noting(dict[str, str]):

@@ -7,6 +7,16 @@ from sandbox import ToolError
 MAX_TEXT = 500
 TOO_LONG = -32_098
 """The JSON-RPC code that this side itself gives to an answer that was too long to be read."""
+_TOO_LONG_TEXT = "the answer is longer than"
+
+
+def too_long(max_bytes: int) -> str:
+    return f"{_TOO_LONG_TEXT} {max_bytes} bytes"
+
+
+def is_too_long(code: int, message: str) -> bool:
+    """Over HTTP the SDK makes a code of its own of what we tell it."""
+    return code == TOO_LONG or _TOO_LONG_TEXT in message
 
 
 class McpUnavailable(ToolError):

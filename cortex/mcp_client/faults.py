@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sandbox import ToolError, schema_problem
 
-from .errors import TOO_LONG, McpUnavailable, short
+from .errors import McpUnavailable, is_too_long, short
 
 if TYPE_CHECKING:
     from .link import Link
@@ -41,7 +41,7 @@ def _told(error: MCPError, name: str, has_ended: bool) -> ToolError:
         return McpUnavailable(f'Tool "{name}" lost its server ({said}); whether it did anything is not known')
     if error.code == REQUEST_TIMEOUT:
         return ToolError(f'Tool "{name}" gave no answer in time ({said})', code="timeout", retryable=True)
-    if error.code == TOO_LONG:
+    if is_too_long(error.code, error.message):
         return ToolError(f'Tool "{name}": {said}; ask it for less at a time', code="result_too_large")
     return ToolError(f'Tool "{name}": {said}', code=f"mcp_{error.code}")
 

@@ -12,6 +12,7 @@ from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
 from .child import Witness
+from .errors import too_long
 
 CONNECT_S = 10.0
 IDLE_S = 300.0
@@ -72,11 +73,20 @@ class _Bounded(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for chunk in self._body:
-            size += len(chunk)
-            if size > self._max_bytes:
-                raise httpx2.StreamError(f"the answer is longer than {self._max_bytes} bytes")
-            yield chunk
+        try:
+            async for chunk in self._body:
+                size += len(chunk)
+                if size <= self._max_bytes:
+                    yield chunk
+                else:
+                    # Of a closed body nothing more can be read, which ends those that are read through; one that is
+                    # left in the middle would be ended by whoever collects it.
+                    await self._body.aclose()
+        except (httpx2.TransportError, anyio.ClosedResourceError):
+            if size <= self._max_bytes:
+                raise
+        if size > self._max_bytes:
+            raise httpx2.StreamError(too_long(self._max_bytes))
 
     async def aclose(self) -> None:
         await self._body.aclose()

@@ -82,6 +82,7 @@ class Server:
         self._link: Link | None = None
         self._settled: anyio.Event | None = None
         """Of the start that is under way."""
+        self._start: anyio.CancelScope | None = None
         self._mode: Mode = "auto"
         self._error: str | None = None
         self._protocol: str | None = None
@@ -114,6 +115,8 @@ class Server:
         self._tasks = None
         if self._link is not None:
             self._link.wire.end()
+        elif self._start is not None:
+            self._start.cancel()
 
     async def ready(self) -> Link:
         """The connection, started if need be. The start goes on when the caller is cancelled: others may wait for it.
@@ -172,7 +175,7 @@ class Server:
         ended = _Ended("it was closed")
         try:
             ended = await self._connection(self._mode)
-            if ended.may_be_legacy and self._mode == "auto":
+            if ended.may_be_legacy and self._mode == "auto" and self._tasks is not None:
                 # Some servers of the old kind end when the first thing they hear is the question for the new one.
                 ended = await self._connection("legacy")
         finally:
@@ -192,6 +195,7 @@ class Server:
         attempt = Attempt(self._settings, self._general, self._environment)
         began: float | None = None
         with anyio.CancelScope(deadline=_deadline(self._general.start_timeout_ms)) as clock:
+            self._start = clock
             try:
                 async with attempt.link(mode) as link:
                     await self._list(link)

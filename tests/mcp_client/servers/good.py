@@ -1,12 +1,11 @@
-"""A server as it should be. With `legacy` it knows only the old handshake."""
+"""A server as it should be, made with the SDK: over its pipes, or over HTTP at a port of loopback."""
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 
 server = MCPServer("good")
 
@@ -17,12 +16,6 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-@server.tool()
-def person(name: str) -> dict[str, Any]:
-    """Somebody."""
-    return {"name": name, "tags": ["a", "b"]}
-
-
 @server.tool(structured_output=False)
 def text(words: str) -> str:
     """The words again."""
@@ -30,16 +23,20 @@ def text(words: str) -> str:
 
 
 @server.tool()
-def environment() -> dict[str, str]:
-    return dict(os.environ)
-
-
-@server.tool()
 def fail(why: str) -> str:
     raise ValueError(why)
 
 
+@server.tool()
+async def grow(name: str, context: Context) -> str:
+    """One more tool."""
+    server.add_tool(text, name=name)
+    await context.notify_tools_changed()
+    return name
+
+
 if __name__ == "__main__":
-    print("not a message", flush=True)
-    sys.stderr.write("hello from good\n")
-    server.run("stdio")
+    if len(sys.argv) > 1:
+        server.run("streamable-http", port=int(sys.argv[1]))
+    else:
+        server.run("stdio")

@@ -1,0 +1,146 @@
+"""MCP servers behind a URL: real ones on loopback."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+from cortex.mcp_client import McpUnavailable
+from cortex.mcp_servers import McpServerSettings
+from sandbox import ToolError
+
+from .support import PROGRAMS, Clock, result, servers, until
+from .web import Web, large, packed, web
+
+
+@pytest.fixture
+def site() -> Iterator[Web]:
+    with web() as server:
+        yield server
+
+
+def at(site: Web, **settings: object) -> McpServerSettings:
+    return McpServerSettings.model_validate({"url": site.url, **settings})
+
+
+async def test_headers_are_sent_with_their_variables_and_a_session_is_kept(site: Web, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_TOKEN", "token-of-mine")
+    async with servers(s=at(site, headers={"Authorization": "Bearer ${env:MY_TOKEN}"})) as mcp:
+        for _ in range(2):
+            assert await result(mcp, "s.echo", a=1) == {"a": 1}
+        assert mcp.statuses()[0].protocol == "2025-06-18"
+    assert {headers.get("authorization") for _, _, headers, _ in lowered(site)} == {"Bearer token-of-mine"}
+    assert len(site.sessions) == 1
+    assert site.heard[-1][0] == "DELETE"
+
+
+def lowered(site: Web):
+    for method, path, headers, message in site.heard:
+        yield method, path, {name.lower(): value for name, value in headers.items()}, message
+
+
+async def test_a_session_that_the_server_forgot_is_begun_anew(site: Web):
+    clock = Clock()
+    async with servers(now=clock, s=at(site)) as mcp:
+        await result(mcp, "s.echo")
+        site.sessions.clear()
+        with pytest.raises(McpUnavailable):
+            await result(mcp, "s.echo")
+        await until(lambda: mcp.statuses()[0].state == "failed" and mcp.statuses()[0].error is not None)
+        clock.now += 2
+        assert await result(mcp, "s.echo", a=2) == {"a": 2}
+
+
+@pytest.mark.parametrize(("misbehave", "code"), [(large, "result_too_large"), (packed, "mcp_-32700")])
+async def test_bodies_are_bounded_before_they_are_kept_and_not_unpacked(site: Web, misbehave, code: str):
+    async with servers(settings={"max_result_bytes": 1_000}, s=at(site)) as mcp:
+        await result(mcp, "s.echo")
+        site.misbehave = lambda message: misbehave(message, 5_000_000) if message["method"] == "tools/call" else None
+        with pytest.raises(ToolError) as caught:
+            await result(mcp, "s.echo")
+        assert caught.value.code == code
+        site.misbehave = lambda _: None
+        assert await result(mcp, "s.echo", a=1) == {"a": 1}
+
+
+async def test_a_server_that_refuses_us_is_told_with_its_status(site: Web):
+    site.misbehave = lambda _: (401, {}, b"no")
+    async with servers(s=at(site)) as mcp:
+        with pytest.raises(McpUnavailable, match="HTTP 401"):
+            await mcp.tools_of("s")
+
+
+async def test_our_headers_go_nowhere_else(site: Web):
+    with web() as other:
+        site.misbehave = lambda _: (307, {"Location": other.url}, b"")
+        async with servers(s=at(site, headers={"X-Key": "mine"})) as mcp:
+            with pytest.raises(McpUnavailable, match="not followed"):
+                await mcp.tools_of("s")
+        assert other.heard == []
+
+
+async def test_nobody_at_the_address_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+    async with servers(s=McpServerSettings(url=url)) as mcp:
+        with pytest.raises(McpUnavailable, match="it cannot be reached"):
+            await mcp.tools_of("s")
+
+
+async def test_a_server_that_goes_away_is_told_and_found_again(site: Web):
+    clock = Clock()
+    async with servers(now=clock, s=at(site)) as mcp:
+        await result(mcp, "s.echo")
+
+        def hang_up(message):
+            raise ConnectionAbortedError
+
+        site.misbehave, site.handle_error = hang_up, lambda *_: None  # type: ignore[method-assign]
+        with pytest.raises(McpUnavailable, match="whether it did anything is not known"):
+            await result(mcp, "s.echo")
+        site.misbehave = lambda _: None
+        await until(lambda: mcp.statuses()[0].state == "failed" and mcp.statuses()[0].error is not None)
+        clock.now += 2
+        assert await result(mcp, "s.echo", a=2) == {"a": 2}
+
+
+async def test_a_server_that_takes_a_call_and_says_nothing_is_given_up(site: Web):
+    free = threading.Event()
+    async with servers(settings={"call_timeout_ms": 200}, s=at(site)) as mcp:
+        await result(mcp, "s.echo")
+        site.misbehave = lambda message: free.wait(10) and None if message["method"] == "tools/call" else None
+        with pytest.raises(ToolError) as caught:
+            await result(mcp, "s.echo")
+        assert (caught.value.code, caught.value.retryable) == ("timeout", True)
+        free.set()
+        await until(lambda: any(m.get("method") == "notifications/cancelled" for *_, m in site.heard))
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_server_of_the_new_kind_over_http_tells_when_its_tools_change():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    program = subprocess.Popen([sys.executable, str(PROGRAMS / "good.py"), str(port)], stderr=subprocess.DEVNULL)
+    try:
+        await until(lambda: is_open(port))
+        async with servers(good=McpServerSettings(url=f"http://127.0.0.1:{port}/mcp")) as mcp:
+            assert await result(mcp, "good.add", a=1, b=2) == {"result": 3}
+            assert mcp.statuses()[0].protocol == "2026-07-28"
+            with anyio.fail_after(5):
+                while "good.grown" not in [tool.name for tool in mcp.known()]:
+                    await result(mcp, "good.grow", name="grown")
+                    await anyio.sleep(0.1)
+    finally:
+        program.kill()
+        program.wait()
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,139 @@
+"""The decisions of the MCP client, without any server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex.mcp_client.lines import HEAD_BYTES, Lines, TooLong
+from cortex.mcp_client.names import tool_names
+from cortex.mcp_client.rate import Rate
+from cortex.mcp_client.restarts import Restarts
+from cortex.mcp_client.unwrap import MAX_ERROR_CHARACTERS, unwrapped
+from cortex.tools.names import check_name
+from sandbox import ToolError
+
+
+def value(**answer):
+    return json.loads(unwrapped(answer, "s.t", 1_000_000).data)
+
+
+def text(words: str):
+    return {"type": "text", "text": words}
+
+
+def test_names_are_the_servers_own_where_every_api_takes_them():
+    assert tool_names("git-hub", ["list_commits", "a-b", "a_b"]) == {
+        "list_commits": "git-hub.list_commits",
+        "a-b": "git-hub.a-b",
+        "a_b": "git-hub.a_b",
+    }
+
+
+def test_odd_characters_become_lines_and_two_tools_never_share_a_name():
+    names = tool_names("s", ["list.commits", "list/commits", "list_commits", "größe", ""])
+    assert names["list_commits"] == "s.list_commits"
+    assert names["größe"] == "s.gr__e"
+    assert names["list.commits"].startswith("s.list_commits_")
+    assert len(set(names.values())) == len(names)
+
+
+@given(st.lists(st.text(max_size=90), unique=True, max_size=20))
+def test_every_name_can_be_used_and_depends_on_no_order(originals):
+    names = tool_names("a" * 40, originals)
+    assert len(set(names.values())) == len(originals)
+    for name in names.values():
+        check_name(name)
+    assert tool_names("a" * 40, reversed(originals)) == names
+
+
+def test_structured_content_comes_first():
+    assert value(content=[text("other")], structuredContent={"a": 1}) == {"a": 1}
+    assert value(content=[text("other")], structuredContent=[]) == []
+
+
+def test_then_comes_json_in_a_text_and_then_the_text():
+    assert value(content=[text(' {"a": [1]} ')]) == {"a": [1]}
+    assert value(content=[text("[1, 2]")]) == [1, 2]
+    assert value(content=[text("{broken")]) == "{broken"
+    assert value(content=[text("1.10")]) == "1.10"
+    assert value(content=[text("[1]"), text("[2]")]) == "[1]\n[2]"
+    assert value(content=[]) is None
+
+
+def test_what_is_no_text_is_described_and_not_copied():
+    content = [
+        text("here:"),
+        {"type": "image", "mimeType": "image/png", "data": "A" * 4000},
+        {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "application/zip", "blob": "A" * 4000}},
+        {"type": "resource", "resource": {"uri": "file:///b", "text": "of the file"}},
+        {"type": "resource_link", "uri": "file:///c", "name": "c"},
+        {"type": "hologram"},
+    ]
+    assert value(content=content) == (
+        "here:\n[image image/png, about 3000 bytes]\n[resource file:///a application/zip, about 3000 bytes]\n"
+        "of the file\n[resource file:///c of unknown type]\n[hologram]"
+    )
+
+
+def test_an_error_is_raised_with_the_servers_text_but_not_all_of_it():
+    with pytest.raises(ToolError, match="no such commit") as caught:
+        value(isError=True, content=[text("no such commit")])
+    assert caught.value.code == "tool_failed"
+    with pytest.raises(ToolError) as caught:
+        value(isError=True, content=[text("x" * 1_000_000)])
+    assert len(str(caught.value)) == MAX_ERROR_CHARACTERS
+    with pytest.raises(ToolError, match="does not say why"):
+        value(isError=True, content=[])
+
+
+def test_what_is_too_large_is_refused_and_a_question_is_no_answer():
+    with pytest.raises(ToolError) as caught:
+        unwrapped({"content": [text("x" * 100)]}, "s.t", 50)
+    assert caught.value.code == "result_too_large"
+    with pytest.raises(ToolError) as caught:
+        value(resultType="input_required", content=[])
+    assert caught.value.code == "input_required"
+
+
+def test_a_rate_holds_for_any_minute():
+    rate = Rate(2)
+    assert [rate.take(0), rate.take(10)] == [None, None]
+    assert rate.take(20) == 40
+    assert rate.take(60) is None
+    assert rate.take(61) == 9
+
+
+def test_waits_double_up_to_a_bound_and_begin_anew_after_a_long_life():
+    restarts = Restarts(1, 10)
+    waits = []
+    for _ in range(6):
+        restarts.failed(100)
+        waits.append(restarts.wait_s(100))
+    assert waits == [1, 2, 4, 8, 10, 10]
+    restarts.failures = 10_000
+    restarts.failed(100)
+    assert restarts.wait_s(100) == 10
+    restarts.failed(200, up_s=11)
+    assert restarts.wait_s(200) == 1
+    assert restarts.wait_s(300) == 0
+
+
+@given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b"")), max_size=10), st.integers(1, 40))
+def test_lines_are_the_same_however_they_are_cut(expected, step):
+    data = b"".join(line + b"\n" for line in expected) + b"unfinished"
+    lines = Lines(1_000)
+    found = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
+    assert found == expected
+
+
+def test_of_a_line_that_is_too_long_only_the_beginning_is_kept():
+    lines = Lines(1_000)
+    assert list(lines.feed(b"head" + b"x" * 800)) == []
+    for _ in range(1_000):
+        assert list(lines.feed(b"x" * 1_000)) == []
+    assert sum(map(len, lines._parts)) <= HEAD_BYTES
+    assert list(lines.feed(b"\nnext\n")) == [TooLong(b"head" + b"x" * (HEAD_BYTES - 4)), b"next"]

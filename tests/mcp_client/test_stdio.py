@@ -1,0 +1,309 @@
+"""MCP servers that are programs on this machine: real processes, good and bad."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from cortex.mcp_client import McpServers, McpUnavailable
+from cortex.sections import McpSettings
+from sandbox import ToolError
+from tests.conftest import descendants
+
+from .support import Clock, raw, result, sdk, servers, tool, until
+
+# Those that wait for a program to be killed.
+one_loop = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+async def test_tools_of_a_server_of_the_old_kind_are_called():
+    async with servers(s=raw("echo", "answer")) as mcp:
+        assert await result(mcp, "s.echo", a=1) == {"a": 1}
+        assert await result(mcp, "s.answer", content=[{"type": "text", "text": "[1]"}]) == [1]
+        assert mcp.statuses()[0].protocol == "2025-06-18"
+
+
+async def test_tools_of_a_server_of_the_new_kind_are_called_and_its_list_is_kept_up_to_date():
+    async with servers(good=sdk("good.py")) as mcp:
+        assert await result(mcp, "good.add", a=1, b=2) == {"result": 3}
+        assert await result(mcp, "good.text", words="plain") == "plain"
+        with pytest.raises(ToolError) as caught:
+            await result(mcp, "good.fail", why="boo")
+        assert caught.value.code == "tool_failed"
+        (status,) = mcp.statuses()
+        assert (status.state, status.protocol) == ("ready", "2026-07-28")
+        before = mcp.version()
+        await result(mcp, "good.grow", name="grown")
+        await until(lambda: "good.grown" in [tool.name for tool in mcp.known()])
+        assert mcp.version() > before
+
+
+async def test_a_server_that_ends_at_the_question_for_the_new_kind_is_asked_as_of_old():
+    async with servers(s=raw(only_initialize=True)) as mcp:
+        assert await result(mcp, "s.echo", a=1) == {"a": 1}
+
+
+async def test_dead_servers_never_stop_the_others_and_say_why():
+    dead = {
+        "gone": raw().model_copy(update={"command": "/no/such/program"}),
+        "broken": raw(early_exit=3, stderr="no token\n"),
+        "deaf": raw(deaf=True),
+        "unset": raw(env={"TOKEN": "${env:NOBODY_HAS_THIS}"}),
+    }
+    async with servers(settings={"start_timeout_ms": 1_000}, **dead, good=raw()) as mcp:
+        assert [tool.name for tool in await mcp.tools()] == ["good.echo"]
+        said = {status.name: status.error for status in mcp.statuses()}
+        assert "cannot be started: No such file" in said["gone"]
+        assert said["broken"] == "it ended with status 3; it said: no token"
+        assert said["deaf"] == "it did not start within 1000 ms"
+        assert 'no variable "NOBODY_HAS_THIS"' in said["unset"]
+        assert [status.state for status in mcp.statuses()] == ["failed"] * 4 + ["ready"]
+        with pytest.raises(McpUnavailable, match='no variable "NOBODY_HAS_THIS"'):
+            await mcp.tools_of("unset")
+
+
+async def test_nothing_is_started_before_it_is_needed_and_then_it_stays():
+    before = set(descendants())
+    async with servers(a=raw("pid"), b=raw("pid"), off=raw(disabled=True)) as mcp:
+        assert mcp.names == ("a", "b")
+        assert (mcp.known(), mcp.version()) == ([], 0)
+        assert set(descendants()) == before
+        first = await result(mcp, "a.pid")
+        assert set(descendants()) - before == {first["pid"]}
+        pids = []
+
+        async def ask():
+            pids.append(await result(mcp, "a.pid"))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(ask)
+        assert pids == [first] * 10
+        assert [tool.server for tool in await mcp.tools()] == ["a", "b"]
+
+
+async def test_a_crash_is_told_and_not_tried_again_and_the_server_comes_back_after_a_while(tmp_path: Path):
+    clock, heard = Clock(), tmp_path / "heard"
+    async with servers(now=clock, s=raw("crash", "echo", heard=str(heard))) as mcp:
+        with pytest.raises(McpUnavailable, match="whether it did anything is not known") as caught:
+            await result(mcp, "s.crash")
+        assert (caught.value.code, caught.value.retryable) == ("unavailable", True)
+        assert heard.read_text().count("tools/call") == 1
+        echo = next(tool for tool in mcp.known() if tool.name == "s.echo")
+        await until(lambda: mcp.statuses()[0].error is not None)
+        with pytest.raises(McpUnavailable, match=r"the sky is falling. It can be started again in 1\.0 s"):
+            await echo.call_json({})
+        with pytest.raises(McpUnavailable):
+            await mcp.tools_of("s")
+        clock.now += 1.1
+        assert json.loads((await echo.call_json({"a": 1})).data) == {"a": 1}
+        assert mcp.statuses()[0].restarts == 1
+        assert heard.read_text().count('"crash"') == 1
+
+
+async def test_each_further_failure_waits_longer_and_takes_the_tools_away():
+    clock = Clock()
+    patient = {"restart_s": 3, "max_restart_s": 5}
+    async with servers(now=clock, settings=patient, s=raw(early_exit=1)) as mcp:
+        waits = []
+        for _ in range(3):
+            await mcp.tools()
+            waits.append(mcp.statuses()[0].next_try_in_s)
+            clock.now += 10
+        assert waits == [3, 5, 5]
+        assert mcp.known() == []
+
+
+async def test_nobody_waits_for_a_server_that_failed_lately():
+    clock = Clock()
+    async with servers(now=clock, bad=raw(early_exit=1), good=raw()) as mcp:
+        await mcp.tools()
+        assert len(await mcp.tools()) == 1
+        assert mcp.statuses()[0].restarts == 0
+
+
+async def test_a_list_that_changes_is_read_again():
+    async with servers(s=raw("grow")) as mcp:
+        await result(mcp, "s.grow", name="more")
+        await until(lambda: [tool.name for tool in mcp.known()] == ["s.grow", "s.more"])
+        assert mcp.version() == 2
+
+
+@pytest.mark.parametrize("cursor", ["same", "new"])
+async def test_a_list_without_an_end_has_one_here(cursor: str):
+    async with servers(settings={"max_tools": 50}, s=raw(cursor=cursor)) as mcp:
+        assert len(await mcp.tools()) == {"same": 2, "new": 50}[cursor]
+
+
+async def test_results_that_are_too_large_are_refused_and_the_server_is_kept():
+    async with servers(settings={"max_result_bytes": 1_000}, s=raw("huge", "deep", "pid")) as mcp:
+        first = await result(mcp, "s.pid")
+        for size in (2_000, 3_000_000):  # more than a result, and more than a message
+            with pytest.raises(ToolError) as caught:
+                await result(mcp, "s.huge", size=size)
+            assert caught.value.code == "result_too_large"
+        with pytest.raises(ToolError) as caught:
+            await result(mcp, "s.deep")
+        assert caught.value.code == "mcp_-32700"
+        assert await result(mcp, "s.pid") == first
+
+
+@one_loop
+async def test_an_answer_without_an_end_fills_no_memory_and_the_call_ends():
+    hasty = {"max_result_bytes": 1_000, "call_timeout_ms": 500}
+    async with servers(settings=hasty, s=raw("endless")) as mcp:
+        with pytest.raises(ToolError) as caught:
+            await result(mcp, "s.endless")
+        assert (caught.value.code, caught.value.retryable) == ("timeout", True)
+
+
+async def test_a_call_that_takes_too_long_is_given_up_and_the_server_hears_of_it(tmp_path: Path):
+    heard = tmp_path / "heard"
+    async with servers(settings={"call_timeout_ms": 200}, s=raw("silent", "echo", heard=str(heard))) as mcp:
+        silent = await tool(mcp, "s.silent")
+        with pytest.raises(ToolError, match="200 ms") as caught:
+            await silent.call_json({})
+        assert (caught.value.code, caught.value.retryable) == ("timeout", True)
+        with pytest.raises(ToolError, match="50 ms"):
+            await silent.call_json({}, timeout_ms=50)
+        assert await result(mcp, "s.echo") == {}
+        assert heard.read_text().count("notifications/cancelled") == 2
+
+
+async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path):
+    heard = tmp_path / "heard"
+    async with servers(s=raw("silent", "echo", heard=str(heard))) as mcp:
+        silent = await tool(mcp, "s.silent")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(silent.call_json, {})
+            await until(lambda: "tools/call" in heard.read_text())
+            tasks.cancel_scope.cancel()
+        assert await result(mcp, "s.echo") == {}
+        assert heard.read_text().count("notifications/cancelled") == 1
+
+
+async def test_whoever_gives_up_waiting_for_a_start_does_not_end_it_for_others():
+    async with servers(s=raw()) as mcp:
+        with anyio.move_on_after(0.001):
+            await mcp.tools()
+        assert mcp.statuses()[0].state == "starting"
+        assert await result(mcp, "s.echo") == {}
+        assert mcp.statuses()[0].restarts == 0
+
+
+async def test_programs_get_what_the_settings_give_them_and_no_more(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_TOKEN", "token-of-mine")
+    monkeypatch.setenv("OTHER_SECRET", "nobody's business")
+    given = raw("environment", "pid", env={"KEY": "k-${env:MY_TOKEN}"}, args=("--token=${env:MY_TOKEN}",))
+    async with servers(s=given) as mcp:
+        environment = await result(mcp, "s.environment")
+        assert environment["KEY"] == "k-token-of-mine"
+        assert set(environment) <= {"KEY", "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE"}
+        assert (await result(mcp, "s.pid"))["argv"] == ["--token=token-of-mine"]
+
+
+async def test_a_given_environment_takes_the_place_of_our_own():
+    given = {"PATH": "/nowhere", "MY_TOKEN": "another"}
+    settings = {"s": raw("environment", env={"KEY": "${env:MY_TOKEN}"})}
+    async with McpServers(settings, McpSettings(), environment=given) as mcp:
+        environment = await result(mcp, "s.environment")
+        assert {name: environment.get(name) for name in ("PATH", "KEY", "HOME")} == {
+            "PATH": "/nowhere",
+            "KEY": "another",
+            "HOME": None,
+        }
+
+
+async def test_a_secret_that_a_server_gives_away_is_hidden_in_the_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_TOKEN", "token-of-mine")
+    async with servers(s=raw(early_exit=1, stderr="bad token-of-mine\n", env={"T": "${env:MY_TOKEN}"})) as mcp:
+        with pytest.raises(McpUnavailable, match=r"it said: bad \[hidden\]"):
+            await mcp.tools_of("s")
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("elicitation/create", {"message": "Your password?", "requestedSchema": {"type": "object", "properties": {}}}),
+        ("sampling/createMessage", {"messages": [], "maxTokens": 10}),
+        ("roots/list", {}),
+    ],
+)
+async def test_what_a_server_asks_for_is_refused(method: str, params: dict[str, object]):
+    async with servers(s=raw("ask")) as mcp:
+        answer = await result(mcp, "s.ask", method=method, params=params)
+        assert "not supported" in answer["error"]["message"]
+
+
+async def test_noise_is_left_out_and_nothing_reaches_our_terminal(capfd: pytest.CaptureFixture[str]):
+    async with servers(s=raw("noisy", stderr="NOISE " * 5_000)) as mcp:
+        assert await result(mcp, "s.noisy") is None
+    assert capfd.readouterr() == ("", "")
+
+
+@one_loop
+async def test_a_server_that_asks_without_listening_is_let_go():
+    async with servers(s=raw("nag")) as mcp:
+        with pytest.raises(McpUnavailable):
+            await result(mcp, "s.nag")
+
+
+async def test_calls_a_minute_are_bounded_for_each_server():
+    clock = Clock()
+    async with servers(now=clock, settings={"max_calls_per_minute": 2}, a=raw(), b=raw(max_calls_per_minute=1)) as mcp:
+        for _ in range(2):
+            await result(mcp, "a.echo")
+        await result(mcp, "b.echo")
+        for name in ("a.echo", "b.echo"):
+            with pytest.raises(ToolError, match="the next one in 60 s") as caught:
+                await result(mcp, name)
+            assert (caught.value.code, caught.value.retryable) == ("rate_limited", True)
+        clock.now += 60
+        await result(mcp, "a.echo")
+
+
+async def test_after_closing_nothing_is_started_again():
+    async with servers(s=raw()) as mcp:
+        echo = await tool(mcp, "s.echo")
+    with pytest.raises(McpUnavailable):
+        await echo.call_json({})
+    with pytest.raises(McpUnavailable, match="closed"):
+        await mcp.tools_of("s")
+
+
+async def test_closing_while_calls_and_starts_are_under_way_ends_all():
+    ends = []
+
+    async def lost(call):
+        with pytest.raises(McpUnavailable):
+            await call()
+        ends.append(call)
+
+    async with anyio.create_task_group() as tasks, servers(s=raw("silent"), deaf=raw(deaf=True)) as mcp:
+        silent = await tool(mcp, "s.silent")
+        tasks.start_soon(lost, partial(silent.call_json, {}))
+        tasks.start_soon(lost, partial(mcp.tools_of, "deaf"))
+        await until(lambda: mcp.statuses()[1].state == "starting")
+    assert len(ends) == 2
+
+
+@one_loop
+async def test_a_program_that_will_not_end_is_killed_with_all_that_it_started():
+    async with servers(s=raw("pid", stays=True, child=True)) as mcp:
+        await result(mcp, "s.pid")
+        await until(lambda: any("sleep 600" in command for command in descendants().values()))
+    assert not any("sleep 600" in command for command in descendants().values())
+
+
+async def test_the_end_of_a_program_is_the_end_of_what_it_started():
+    async with servers(s=raw("crash", child=True)) as mcp:
+        with pytest.raises(McpUnavailable):
+            await result(mcp, "s.crash")
+        await until(lambda: mcp.statuses()[0].error is not None)
+        assert not any("sleep 600" in command for command in descendants().values())
