@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
 
-from .entry import entry_of
+from .embedder import EmbeddingFailed
+from .entry import Entry, entry_of
+from .fusion import fused
 from .tool_index import Match, ToolIndex
 
 if TYPE_CHECKING:
@@ -17,41 +22,90 @@ if TYPE_CHECKING:
 
     from ..sections import DiscoverySettings
     from .embedder import Embedder
+    from .meanings import Meanings
+
+log = logging.getLogger("motor_cortex")
 
 # Fewer are indexed faster than a thread is asked.
 _FEW_TOOLS = 50
-_NOTHING_YET = object()
+# So long after a failure is not asked by meaning: each would wait for the same failure again.
+_REST_S = 60.0
+
+
+class _Tools(NamedTuple):
+    version: object
+    entries: Sequence[Entry]
+    words: ToolIndex
 
 
 class Discovery:
+    """By words; with an embedder by meaning, too. When that fails it is by words again, and the log says so once."""
+
     def __init__(
-        self, settings: DiscoverySettings, embedder: Embedder | None = None, *, vectors: Path | None = None
+        self,
+        settings: DiscoverySettings,
+        embedder: Embedder | None = None,
+        *,
+        vectors: Path | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._embedder = embedder
         self._vectors = vectors
-        self._version: object = _NOTHING_YET
-        self._index = ToolIndex([])
+        self._now = now
+        self._tools = _Tools(object(), (), ToolIndex([]))
         self._building = anyio.Lock()
+        self._meanings: Meanings | None = None
+        self._rests_until = -math.inf
+        self._has_complained = False
 
-    async def rank(self, query: str, declarations: Sequence[ToolDeclaration], version: object, k: int) -> list[Match]:
-        """The best `k` of these tools. The same `version` says that they are the same as last time."""
-        index = await self._index_of(declarations, version)
-        return index.rank(query, k)
+    async def rank(
+        self, query: str, declarations: Sequence[ToolDeclaration], version: object, k: int | None = None
+    ) -> list[Match]:
+        """The best `k` of these tools, or as many as are lent for an intent. The same `version` says that they are the
+        same as last time."""
+        k = self._settings.tools_per_intent if k is None else k
+        tools = await self._tools_of(declarations, version)
+        if self._embedder is None or not query.strip() or self._now() < self._rests_until:
+            return tools.words.rank(query, k)
+        try:
+            nearness = await self._meanings_of(self._embedder).near(query, tools.entries, version)
+        except EmbeddingFailed as error:
+            self._rests_until = self._now() + _REST_S
+            self._complain(error)
+            return tools.words.rank(query, k)
+        by_words = {match.name: match.score for match in tools.words.rank(query, len(tools.entries))}
+        return fused([entry.name for entry in tools.entries], nearness, by_words, k)
 
-    async def _index_of(self, declarations: Sequence[ToolDeclaration], version: object) -> ToolIndex:
-        if self._version == version:
-            return self._index
+    async def aclose(self) -> None:
+        """Let go of the connections of the embedder, if it has any."""
+        if self._embedder is not None:
+            await self._embedder.aclose()
+
+    async def _tools_of(self, declarations: Sequence[ToolDeclaration], version: object) -> _Tools:
+        if self._tools.version == version:
+            return self._tools
         # One builds and the others wait: all at once would each take the time of all.
         async with self._building:
-            if self._version != version:
+            if self._tools.version != version:
                 if len(declarations) <= _FEW_TOOLS:
-                    index = _index(declarations)
+                    self._tools = _indexed(declarations, version)
                 else:
-                    index = await anyio.to_thread.run_sync(_index, tuple(declarations))
-                self._index, self._version = index, version
-            return self._index
+                    self._tools = await anyio.to_thread.run_sync(_indexed, tuple(declarations), version)
+            return self._tools
+
+    def _meanings_of(self, embedder: Embedder) -> Meanings:
+        from .meanings import Meanings  # noqa: PLC0415 - numpy is heavy, and only here when it was asked for
+
+        self._meanings = self._meanings or Meanings(embedder, self._vectors)
+        return self._meanings
+
+    def _complain(self, error: EmbeddingFailed) -> None:
+        level = logging.DEBUG if self._has_complained else logging.WARNING
+        log.log(level, "Tools are found by their words only, not by meaning: %s", error)
+        self._has_complained = True
 
 
-def _index(declarations: Sequence[ToolDeclaration]) -> ToolIndex:
-    return ToolIndex([entry_of(declaration) for declaration in declarations])
+def _indexed(declarations: Sequence[ToolDeclaration], version: object) -> _Tools:
+    entries = [entry_of(declaration) for declaration in declarations]
+    return _Tools(version, entries, ToolIndex(entries))
