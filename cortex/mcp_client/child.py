@@ -31,6 +31,8 @@ GRACE_S = 1.5
 TERM_S = 1.0
 KILLED_S = 2.0
 LOOK_S = 0.25
+# A line so many times as long as any may be is taken for one without an end.
+ENDLESS_TIMES = 4
 CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_096
 
@@ -122,6 +124,8 @@ async def _read(
                     message = message_of(line, max_bytes)
                     if message is not None:
                         await to_us.send(SessionMessage(message))
+                if lines.size > ENDLESS_TIMES * max_bytes:
+                    return
 
 
 def message_of(line: bytes | TooLong, max_bytes: int) -> JSONRPCMessage | None:

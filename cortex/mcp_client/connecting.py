@@ -35,7 +35,8 @@ class Attempt:
         self._settings = settings
         self._general = general
         self._environment = environment
-        self._secrets: set[str] = set()
+        own = (*settings.env.values(), *settings.headers.values())
+        self._secrets = {value for value in own if len(value) >= MIN_SECRET}
         self._witness = Witness()
 
     @asynccontextmanager
@@ -104,7 +105,7 @@ class Attempt:
         return value
 
     def _hidden(self, text: str) -> str:
-        for secret in self._secrets:
+        for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, "[hidden]")
         return text
 

@@ -20,20 +20,21 @@ class Lines:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._parts: list[bytes] = []
-        self._size = 0
+        self.size = 0
+        """Of the line that has not ended yet."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
         *ended, rest = chunk.split(b"\n")
         for part in ended:
             self._add(part)
             line = b"".join(self._parts)
-            yield line if self._size <= self._max_bytes else TooLong(line[:HEAD_BYTES])
-            self._parts, self._size = [], 0
+            yield line if self.size <= self._max_bytes else TooLong(line[:HEAD_BYTES])
+            self._parts, self.size = [], 0
         self._add(rest)
 
     def _add(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size <= self._max_bytes:
+        self.size += len(part)
+        if self.size <= self._max_bytes:
             self._parts.append(part)
         elif self._parts or part:
             self._parts = [b"".join([*self._parts, part[:HEAD_BYTES]])[:HEAD_BYTES]]

@@ -9,9 +9,11 @@ import threading
 from collections.abc import Iterator
 
 import anyio
+import httpx2
 import pytest
 
 from cortex.mcp_client import McpUnavailable
+from cortex.mcp_client.remote import _Client
 from cortex.mcp_servers import McpServerSettings
 from sandbox import ToolError
 
@@ -120,6 +122,15 @@ async def test_a_server_that_takes_a_call_and_says_nothing_is_given_up(site: Web
         assert (caught.value.code, caught.value.retryable) == ("timeout", True)
         free.set()
         await until(lambda: any(m.get("method") == "notifications/cancelled" for *_, m in site.heard))
+
+
+async def test_an_answer_that_does_not_begin_holds_up_nothing_for_ever(site: Web):
+    free = threading.Event()
+    site.misbehave = lambda _: free.wait(10) and None
+    async with _Client(0.1) as client:
+        with pytest.raises(httpx2.ReadTimeout):
+            await client.post(site.url, json={"method": "notifications/cancelled"})
+    free.set()
 
 
 @pytest.mark.usefixtures("nothing_left")

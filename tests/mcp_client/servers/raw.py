@@ -36,9 +36,13 @@ def call(name: str, arguments: dict[str, Any], number: Any) -> dict[str, Any] | 
         case "answer":  # with whatever the caller wants to get
             return arguments
         case "pid":
-            return {"content": [{"type": "text", "text": json.dumps({"pid": os.getpid(), "argv": sys.argv[2:]})}]}
+            facts = {"pid": os.getpid(), "argv": sys.argv[2:], "folder": os.getcwd()}
+            return {"content": [{"type": "text", "text": json.dumps(facts)}]}
         case "environment":
             return {"content": [], "structuredContent": dict(os.environ)}
+        case "refuse":
+            send({"id": number, "error": {"code": -32602, "message": "no such commit " + "x" * 10_000}})
+            return None
         case "silent":
             return None
         case "crash":

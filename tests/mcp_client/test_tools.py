@@ -1,0 +1,201 @@
+"""Tools of MCP servers as everything else here knows tools."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from pydantic_core import to_json
+
+from cortex.mcp_client import McpTool
+from cortex.mcp_client.arguments import MAX_FITTED_VALUES
+from cortex.mcp_client.listing import MAX_DESCRIPTION, MAX_SCHEMA_BYTES, tools_of
+from cortex.tools.usable import UsableTool
+from sandbox import ReadyJson, ToolError, typescript_of
+from tests.conftest import is_readable
+
+from .support import raw, result, servers, tool, until
+
+COMMITS = {
+    "type": "object",
+    "properties": {"since": {"type": "string"}, "per_page": {"type": "integer"}},
+    "required": ["since"],
+    "additionalProperties": False,
+}
+
+
+class Nobody:
+    async def call(self, tool, arguments, timeout_ms):
+        return ReadyJson(to_json(arguments))
+
+
+class Listed:
+    def __init__(self, name: str = "list", schema: Any = None, output: Any = None, description: str | None = None):
+        self.name = name
+        self.title = "A title"
+        self.description = description
+        self.input_schema = COMMITS if schema is None else schema
+        self.output_schema = output
+
+
+def taken(*listed: Listed) -> tuple[McpTool, ...]:
+    return tools_of("s", listed, "ask", Nobody())
+
+
+def only(schema: Any) -> McpTool:
+    (found,) = taken(Listed(schema=schema))
+    return found
+
+
+def test_a_tool_is_what_a_turn_can_use():
+    (found,) = taken(Listed("list.commits", description="Commits of a repository."))
+    usable: UsableTool = found
+    assert (usable.name, usable.policy, usable.for_code, found.for_model) == ("s.list_commits", "ask", True, False)
+    declared = usable.declaration
+    assert (declared.server, declared.tool, declared.description) == ("s", "list.commits", "Commits of a repository.")
+    assert "per_page?: number" in typescript_of([declared])
+
+
+def test_arguments_are_brought_near_and_checked():
+    found = only(COMMITS)
+    assert found.read({"since": "today", "perPage": "5"}).shown == {"since": "today", "per_page": 5}
+    assert found.read('{"since": "today", "per_page": null}').shown == {"since": "today"}
+    with pytest.raises(ToolError, match=r"since.* It takes since, per_page \(optional\)") as caught:
+        found.read({"per_page": 5})
+    assert caught.value.code == "invalid_arguments"
+    with pytest.raises(ToolError):
+        found.read({"since": "today", "other": 1})
+    with pytest.raises(ToolError):
+        found.read([1])
+
+
+def test_a_text_alone_is_the_only_parameter():
+    assert only({"type": "object", "properties": {"q": {"type": "string"}}}).read("words").shown == {"q": "words"}
+
+
+LOOP = {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}
+HOSTILE = [
+    {"type": "object", "properties": {"x": LOOP}, "$defs": {"a": LOOP}},
+    {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": [1]},
+    {"type": "object", "properties": {"x": True, "y": False}},
+    {"type": "object", "required": ["x"] * 1000},
+    {"anyOf": [{"type": "object"}, {"type": "null"}]},
+]
+
+
+@pytest.mark.parametrize("schema", HOSTILE)
+def test_no_schema_takes_for_ever_or_fails_in_another_way(schema: Any):
+    with suppress(ToolError):
+        only(schema).read({"x": {"y": "1"}, "Z": None})
+
+
+def test_a_schema_that_cannot_be_used_says_so():
+    with pytest.raises(ToolError, match="cannot be used") as caught:
+        only({"properties": 5}).read({})
+    assert caught.value.code == "bad_schema"
+
+
+def test_many_values_are_checked_as_they_are():
+    numbers = {"type": "object", "properties": {"n": {"type": "array", "items": {"type": "integer"}}}}
+    assert only(numbers).read({"n": ["1"]}).shown == {"n": [1]}
+    with pytest.raises(ToolError):
+        only(numbers).read({"n": ["1"] * MAX_FITTED_VALUES})
+
+
+def test_what_a_server_lists_is_bounded():
+    vast = {"type": "object", "description": "x" * MAX_SCHEMA_BYTES}
+    tools = taken(
+        Listed("a", description="x" * 100_000),
+        Listed("a", description="again"),
+        Listed("n" * 10_000),
+        Listed("vast", schema=vast),
+        Listed("vast_output", output=vast),
+        Listed("odd_output", output={"type": "strin"}),
+        Listed("untold"),
+    )
+    assert [tool.tool for tool in tools] == ["a", "vast_output", "odd_output", "untold"]
+    assert [len(tool.description) for tool in tools] == [MAX_DESCRIPTION, 7, 7, 7]
+    assert {tool.output_schema is None for tool in tools} == {True}
+
+
+async def test_arguments_that_do_not_fit_never_reach_the_server(tmp_path: Path):
+    heard = tmp_path / "heard"
+    async with servers(s=raw({"name": "echo", "inputSchema": COMMITS}, heard=str(heard))) as mcp:
+        with pytest.raises(ToolError):
+            await result(mcp, "s.echo", since=1, other=2)
+        assert await result(mcp, "s.echo", since="today", perPage=1) == {"since": "today", "per_page": 1}
+        assert heard.read_text().count("tools/call") == 1
+
+
+async def test_a_result_that_is_not_what_the_tool_declares_is_an_error():
+    output = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    lying = {"name": "echo", "inputSchema": {"type": "object"}, "outputSchema": output}
+    async with servers(s=raw(lying)) as mcp:
+        assert await result(mcp, "s.echo", a=1) == {"a": 1}
+        with pytest.raises(ToolError, match=r"something else than it declares: result\.a") as caught:
+            await result(mcp, "s.echo", a="one")
+        assert caught.value.code == "bad_answer"
+
+
+async def test_an_error_of_the_protocol_has_its_code():
+    async with servers(s=raw("refuse", "answer")) as mcp:
+        with pytest.raises(ToolError, match="no such commit") as caught:
+            await result(mcp, "s.refuse")
+        assert caught.value.code == "mcp_-32602"
+        assert len(str(caught.value)) < 600
+        with pytest.raises(ToolError) as caught:
+            await result(mcp, "s.answer", content="not a list")
+        assert caught.value.code == "bad_answer"
+
+
+async def test_the_policy_of_a_server_is_that_of_its_tools():
+    async with servers(a=raw(policy="ask"), b=raw()) as mcp:
+        assert [(tool.name, tool.policy) for tool in await mcp.tools()] == [("a.echo", "ask"), ("b.echo", "allow")]
+
+
+async def test_odd_names_are_called_by_the_names_that_the_server_knows():
+    odd = ["a-b", "a_b", "a b", "echo"]
+    async with servers(s=raw(*odd)) as mcp:
+        names = {tool.tool: tool.name for tool in await mcp.tools()}
+        assert len(set(names.values())) == 4
+        with pytest.raises(ToolError, match="no tool a b"):
+            await (await tool(mcp, names["a b"])).call_json({})
+
+
+def test_the_client_is_loaded_without_the_sdk():
+    program = "import cortex.mcp_client, sys; assert not {'mcp', 'httpx2', 'jsonschema_rs'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+
+
+def test_a_host_that_is_killed_by_force_takes_its_servers_with_it():
+    """By the end of their standard input. One that ignores that outlives its host."""
+    root = str(Path(__file__).parent.parent.parent)
+    host = subprocess.Popen(
+        [sys.executable, "-m", "tests.mcp_client.host"], stdout=subprocess.PIPE, cwd=root, text=True
+    )
+    assert host.stdout is not None
+    with host.stdout:
+        assert is_readable(host.stdout, 10)
+        server = Path(f"/proc/{int(host.stdout.readline())}")
+        assert server.exists()
+        host.send_signal(signal.SIGKILL)
+        host.wait()
+
+    async def gone() -> None:
+        await until(lambda: not is_alive(server))
+
+    anyio.run(gone)
+
+
+def is_alive(process: Path) -> bool:
+    """A dead one that nobody has collected is not."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
