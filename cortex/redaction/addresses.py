@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from .spans import Span
 
 # What four numbers with dots are after one of these; the second ones only as words of their own.
-_VERSIONS = ("version", "versions", "version number", "version_number", "version-number", "firmware")
+_VERSIONS = ("version", "versions", "version number", "version_number", "version-number", "firmware", "identifier")
 _SHORT = ("v", "ver", "rev", "oid", "release", "revision", "section", "chapter", "clause", "build", "build number", "§")
 _WORD = re.compile(r"(?:\A|[^a-z])(?:" + "|".join(_SHORT) + r")\Z")
+_OID = re.compile(r"(?<![a-z])oid(?![a-z])")
 _BETWEEN = " \t\"'\\:=.#(\x1f"
 _PINS = ("==", ">=", "<=", "~=", "!=")
 _PRODUCT_BEFORE = re.compile(r"(?:\A|[^\w.-])[a-z][\w-]{0,40}/\Z")
@@ -29,27 +30,30 @@ def is_ipv4(lowered: str, start: int, end: int) -> bool:
     if any(int(part) > 255 or (part[0] == "0" and part != "0") for part in parts):
         return False
     first, second = int(parts[0]), int(parts[1])
-    # Loopback, "any address", and network masks tell nothing about anybody.
-    if first in {0, 127, 255}:
+    # Loopback, "any address", masks and whole networks tell nothing about anybody.
+    if first in {0, 127, 255} or parts[1:] == ["0", "0", "0"]:
         return False
     before = lowered[max(0, start - 44) : start]
     if _is_version(before):
         return False
     if first == 10 or (first == 172 and 16 <= second <= 31) or (first == 192 and second == 168):
         return True
+    # A paragraph of a standard, as comments name them.
+    if before.endswith("// "):
+        return False
     if before.endswith("-"):
         return not before[-2:-1].isalpha()
     return not before.endswith("/") or not _PRODUCT_BEFORE.search(before)
 
 
 def _is_version(before: str) -> bool:
-    if before.endswith(_PINS):
+    if before.endswith(_PINS) or ("oid" in before and _OID.search(before)):
         return True
     said = before.rstrip(_BETWEEN)
     return said.endswith(_VERSIONS) or (said.endswith(_SHORT) and _WORD.search(said) is not None)
 
 
-def ipv6(text: str, lowered: str) -> Iterator[Span]:
+def ipv6(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     if "::" not in text and text.count(":") < 7:
         return
     begin = 0
@@ -63,7 +67,7 @@ def ipv6(text: str, lowered: str) -> Iterator[Span]:
         if start and (text[start - 1].isalnum() or text[start - 1] in "_:."):
             continue
         found = run[0].rstrip(":") if not run[0].endswith("::") else run[0]
-        if _V6_BEGINNING.match(lowered, start) and _is_ipv6(found) and not _goes_on(text, start + len(found)):
+        if _V6_BEGINNING.match(found.lower()) and _is_ipv6(found) and not _goes_on(text, start + len(found)):
             yield Span(start, start + len(found), "ip")
 
 

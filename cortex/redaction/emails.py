@@ -51,6 +51,10 @@ def _end_of_domain(lowered: str, domain: re.Match[str]) -> int | None:
     # "ann@example.com.2024" is an address and a number behind it; "lodash@4.17.21" is a package.
     while found:
         above, _, last = found.rpartition(".")
+        # "ann@example.com2" is an address with something stuck to it, if it is no version like "2.0.rc1".
+        if above.strip(".0123456789"):
+            glued = last.rstrip("0123456789")
+            found, last = found[: len(found) - len(last) + len(glued)], glued
         if above and ((last.isalpha() and 2 <= len(last) <= 24) or last.startswith("xn--")):
             return None if found.endswith(_FILES) else domain.start() + len(found)
         found = above.rstrip("-_")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .spans import Span
+from .spans import NAMED, Span
 from .strength import is_password, is_placeholder, is_random
 
 # The word in small letters, and what may stand before it for it to mean a secret; () is anything.
@@ -21,8 +21,8 @@ _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("session", ()),
     ("key", ("api", "access", "private", "secret", "signing", "encryption", "account", "auth", "shared", "master")),
 )
-# With these a page of results goes on. The model needs them, and they open nothing.
-_PAGES = ("page", "next", "cursor", "continuation", "sync", "nextpage", "pagination")
+# With these a page of results goes on, and the model needs them; or they are there to be seen. They open nothing.
+_HARMLESS = ("publickey", "public_key", "page", "next", "cursor", "continuation", "sync", "nextpage", "pagination")
 
 _VALUE = re.compile(
     r"(?:word|wd|phrase|code)?(?:[_-]?(?:access[_-]?)?(?:key|value|id))?"
@@ -31,6 +31,7 @@ _VALUE = re.compile(
     r"(?P<value>[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{4,4096}+)(?P<after>[(.\[]?)"
 )
 _QUOTED = re.compile(r"[^\s\"'`\\\x1e\x1f]{4,4096}+")
+_NAME = re.compile(r"[A-Za-z_$][\w$.]*;?")
 _BEARER = re.compile(r"(?:bearer|basic)\s{1,4}([A-Za-z0-9._~+/=-]{12,4096}+)", re.IGNORECASE)
 _CREDENTIALS = re.compile(
     r":/{2,4}(?:([^\s/?#@:\"'<>\\\x1e\x1f]{0,128}+):([^\s/?#@\"'<>\\\x1e\x1f]{1,256}+)|([^\s/?#@:\"'<>\\\x1e\x1f]{20,256}+))@"
@@ -55,42 +56,44 @@ def key_words(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _judged(text: str, lowered: str, word: str, at: int, match: re.Match[str]) -> Span | None:
-    before = lowered[max(0, at - 16) : at]
-    between = lowered[at + len(word) : match.start("value")]
-    # A blank alone is enough after a flag only: "--password hunter2".
-    is_assigned = any(sign in between for sign in (":", "=", "\x1f", ">", " is ", " was "))
-    if not is_assigned and "--" not in before:
+    start, end = match.span("value")
+    between = lowered[at + len(word) : start]
+    if not _is_meant(word, lowered[max(0, at - 16) : at], between, text[end : end + 1]):
         return None
-    if word == "token" and before.rstrip("_-").endswith(_PAGES):
-        return None
-    is_quoted = bool(match["quote"])
-    end = match.end("value")
-    # <password>hunter2</password>
-    if between.endswith(">") and text[end : end + 1] != "<":
-        return None
-    if is_quoted and (quoted := _QUOTED.match(text, match.start("value"))):
-        end = quoted.end()
-    value = text[match.start("value") : end]
-    is_chosen = word in {"pass", "pwd"}
-    if word == "pass" and not between.startswith(("word", "wd", "phrase", "code")) and before[-1:].isalpha():
-        return None
-    if not is_quoted and _is_code(value, match["after"], between):
-        return None
-    strong = is_password(value) if is_chosen else is_random(value) and not is_placeholder(value)
-    return Span(match.start("value"), end, "secret") if strong else None
+    if match["quote"] or between.endswith(NAMED):
+        quoted = _QUOTED.match(text, start)
+        value = quoted[0] if quoted else ""
+    else:
+        value = text[start:end].rstrip(":.!?")
+        if _is_code(value, match["after"], between):
+            return None
+    strong = is_password(value) if word in {"pass", "pwd"} else is_random(value) and not is_placeholder(value)
+    return Span(start, start + len(value), "secret") if strong else None
+
+
+def _is_meant(word: str, before: str, between: str, after: str) -> bool:
+    """Whether the word says what the value is, by what stands around it."""
+    if between.endswith(">"):
+        # <password>hunter2</password>
+        return after == "<"
+    if not any(sign in between for sign in (":", "=", "\x1f", " is ", " was ")) and "--" not in before:
+        # A blank alone is enough after a flag only: "--password hunter2".
+        return False
+    if word == "token":
+        return not before.rstrip("_-").endswith(_HARMLESS)
+    if word == "pass" and not between.startswith(("word", "wd", "phrase", "code")):
+        # Alone it is a verb, or the end of "compass".
+        return not before[-1:].isalpha() and not between[:1].isspace()
+    return True
 
 
 def _is_code(value: str, after: str, between: str) -> bool:
-    """`password = readPassword2()` and `token: user.token1`: a name, and not what it stands for."""
-    if after == "(":
+    """`password = readPassword2()` and `token: user.token1`: a name, and not what it stands for. And a number in JSON,
+    such as how often the word was counted."""
+    if after == "(" or (value.isdigit() and '"' in between):
         return True
-    is_spaced = " " in between
-    return (
-        is_spaced and re.fullmatch(r"[A-Za-z_$][\w$.]*;?", value) is not None and not is_random(value) and _names(value)
-    )
-
-
-def _names(value: str) -> bool:
+    if " " not in between or is_random(value) or not _NAME.fullmatch(value):
+        return False
     return "." in value or any(word in value.lower() for word in ("pass", "pwd", "secret", "token", "key"))
 
 

@@ -73,7 +73,8 @@ _JWT = re.compile(r"eyJ[\w-]{0,4096}+(?:\.[\w-]{0,16384}+){0,4}+")
 _BEGIN = "-----BEGIN "
 _PEM_LABEL = re.compile(r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_MAX_PEM = 65_536
+# With the line at its end.
+_MIN_PEM, _MAX_PEM = 72, 65_536
 
 
 def api_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
@@ -126,15 +127,22 @@ def _says_how(header: str) -> bool:
 
 def private_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     """The whole block; without an end, as of a text that was cut, as far as the text goes."""
-    begin = 0
+    begin, end = 0, None
     while (at := text.find(_BEGIN, begin)) >= 0:
         begin = at + len(_BEGIN)
-        if _PEM_LABEL.match(text, begin) is None:
+        label = _PEM_LABEL.match(text, begin)
+        if label is None:
             continue
-        end = _PEM_END.search(text, begin, at + _MAX_PEM)
-        begin = end.end() if end is not None else _end_of_string(text, at)
-        # In a list of its lines it goes over several strings, and each is replaced.
-        yield Span(at, begin, "private_key")
+        # Searched for once: a thousand beginnings without an end must not look through the text a thousand times.
+        if end is None or end < label.end():
+            found = _PEM_END.search(text, label.end())
+            end = found.end() if found else len(text) + _MAX_PEM
+        is_whole = end - at <= _MAX_PEM
+        begin = end if is_whole else _end_of_string(text, at)
+        # Programs that read keys have both lines, and no key between them.
+        if not is_whole or begin - label.end() >= _MIN_PEM:
+            # In a list of its lines it goes over several strings, and each is replaced.
+            yield Span(at, begin, "private_key")
 
 
 def _end_of_string(text: str, at: int) -> int:

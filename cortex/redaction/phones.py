@@ -54,4 +54,4 @@ def named_phones(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
 
 
 def _is_date(number: str) -> bool:
-    return re.match(r"(?:19|20)[0-9]{2}-?[01][0-9]-?[0-3][0-9](?![0-9])", number) is not None
+    return re.match(r"(?:19|20)[0-9]{2}-?[01][0-9]-?[0-3][0-9](?![0-9])", number.lstrip("+(")) is not None

@@ -9,21 +9,21 @@ _LABELS = (
     "example redacted hidden masked missing invalid"
 )
 _NOT_SECRETS = frozenset(_LABELS.split())
-_PLACEHOLDER = re.compile(r"[$<{%\[(#]|\*{3}|x{4}|\.{3}|your[-_ ]|process\.|os\.|env[.:]")
+_PLACEHOLDER = re.compile(r"[$<{%\[\](#]|&lt;|\*{3}|x{4}|\.{3}|your[-_ ]|process\.|os\.|env[.:]")
 _PLACE = re.compile(r"[~.]{0,2}/|[a-z]:\\|[a-z][a-z0-9+]{1,10}://")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.]{5,}\S*)?\Z")
-_CHANGE = re.compile(
-    r"(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])|(?<=[A-Z])(?=[0-9])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])"
-)
+_CHANGE = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])")
+_CASE_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
 _LETTER_AND_OTHER = re.compile(r"(?=.*[A-Za-z])(?=.*[^A-Za-z_.-])", re.DOTALL)
 
 
 def is_random(word: str) -> bool:
-    """Small letters, capitals and digits take turns far more often than in names and in words."""
-    if len(word) < 12:
+    """Small letters, capitals and digits take turns far more often than in words and in names of programs."""
+    word = word[:200]
+    if len(word) < 12 or len(set(word)) < 8:
         return False
-    # Names in programs change at most once in five letters; of letters and digits by chance each second one does.
-    return len(_CHANGE.findall(word[:200])) * 4 >= min(len(word), 200) and len(set(word)) >= 8
+    # `Ed25519PrivateKey` changes once in six letters; letters and digits by chance in nearly each second one.
+    return len(_CHANGE.findall(word)) * 9 >= len(word) * 2 or len(_CASE_CHANGE.findall(word)) * 9 >= len(word) * 4
 
 
 def is_placeholder(word: str) -> bool:

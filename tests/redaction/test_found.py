@@ -161,6 +161,11 @@ def test_what_was_cut_in_the_middle(cut, shown):
 
 
 def test_values_of_a_json_value_are_known_by_their_names():
+    headers = {"Authorization": "Bearer mF9xB5fQ4Jq1MzKp7wRt", "x-pass": "Tr0ub4dor&3,(x)"}
+    assert Redactor(RedactionSettings()).value(headers) == {
+        "Authorization": "Bearer [SECRET_1]",
+        "x-pass": "[SECRET_2]",
+    }
     value = {
         "user": "ann",
         "password": "hunter2",

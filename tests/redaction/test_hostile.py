@@ -1,0 +1,62 @@
+"""Texts that were made to take long: the time grows with their length, and with nothing else."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from cortex.redaction import Redactor
+from cortex.sections import RedactionSettings
+
+SIZE = 60_000
+# Each takes a few milliseconds of CPU. If the time grew as the square it would be half a minute.
+CPU_SECONDS = 4.0
+
+REPEATED = [
+    "a@", "a@a.", "a.a.a.a.a@", "@", "%40a", "a" * 63 + "@a.b-", "1", "1-", "4111 ", "4111111111111112 ", "1.2.3.4.",
+    "1.2.3.4 ", "1.", "a:", ":", "2001:db8:: ", "::ffff:", "f:", "eyJ", "eyJ.", "eyJa.eyJb.", "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\x1e", "password=", "password\\\"':", "token: ", "pass    ",
+    "api_key", "api_key=aB3", "secret is ", "--token ", "://", "://a:", "://a:b", "+1 ", "+", "+1(", "(", "(415) ",
+    "DE89 3704 ", "A", "AA11", "AA11 ", "sk-", "sk-a", "xoxb-", "_", "a_", "ghp_", "github_pat_", "…", "a@b…", "1…", "A1…",
+    "phone: ", "phone 1234567 ", "tel:1 ", "[EMAIL_", "[EMAIL_1]", "\\u0061", "\\n@x", "\\", "\\u", "bearer ", "ssn: ",
+    "ssn 123 45 ", " ", "\n", "x", "\x1e", "\x1f", "password\x1f", "0 ", "01 23 45 67 8 ", "0012 34 ", "-", "\"'\\", "İ", "😀",
+]  # fmt: skip
+
+
+@pytest.fixture
+def cpu_clock() -> Iterator[None]:
+    """Of this process alone: however busy the machine is, it does not go faster."""
+
+    def ring(*_: object) -> None:
+        raise TimeoutError("it takes too long")
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize("part", REPEATED, ids=[repr(part)[1:-1][:30] for part in REPEATED])
+def test_time_grows_with_the_length_only(cpu_clock, part):
+    text = part * (SIZE // len(part))
+    Redactor(RedactionSettings()).text(text)
+    Redactor(RedactionSettings()).text(text + "@x.com")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{}] * 30_000,
+        ["-----BEGIN PRIVATE KEY-----"] * 5_000,
+        {f"password{number}": f"hunter{number}" for number in range(5_000)},
+        [10**15 + number for number in range(20_000)],
+        ["a@b.co"] * 10_000,
+        ["\x1e"] * 30_000,
+    ],
+    ids=["empty", "keys", "passwords", "numbers", "emails", "signs"],
+)
+def test_and_of_values_with_their_size(cpu_clock, value):
+    Redactor(RedactionSettings(restore=True)).restored(Redactor(RedactionSettings()).value(value))
