@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .openai_model import OpenAIModel
     from .owner import AbsentOwner, Decision, Owner, Question, ScriptedOwner
     from .plugin import MotorCortex
+    from .redaction import Redactor, Tokens
     from .replies import blocked, reply
     from .scripted_model import ScriptedModel
     from .setting_errors import SettingsError
@@ -29,10 +30,12 @@ _HOMES = {
     "OpenAIModel": "openai_model",
     "Owner": "owner",
     "Question": "owner",
+    "Redactor": "redaction",
     "ScriptedModel": "scripted_model",
     "ScriptedOwner": "owner",
     "Settings": "settings",
     "SettingsError": "setting_errors",
+    "Tokens": "redaction",
     "Toolbox": "tools",
     "Turn": "turn",
     "blocked": "replies",
@@ -52,10 +55,12 @@ __all__ = [
     "OpenAIModel",
     "Owner",
     "Question",
+    "Redactor",
     "ScriptedModel",
     "ScriptedOwner",
     "Settings",
     "SettingsError",
+    "Tokens",
     "Toolbox",
     "Turn",
     "blocked",

@@ -17,11 +17,12 @@ from .workbench import Wish
 if TYPE_CHECKING:
     from typing import Any
 
-    from sandbox import HostTools, NetworkPolicy
+    from sandbox import HostTools
 
     from .energy import Reservation
     from .events import TurnEvent
     from .intents import RunCodeIntent
+    from .observed_run import ObservedRun
     from .parts import Parts
     from .tools import Calls
 
@@ -57,11 +58,10 @@ class CodeRunner:
 
         seen = None if parts.observer is None else parts.observer.begin(intent, code_hash)
         try:
-            tools = await self._lent(intent)
-            network: NetworkPolicy | None = None
-            if seen is not None:
-                tools, network = seen.tools(tools), seen.network(parts.settings.sandbox.network)
-            done = await parts.execute.run(intent, code_hash, tools, lambda: self._refusal(intent), started, network)
+            network = None if seen is None else seen.network(parts.settings.sandbox.network)
+            done = await parts.execute.run(
+                intent, code_hash, lambda: self._lent(intent, seen), lambda: self._refusal(intent), started, network
+            )
         except BaseException as error:
             if not running:
                 self._runs -= 1
@@ -82,10 +82,11 @@ class CodeRunner:
             parts.observer.ended(seen, done.outcome)
         return done, text
 
-    async def _lent(self, intent: RunCodeIntent) -> HostTools:
+    async def _lent(self, intent: RunCodeIntent, seen: ObservedRun | None) -> HostTools:
         payload = intent.payload
         tools = await self._parts.workbench.grant(Wish(payload.code, payload.intent, payload.tools))
-        return LentTools(tools, self._calls, purpose=payload.purpose)
+        lent = LentTools(tools, self._calls, purpose=payload.purpose)
+        return lent if seen is None else seen.tools(lent)
 
     async def _refusal(self, intent: RunCodeIntent) -> NotRun | None:
         parts = self._parts

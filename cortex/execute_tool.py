@@ -96,7 +96,7 @@ class ExecuteTool:
         self,
         intent: RunCodeIntent,
         code_hash: str,
-        tools: HostTools | None,
+        lend: Callable[[], Awaitable[HostTools]],
         consent: Callable[[], Awaitable[NotRun | None]],
         on_start: Callable[[Reservation], None],
         network: NetworkPolicy | None = None,
@@ -106,6 +106,8 @@ class ExecuteTool:
         refusal = await self._blocked(intent.payload.code) or await consent()
         if refusal is not None:
             return refusal
+        # After those: what is refused starts no server. Before the energy: a server may take its time.
+        tools = await lend()
         payload, turn = intent.payload, intent.trace.turn if intent.trace else None
         await anyio.lowlevel.checkpoint_if_cancelled()
         # Taken before the run: two turns must not both spend the last of it.
@@ -118,7 +120,11 @@ class ExecuteTool:
             await self._settle(taken, 0.0)
             raise
         request = ExecutionRequest(
-            code=payload.code, tier=payload.tier, timeout_ms=payload.timeout, context=payload.context
+            code=payload.code,
+            tier=payload.tier,
+            timeout_ms=payload.timeout,
+            context=payload.context,
+            max_memory_mb=payload.max_memory_mb,
         )
         outcome = await self._runtime.execute(request, tools, network=network)
         if outcome.refused:

@@ -206,7 +206,7 @@ class DiscoverySettings(Section):
     """The best so many are lent to a run that says its intent."""
     max_results: Positive = 10
     """Of `core.search`."""
-    max_listed: NotNegative = 10
+    max_listed: NotNegative = 8
     """So many tools of the toolbox are told to the model in full; when there are more, it searches for them."""
     semantic: Literal["off", "onnx", "endpoint"] = "off"
     """By meaning, too: with a model on this machine, or by the endpoint of `model`."""

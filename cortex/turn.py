@@ -249,8 +249,9 @@ class Turn:
         except ToolError as error:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
-            return Answer(cut(text, limits.max_result_bytes), ok=False)
-        return Answer(cut(result.data.decode(), limits.max_result_bytes))
+            return Answer(cut(self._shown(text), limits.max_result_bytes), ok=False)
+        # Before it is cut: of half a value it may not be seen what it was.
+        return Answer(cut(self._shown(result.data.decode()), limits.max_result_bytes))
 
     def _on_call(
         self, origin: Origin, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float
@@ -273,7 +274,7 @@ class Turn:
         self, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
     ) -> Answer:
         """Write down that something was not done, and why."""
-        reply = self._shown(reply)
+        tool, reply = self._shown(tool), self._shown(reply)
         self._parts.journal.refusal(self.id, tool, reply, intent, code_hash)
         self._tell(Refused(tool, reply, intent))
         return Answer(reply, ok=False)

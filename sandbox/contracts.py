@@ -25,6 +25,8 @@ class ExecutionRequest(BaseModel):
     """Wall clock for the code itself; None takes the runtime's default."""
     context: Any = Field(default_factory=dict)
     """JSON that the code finds as the global `context`."""
+    max_memory_mb: Annotated[int, Field(ge=16)] | None = None
+    """Less than the settings allow: more is never given."""
     deterministic: bool = False
     """Run under a fixed clock and seed, and tell whether the code asked for either."""
 

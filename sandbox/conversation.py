@@ -56,6 +56,8 @@ class Run:
     timeout_ms: int
     bridge: Bridge
     tier: Tier = Tier.ISOLATED
+    max_memory_mb: int | None = None
+    """Less than all others have; None as much."""
     logs: list[LogEntry] = field(default_factory=list)
     output_bytes: int = 0
     waits_for_nothing: bool = False

@@ -15,6 +15,7 @@ from .bridge import Bridge
 from .command import deno_command, find_deno
 from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest, Metrics, mistake_in, refused
 from .conversation import Answer, Conversation, Run
+from .determinism import may_vary
 from .errors import NothingMayRun, RunFault, SandboxUnavailable
 from .frames import RunTerms, encode, run_frame
 from .grants import GrantRefused, Grants
@@ -256,19 +257,20 @@ class DenoRuntime:
     def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None, grants: Grants) -> Run:
         settings = self.settings
         bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal)
+        # What is not to be repeatable has varied from the beginning, and so has what no run could find out: an import.
+        has_varied = not request.deterministic or may_vary(request.code) is not None
         terms = RunTerms(
             tools=bridge.manifest(),
             tier=request.tier,
             workspace=bridge.has_files,
-            deterministic=request.deterministic,
+            deterministic=("wholly" if has_varied else "plain") if request.deterministic else None,
             max_result_bytes=settings.max_result_bytes,
             max_output_bytes=settings.max_output_bytes,
             max_frame_bytes=settings.max_frame_bytes,
         )
         timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
         frame = run_frame(request.code, context, terms)
-        # One that is not to be repeatable has varied from the beginning.
-        return Run(request.code, frame, timeout_ms, bridge, request.tier, has_varied=not request.deterministic)
+        return Run(request.code, frame, timeout_ms, bridge, request.tier, request.max_memory_mb, has_varied=has_varied)
 
     async def _take_turn(self) -> bool:
         """Wait for a free slot, first come, first served; False when the queue is full or the wait too long."""
@@ -296,7 +298,7 @@ class DenoRuntime:
         asked = anyio.current_time()
         try:
             pool = self._pool or await self._opened()
-            worker = await pool.acquire()
+            worker = await (pool.acquire() if run.max_memory_mb is None else self._narrowed(pool, run.max_memory_mb))
         except SandboxUnavailable as error:
             return refused(ErrorType.CRASH, str(error))
         started = anyio.current_time()
@@ -326,6 +328,17 @@ class DenoRuntime:
             changes=grants.changes(),
             deterministic=same_again,
         )
+
+    async def _narrowed(self, pool: Pool, max_memory_mb: int) -> Worker:
+        """A process with less memory than the others. Raises SandboxUnavailable."""
+        worker = await pool.acquire()
+        try:
+            if self._spawner is not None:
+                await worker.narrow(self._spawner, max_memory_mb)
+        except BaseException:
+            pool.release(worker)
+            raise
+        return worker
 
     def _metrics(self, run: Run, worker: Worker, times: Times, cpu_ms: float) -> Metrics:
         network = run.bridge.network

@@ -54,6 +54,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 ONE_LOOP = {
     "test_autonomic_deno.py",
     "test_code.py",
+    "test_code_mode.py",
     "test_cpu_time.py",
     "test_doctor.py",
     "test_jail.py",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from cortex.loop import run_turn
+from cortex.redaction import Redactor, Tokens
 
 from .patience import SILENCE_S, PatientModel
 from .wakes import Wakes, wake_words
@@ -42,6 +43,9 @@ class Agent:
     ) -> None:
         self.cortex = cortex
         self.conversation = conversation
+        # Beside the conversation: a token means the same when that is gone on with.
+        tokens = Tokens(cortex.settings.home / "conversations" / f"{conversation.id}.tokens.json")
+        self._redactor = Redactor(cortex.settings.redaction, tokens)
         self._source = model
         self._output = output
         self._silence_s = silence_s
@@ -98,7 +102,8 @@ class Agent:
 
     async def _turn(self, text: str, is_from_user: bool) -> TurnEnd:
         cortex = self.cortex
-        async with cortex.turn(self.watch, message=text if is_from_user else None) as turn:
+        message = text if is_from_user else None
+        async with cortex.turn(self.watch, message=message, redactor=self._redactor) as turn:
             self._tell(lambda: self._output.started(self.conversation.id, turn.id, text))
             await self._opened.wait()
             assert self._model is not None

@@ -11,16 +11,20 @@ import anyio
 
 from cortex.audit import Audit
 from cortex.consolidate_tool import ConsolidateTool
+from cortex.discovery import Discovery
 from cortex.energy import EnergyReserve
 from cortex.execute_tool import ExecuteTool
 from cortex.home import Home
 from cortex.journal import Journal
 from cortex.memory import Memory
 from cortex.owner import AbsentOwner, Owner
+from cortex.parts import Parts
+from cortex.redaction import Redactor
 from cortex.sections import EnergySettings
 from cortex.settings import Settings
 from cortex.tools import Toolbox
-from cortex.turn import Parts, Turn
+from cortex.turn import Turn
+from cortex.workbench import Workbench
 from neurons import KillSwitch
 from sandbox import CodeRuntime
 from sandbox.testing import ScriptedRuntime
@@ -69,9 +73,10 @@ async def learning_cortex(
     energy = EnergyReserve(state, settings.energy)
     given = consolidate or {}
     tool = pipeline and ConsolidateTool(pipeline, **{"max_code_bytes": MAX_CODE_BYTES, **given})
+    toolbox = toolbox or Toolbox()
     parts = Parts(
         settings,
-        toolbox or Toolbox(),
+        toolbox,
         ExecuteTool(runtime or ScriptedRuntime([]), energy, settings.energy, None),
         energy,
         Journal(audit),
@@ -79,6 +84,8 @@ async def learning_cortex(
         owner or AbsentOwner(),
         anyio.Lock(),
         KillSwitch(state),
+        Workbench(toolbox, None, settings, Discovery(settings.discovery)),
+        Redactor(settings.redaction),
         consolidate=tool or None,
         observer=observer,
     )

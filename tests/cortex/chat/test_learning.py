@@ -327,9 +327,9 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
         emitted = []
         told = talk.agent.cortex.turn
 
-        def turn(watch, *, message=None):
+        def turn(watch, *, message=None, redactor=None):
             emitted.append(message)
-            return told(watch)
+            return told(watch, redactor=redactor)
 
         talk.agent.cortex.turn = turn
 
