@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .asking import Asker
+    from .mcp_scenes import McpScene, load_mcp_scenes
+    from .mcp_story import tell_mcp
     from .scenario import Scene, SceneTurn, load_scenes
     from .story import tell
 
 # Imported when they are asked for: the servers in this folder are programs of their own, and need none of it.
-_HOMES = {"Asker": "asking", "Scene": "scenario", "SceneTurn": "scenario", "load_scenes": "scenario", "tell": "story"}
+_HOMES = {
+    "Asker": "asking",
+    "McpScene": "mcp_scenes",
+    "Scene": "scenario",
+    "SceneTurn": "scenario",
+    "load_mcp_scenes": "mcp_scenes",
+    "load_scenes": "scenario",
+    "tell": "story",
+    "tell_mcp": "mcp_story",
+}
 
-__all__ = ["Asker", "Scene", "SceneTurn", "load_scenes", "tell"]
+__all__ = ["Asker", "McpScene", "Scene", "SceneTurn", "load_mcp_scenes", "load_scenes", "tell", "tell_mcp"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,40 @@
+"""The scenes of `cortex demo --mcp` as data. `config/demo-mcp.json` has every word of the user and of the model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from sandbox import data_file
+
+from ..scripted_model import ScriptedStep
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PlainCall(_Part):
+    """What a model without code mode would call."""
+
+    server: str
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class McpScene(_Part):
+    title: Annotated[str, Field(min_length=1, max_length=70)]
+    about: str
+    user: Annotated[str, Field(min_length=1)]
+    steps: Annotated[tuple[ScriptedStep, ...], Field(min_length=1)]
+    plain: tuple[PlainCall, ...] = ()
+    """Empty where there is nothing to compare."""
+    plain_about: str = ""
+
+
+_SCENES = TypeAdapter(tuple[McpScene, ...])
+
+
+def load_mcp_scenes() -> tuple[McpScene, ...]:
+    return _SCENES.validate_json(data_file("config", "demo-mcp.json").read_bytes())

@@ -1,0 +1,206 @@
+"""`cortex demo --mcp` as a person finds it: what it promises is looked for in what it prints. Most tests share one run."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cortex.demo import Asker, load_mcp_scenes, tell_mcp
+from cortex.demo.mcp_accounts import Account, table, verdict
+from cortex.demo.mcp_plain import plain_client
+from cortex.demo.mcp_settings import demo_servers, demo_settings
+from cortex.demo.page import Page
+from cortex.scripted_model import ScriptError
+from cortex.terminal import columns_of
+from sandbox import SandboxSettings
+from tests.conftest import descendants
+
+DEMO = [sys.executable, "-c", "from cortex.commands import main; main()", "demo", "--mcp"]
+# Of an owner who allows nothing: the story must be the same.
+STRICT = {
+    "CORTEX_ENERGY__INITIAL_LEVEL": "0",
+    "CORTEX_EXECUTE__MAX_CALLS_PER_TURN": "0",
+    "CORTEX_LOOP__MAX_ROUNDS": "1",
+    "CORTEX_SANDBOX__MAX_TOOL_CALLS": "0",
+    "CORTEX_REDACTION__ENABLED": "false",
+    "CORTEX_TOOLS__POLICIES": "commit-log.list_commits=deny",
+}
+RULE = re.compile(r"^[-─]{80}\n", re.M)
+ROWS = {
+    "definitions": "tool definitions",
+    "written": "calls, written",
+    "read": "results, read",
+    "total": "bytes in the context",
+    "tokens": "tokens, estimated",
+    "rounds": "rounds of the model",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    code: int
+    text: str
+    errors: str
+    left: list[Path]
+    """In its folder for temporary files, and in the owner's home."""
+
+    def scene(self, number: int) -> str:
+        """In one line: where lines are broken is a matter of layout."""
+        return " ".join(RULE.split(self.text)[number].split())
+
+    def counted(self, number: int) -> dict[str, tuple[int, int]]:
+        """Of a scene, by code mode and by plain calls."""
+        cells = {name: re.search(rf"{label} ([\d,]+) ([\d,]+)", self.scene(number)) for name, label in ROWS.items()}
+        return {name: tuple(int(cell.replace(",", "")) for cell in found.groups()) for name, found in cells.items()}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("demo")
+    environment = {**os.environ, **STRICT, "TMPDIR": str(folder), "CORTEX_HOME": str(folder / "home")}
+    done = subprocess.run(DEMO, capture_output=True, timeout=60, env=environment, stdin=subprocess.DEVNULL)
+    return Told(done.returncode, done.stdout.decode(), done.stderr.decode(), list(folder.rglob("*")))
+
+
+@pytest.mark.deno
+def test_it_succeeds_whatever_the_owner_has_set_and_leaves_nothing(told):
+    assert (told.code, told.errors, told.left) == (0, "", [])
+    assert [part[:3] for part in RULE.split(told.text)[1:]] == ["1. ", "2. ", "3. ", "4. ", "Wha"]
+    assert "Audit chain whole" in told.scene(5)
+
+
+@pytest.mark.deno
+def test_it_says_first_what_is_scripted_what_is_real_and_how_it_counts(told):
+    opening = told.scene(0)
+    assert "Scripted what the user and the model say, and the code that the model writes." in opening
+    assert "Real two MCP servers" in opening
+    assert "Tokens are estimated at 4 bytes each" in opening
+
+
+@pytest.mark.deno
+def test_last_weeks_commits_come_to_a_few_hundred_bytes_instead_of_every_commit(told):
+    assert '"total":42,"authors":12' in told.scene(1)
+    counted = told.counted(1)
+    assert counted["read"][0] < 4_000
+    assert counted["read"][1] > 50_000
+    assert counted["total"][0] * 5 < counted["total"][1]
+
+
+@pytest.mark.deno
+def test_the_whole_log_stays_out_of_the_context(told):
+    counted = told.counted(2)
+    assert counted["read"][1] > 1_150_000
+    assert counted["total"][0] * 100 < counted["total"][1]
+    assert re.search(r"Code mode put [\d,]+ bytes less into the context, which is 99\.\d\d %", told.scene(2))
+
+
+@pytest.mark.deno
+def test_a_small_case_in_which_a_plain_call_wins_is_told_as_such(told):
+    counted = told.counted(3)
+    assert counted["written"][0] + counted["read"][0] > counted["written"][1] + counted["read"][1]
+    assert counted["rounds"] == (4, 2)
+    assert "A plain call" in told.scene(3)
+
+
+@pytest.mark.deno
+def test_what_is_counted_adds_up(told):
+    for number in (1, 2, 3):
+        counted = told.counted(number)
+        for way in (0, 1):
+            parts = [counted[name][way] for name in ("definitions", "written", "read")]
+            assert sum(parts) == counted["total"][way]
+            assert counted["tokens"][way] == round(sum(parts) / 4)
+
+
+@pytest.mark.deno
+def test_addresses_of_people_do_not_reach_the_model(told):
+    assert "[EMAIL_" in told.scene(1)
+    assert "@" not in told.text
+
+
+@pytest.mark.deno
+def test_without_consent_a_ticket_stays_open_and_code_catches_the_refusal(told):
+    scene = told.scene(4)
+    assert "Nobody is at a terminal, and that is a no." in scene
+    assert '"server":"ticket-desk","tool":"close_ticket","code":"denied"' in scene
+
+
+@pytest.mark.deno
+def test_no_line_is_wider_than_the_page(told):
+    assert max(columns_of(line) for line in told.text.splitlines()) <= 80
+
+
+@pytest.mark.deno
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_with_yes_the_ticket_is_closed(anyio_backend):
+    stream = io.StringIO()
+    assert await tell_mcp(SandboxSettings(), stream, Asker(None, says_yes=True), load_mcp_scenes()[-1:])
+    assert "--yes agrees for you." in stream.getvalue()
+    assert '{"status":"closed"}' in stream.getvalue()
+
+
+@pytest.mark.deno
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_script_that_does_not_fit_stops_the_story_and_every_process(anyio_backend):
+    scene = load_mcp_scenes()[-1]
+    wrong = scene.model_copy(update={"steps": (scene.steps[0], scene.steps[1].model_copy(update={"expect": "never"}))})
+    with pytest.raises(ScriptError, match="expects /never/"):
+        await tell_mcp(SandboxSettings(), io.StringIO(), None, [wrong])
+    assert [line for line in descendants().values() if "cortex.demo.servers" in line] == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_plain_calls_are_real_calls_and_a_failure_is_said(anyio_backend):
+    async with plain_client(demo_servers()) as client:
+        assert (client.tools, client.definitions.count('"type":"function"')) == (8, 8)
+        assert '"id":"T-017"' in await client.call("ticket-desk", "get_ticket", {"id": "T-017"})
+        with pytest.raises(ScriptError, match="ticket-desk has no result for get_ticket"):
+            await client.call("ticket-desk", "get_ticket", {"id": "T-999"})
+
+
+@pytest.mark.parametrize(
+    ("typed", "allowed"), [("yes\n", True), (" YES \n", True), ("y\n", False), ("\n", False), ("", False)]
+)
+async def test_a_person_at_the_keyboard_agrees_with_yes_and_with_nothing_else(typed, allowed):
+    reading, writing = os.pipe()
+    os.write(writing, typed.encode())
+    os.close(writing)
+    with os.fdopen(reading) as keyboard:
+        page = Page(io.StringIO())
+        assert await Asker(keyboard).agrees(page) == (allowed, "" if allowed else "the owner said no")
+    assert "Type yes to agree. Anything else is a no." in page.stream.getvalue()
+
+
+def test_a_person_has_time_to_think_while_code_waits(tmp_path):
+    settings = demo_settings(SandboxSettings(), tmp_path, demo_servers())
+    assert 60 <= settings.tools.owner_timeout_s < settings.execute.max_timeout_isolated_ms / 1_000
+    assert settings.tools.owner_timeout_s < settings.sandbox.tool_timeout_ms / 1_000
+
+
+def test_an_account_counts_bytes_and_not_characters():
+    account = Account(100).and_call("täst", '{"a":1}', "é").in_rounds(2)
+    assert (account.written, account.read, account.total, account.tokens, account.rounds) == (12, 2, 114, 28, 2)
+
+
+def test_the_verdict_is_for_whoever_put_less_into_the_context():
+    small, large = Account(10, 20, 70, 4), Account(1_000, 2_000, 7_000, 2)
+    assert verdict(small, large) == (
+        "Code mode put 9,900 bytes less into the context, which is 99 %; code mode took 2 more rounds of the model."
+    )
+    assert verdict(large, small) == "A plain call put 9,900 bytes less into the context, which is 99 %."
+    assert verdict(small, small) == "Neither put less into the context."
+    assert "which is 99.96 %" in verdict(Account(480), Account(1_200_000))
+    assert {len(line) for line in table(small, large)} == {54}
+
+
+def test_each_scene_that_is_compared_searches_describes_and_executes():
+    for scene in load_mcp_scenes():
+        calls = [call.name for step in scene.steps for call in step.calls]
+        assert calls == (["core_search", "core_describe", "core_execute"] if scene.plain else ["core_execute"])
