@@ -45,11 +45,6 @@ MAX_SAID = 20_000
 MAX_NAME = 100
 # What an agent may still do while the kill switch is on: these run nothing.
 _HARMLESS = frozenset({"core.energy", "core.say", "core.remember"})
-_ABSENT = {
-    "core.consolidate": "Learning is switched off here; go on without it",
-    "core.search": "There is nothing to search: you were told of all tools",
-    "core.describe": "There is nothing to describe: you were told of all tools",
-}
 _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
 
 
@@ -145,9 +140,9 @@ class Turn:
         killed = None if name in _HARMLESS else self._parts.switch.refusal()
         if killed is not None:
             return self.refuse(name, denied(killed))
+        if name == "core.consolidate" and self._parts.consolidate is None:
+            return self.refuse(name, denied("Learning is switched off here; go on without it"))
         if name in CORE_TOOLS:
-            if name not in self._core_names():
-                return self.refuse(name, denied(_ABSENT[name]))
             return await self._call_core(name, arguments_for(name, arguments))
         tool = self._parts.toolbox.get(name)
         if tool is None or not tool.for_model:
@@ -156,7 +151,7 @@ class Turn:
         return await self._call_tool(tool, arguments)
 
     def _core_names(self) -> list[str]:
-        """Those that there are here."""
+        """Those that a model here is told of."""
         absent = {"core.consolidate"} if self._parts.consolidate is None else set()
         if not self._parts.workbench.is_searched:
             absent |= {"core.search", "core.describe"}
@@ -227,7 +222,8 @@ class Turn:
         found = await workbench.search(query, self._parts.settings.discovery.max_results)
         lines = [f"{tool.name}  {tool.line}  ({tool.score:.2f})" for tool in found]
         troubles = [f"(not there now: {trouble})" for trouble in workbench.troubles()]
-        return "\n".join([*(lines or ["Nothing fits these words: try others."]), *troubles])
+        nothing = "Nothing fits these words: try others." if workbench.is_searched else "Nothing: no server is connected."
+        return "\n".join([*(lines or [nothing]), *troubles])
 
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
         learning = self._parts.consolidate
