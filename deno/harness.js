@@ -1121,74 +1121,46 @@ return { lendTools };
 })();
 
 // make_repeatable.ts
-const { makeRepeatable } = (() => {
+const { makeRepeatable, prepareToRepeat } = (() => {
 const EPOCH_MS = 946_684_800_000;
-const TELLTALES = [
-  ...[
-    "Temporal",
-    "Intl",
-    "setTimeout",
-    "setInterval",
-    "setImmediate",
-    "AbortSignal",
-    "AbortController"
-  ],
-  ...[
-    "Event",
-    "CustomEvent",
-    "EventTarget",
-    "File",
-    "Atomics",
-    "SharedArrayBuffer",
-    "WebAssembly",
-    "WeakRef"
-  ],
-  ...[
-    "FinalizationRegistry",
-    "Deno",
-    "process",
-    "Buffer",
-    "navigator",
-    "Worker",
-    "MessageChannel",
-    "eval"
-  ],
-  ...[
-    "BroadcastChannel",
-    "CompressionStream",
-    "DecompressionStream",
-    "addEventListener",
-    "Request",
-    "Response"
-  ]
-];
 const { apply, construct, defineProperty, getOwnPropertyDescriptor } = Reflect;
 const OriginalDate = Date;
 const toText = Date.prototype.toString;
+let replacements = [];
 let hasVaried = false;
 let looks = 0;
 let seed = 1;
-const replacements = [
-  ...replacementsOfDate(),
-  {
-    target: Math,
-    name: "random",
-    descriptor: hidden(()=>chance("Math.random"))
-  },
-  ...TELLTALES.flatMap((name)=>telltale(name)),
-  ...telltale("performance", fixPerformance),
-  ...telltale("crypto", fixCrypto),
-  ...replacementsOfMakers()
-];
-function makeRepeatable(code) {
-  for (const { target, name, descriptor } of replacements)defineProperty(target, name, descriptor);
-  for (const name of [
+function prepareToRepeat() {
+  const watched = [
     "timeEnd",
     "timeLog",
     "timeStamp",
     "trace"
-  ])watch(console, name, `console.${name}`);
-  if (/\bimport\b/.test(code)) vary("import");
+  ].flatMap(printer);
+  putInPlace(watched.map((printer)=>({
+      ...printer,
+      target: {}
+    })));
+  const random = {
+    target: Math,
+    name: "random",
+    descriptor: hidden(()=>chance("Math.random"))
+  };
+  replacements = [
+    ...dates(),
+    random,
+    ...functionMakers(),
+    ...watched
+  ];
+}
+function makeRepeatable(how) {
+  putInPlace(replacements);
+  if (how === "plain") return;
+  fixPerformance();
+  fixCrypto();
+}
+function putInPlace(all) {
+  for (const { target, name, descriptor } of all)defineProperty(target, name, descriptor);
 }
 function vary(what) {
   if (hasVaried) return;
@@ -1207,7 +1179,7 @@ function chance(what) {
   seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
   return seed / 2 ** 32;
 }
-function replacementsOfDate() {
+function dates() {
   const value = new Proxy(Date, {
     construct: (target, values, newTarget)=>construct(target, values.length === 0 ? [
         now("new Date()")
@@ -1232,7 +1204,7 @@ function replacementsOfDate() {
     }
   ];
 }
-function replacementsOfMakers() {
+function functionMakers() {
   const kinds = [
     ()=>{},
     async ()=>{},
@@ -1262,43 +1234,31 @@ function replacementsOfMakers() {
     ];
   });
 }
-function telltale(name, change = ()=>{}) {
-  const original = getOwnPropertyDescriptor(globalThis, name);
-  if (original?.configurable !== true) return [];
-  const isFirst = {
-    value: true
-  };
-  const get = ()=>{
-    vary(name);
-    const value = original.get === undefined ? original.value : apply(original.get, globalThis, []);
-    if (isFirst.value) change(value);
-    isFirst.value = false;
-    return value;
-  };
-  const set = original.set ?? ((value)=>void defineProperty(globalThis, name, hidden(value)));
-  const descriptor = {
-    get,
-    set,
-    configurable: true,
-    enumerable: original.enumerable
-  };
+function printer(name) {
+  const target = console;
+  const original = getOwnPropertyDescriptor(target, name)?.value;
+  if (typeof original !== "function") return [];
+  const value = (...values)=>(vary(`console.${name}`), apply(original, target, values));
   return [
     {
-      target: globalThis,
+      target,
       name,
-      descriptor
+      descriptor: {
+        ...hidden(value),
+        enumerable: true
+      }
     }
   ];
 }
-function fixPerformance(performance) {
+function fixPerformance() {
   defineProperty(performance, "now", hidden(()=>now("performance") - EPOCH_MS));
   defineProperty(performance, "timeOrigin", hidden(EPOCH_MS));
 }
-function fixCrypto(crypto) {
-  const bytes = (array)=>new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-  const fill = (array)=>{
-    bytes(array).forEach((_, at, all)=>all[at] = Math.floor(chance("crypto") * 256));
-    return array;
+function fixCrypto() {
+  const fill = (view)=>{
+    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    bytes.forEach((_, at)=>bytes[at] = Math.floor(chance("crypto") * 256));
+    return view;
   };
   defineProperty(crypto, "getRandomValues", hidden(fill));
   defineProperty(crypto, "randomUUID", hidden(()=>uuid(fill(new Uint8Array(16)).toHex())));
@@ -1308,18 +1268,12 @@ function uuid(hex) {
     hex.slice(0, 8),
     hex.slice(8, 12),
     `4${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20)
+    `8${hex.slice(17, 20)}`
   ];
-  return parts.join("-");
-}
-function watch(target, name, what) {
-  const original = getOwnPropertyDescriptor(target, name)?.value;
-  const value = (...values)=>(vary(what), apply(original, target, values));
-  if (typeof original === "function") defineProperty(target, name, {
-    ...hidden(value),
-    enumerable: true
-  });
+  return [
+    ...parts,
+    hex.slice(20)
+  ].join("-");
 }
 function hidden(value) {
   return {
@@ -1329,7 +1283,7 @@ function hidden(value) {
     enumerable: false
   };
 }
-return { makeRepeatable };
+return { makeRepeatable, prepareToRepeat };
 })();
 
 // protocol.ts
@@ -1559,7 +1513,7 @@ function grant(frame) {
     fetch: lendFetch(frame)
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
-  if (frame.deterministic) makeRepeatable(frame.code);
+  if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
 }
 async function answer(frame) {
   let phase = "compile";
@@ -1599,6 +1553,7 @@ async function main() {
   captureConsole();
   harden();
   shareErrors();
+  prepareToRepeat();
   addEventListener("beforeunload", idle);
   addEventListener("error", (event)=>fail(event, event.error));
   addEventListener("unhandledrejection", (event)=>fail(event, event.reason));

@@ -6,7 +6,7 @@ import { lendFetch } from "./fetch.ts";
 import { lendFiles } from "./files.ts";
 import { harden } from "./harden.ts";
 import { lendTools } from "./lend_tools.ts";
-import { makeRepeatable } from "./make_repeatable.ts";
+import { makeRepeatable, prepareToRepeat } from "./make_repeatable.ts";
 import { type Phase, PROTOCOL, type RehearseFrame, type ResideFrame, type RunFrame } from "./protocol.ts";
 import { readFramesSync } from "./read_frames.ts";
 import { failSignal, reside } from "./reside.ts";
@@ -26,7 +26,7 @@ function grant(frame: RunFrame): void {
     fetch: lendFetch(frame),
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
-  if (frame.deterministic) makeRepeatable(frame.code);
+  if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
 }
 
 /** Run the code; return the frame that ends the run. */
@@ -72,6 +72,7 @@ async function main(): Promise<void> {
   captureConsole();
   harden();
   shareErrors();
+  prepareToRepeat();
   addEventListener("beforeunload", idle);
   addEventListener("error", (event) => fail(event, event.error));
   addEventListener("unhandledrejection", (event) => fail(event, event.reason));

@@ -7,62 +7,43 @@ interface Replacement {
   descriptor: PropertyDescriptor;
 }
 
-type Changes = (value: any) => void;
-
 // Any instant will do, as long as it is the same for all.
 const EPOCH_MS = 946_684_800_000;
-
-// Whoever has one of these can tell one run from another: by time, by chance, by what happens first, or by the process.
-const TELLTALES = [
-  ...["Temporal", "Intl", "setTimeout", "setInterval", "setImmediate", "AbortSignal", "AbortController"],
-  ...[
-    "Event",
-    "CustomEvent",
-    "EventTarget",
-    "File",
-    "Atomics",
-    "SharedArrayBuffer",
-    "WebAssembly",
-    "WeakRef",
-  ],
-  ...["FinalizationRegistry", "Deno", "process", "Buffer", "navigator", "Worker", "MessageChannel", "eval"],
-  ...[
-    "BroadcastChannel",
-    "CompressionStream",
-    "DecompressionStream",
-    "addEventListener",
-    "Request",
-    "Response",
-  ],
-];
 
 const { apply, construct, defineProperty, getOwnPropertyDescriptor } = Reflect;
 const OriginalDate = Date;
 const toText = Date.prototype.toString;
 
+let replacements: Replacement[] = [];
 let hasVaried = false;
 let looks = 0;
 let seed = 1;
 
-// Prepared before anybody waits. To put them in place takes a few microseconds.
-const replacements: Replacement[] = [
-  ...replacementsOfDate(),
-  { target: Math, name: "random", descriptor: hidden(() => chance("Math.random")) },
-  ...TELLTALES.flatMap((name) => telltale(name)),
-  ...telltale("performance", fixPerformance),
-  ...telltale("crypto", fixCrypto),
-  ...replacementsOfMakers(),
-];
+/** Make ready what `makeRepeatable` puts in place, before anybody waits for it. */
+export function prepareToRepeat(): void {
+  const watched = ["timeEnd", "timeLog", "timeStamp", "trace"].flatMap(printer);
+  // Once for nothing: the first time costs more than all that follow.
+  putInPlace(watched.map((printer) => ({ ...printer, target: {} })));
+  const random = { target: Math, name: "random", descriptor: hidden(() => chance("Math.random")) };
+  replacements = [...dates(), random, ...functionMakers(), ...watched];
+}
 
 /**
  * From here on clocks show a time of their own, chance is drawn from a fixed seed, and the host is told when the code
- * asks for either, or could. For a process that ends with the run.
+ * asks for either. For a process that ends with the run.
+ *
+ * `"plain"` code has, by the host's look at its words, nothing that leads beyond dates, `Math` and `console`. Of other
+ * code the host knows that it may vary; it finds the same clock and seed in `performance` and `crypto`.
  */
-export function makeRepeatable(code: string): void {
-  for (const { target, name, descriptor } of replacements) defineProperty(target, name, descriptor);
-  for (const name of ["timeEnd", "timeLog", "timeStamp", "trace"]) watch(console, name, `console.${name}`);
-  // A module may be one of Node's, and nothing stands between it and the code.
-  if (/\bimport\b/.test(code)) vary("import");
+export function makeRepeatable(how: "plain" | "wholly"): void {
+  putInPlace(replacements);
+  if (how === "plain") return;
+  fixPerformance();
+  fixCrypto();
+}
+
+function putInPlace(all: Replacement[]): void {
+  for (const { target, name, descriptor } of all) defineProperty(target, name, descriptor);
 }
 
 function vary(what: string): void {
@@ -84,7 +65,7 @@ function chance(what: string): number {
 }
 
 /** A date of something is that; only one of nothing is the time of day. */
-function replacementsOfDate(): Replacement[] {
+function dates(): Replacement[] {
   const value = new Proxy(Date, {
     construct: (target, values, newTarget) =>
       construct(target, values.length === 0 ? [now("new Date()")] : values, newTarget),
@@ -97,8 +78,8 @@ function replacementsOfDate(): Replacement[] {
   ];
 }
 
-/** Code that is made out of text could hold an `import`. */
-function replacementsOfMakers(): Replacement[] {
+/** Code that is made out of text has words that the host has not looked at. */
+function functionMakers(): Replacement[] {
   const kinds = [() => {}, async () => {}, function* () {}, async function* () {}];
   return kinds.flatMap((kind) => {
     const prototype = Object.getPrototypeOf(kind);
@@ -111,53 +92,33 @@ function replacementsOfMakers(): Replacement[] {
   });
 }
 
-/** A global that tells when it is looked at, and is changed at that moment if need be. */
-function telltale(name: string, change: Changes = () => {}): Replacement[] {
-  const original = getOwnPropertyDescriptor(globalThis, name);
-  if (original?.configurable !== true) return [];
-  const isFirst = { value: true };
-  const get = () => {
-    vary(name);
-    const value = original.get === undefined ? original.value : apply(original.get, globalThis, []);
-    if (isFirst.value) change(value);
-    isFirst.value = false;
-    return value;
-  };
-  const set = original.set ?? ((value: unknown) => void defineProperty(globalThis, name, hidden(value)));
-  const descriptor = { get, set, configurable: true, enumerable: original.enumerable };
-  return [{ target: globalThis, name, descriptor }];
+/** What prints how long something took, or where the code stands. */
+function printer(name: string): Replacement[] {
+  const target = console;
+  const original = getOwnPropertyDescriptor(target, name)?.value;
+  if (typeof original !== "function") return [];
+  const value = (...values: unknown[]) => (vary(`console.${name}`), apply(original, target, values));
+  return [{ target, name, descriptor: { ...hidden(value), enumerable: true } }];
 }
 
-function fixPerformance(performance: object): void {
+function fixPerformance(): void {
   defineProperty(performance, "now", hidden(() => now("performance") - EPOCH_MS));
   defineProperty(performance, "timeOrigin", hidden(EPOCH_MS));
 }
 
-function fixCrypto(crypto: object): void {
-  const bytes = (array: ArrayBufferView) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-  const fill = <View extends ArrayBufferView>(array: View): View => {
-    bytes(array).forEach((_, at, all) => all[at] = Math.floor(chance("crypto") * 256));
-    return array;
+function fixCrypto(): void {
+  const fill = <View extends ArrayBufferView>(view: View): View => {
+    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    bytes.forEach((_, at) => bytes[at] = Math.floor(chance("crypto") * 256));
+    return view;
   };
   defineProperty(crypto, "getRandomValues", hidden(fill));
   defineProperty(crypto, "randomUUID", hidden(() => uuid(fill(new Uint8Array(16)).toHex())));
 }
 
 function uuid(hex: string): string {
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `4${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20),
-  ];
-  return parts.join("-");
-}
-
-function watch(target: object, name: string, what: string): void {
-  const original = getOwnPropertyDescriptor(target, name)?.value;
-  const value = (...values: unknown[]) => (vary(what), apply(original, target, values));
-  if (typeof original === "function") defineProperty(target, name, { ...hidden(value), enumerable: true });
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`];
+  return [...parts, hex.slice(20)].join("-");
 }
 
 function hidden(value: unknown): PropertyDescriptor {

@@ -25,8 +25,11 @@ export interface RunFrame {
   tier: Tier;
   /** Whether the file functions of `Deno` work, on files that the host keeps. */
   workspace: boolean;
-  /** Whether clocks and chance are the same for every such run, and the host is told when the code asks for them. */
-  deterministic: boolean;
+  /**
+   * Whether clocks and chance are the same for every such run, and the host is told when the code asks for them: in
+   * code of plain words there is less to replace.
+   */
+  deterministic: "plain" | "wholly" | null;
   max_result_bytes: number;
   max_output_bytes: number;
   /** The host ends a run that sends a longer line. */

@@ -1,6 +1,6 @@
 """Could this code give something else the next time? A look at its words, before it is run.
 
-It errs on the side of yes. What it lets pass is held to it by the run itself: see `deterministic` of a request.
+It errs on the side of yes. What it lets pass is held to it by the run itself: `deno/make_repeatable.ts`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import re
 _VARYING = {
     "tells the time": """
         Temporal performance Performance PerformanceObserver PerformanceMark PerformanceMeasure hrtime timeOrigin
-        timeStamp timeEnd timeLog Intl Event CustomEvent ErrorEvent MessageEvent EventTarget File AbortController
-        AbortSignal setTimeout setInterval setImmediate nextTick Atomics SharedArrayBuffer""",
+        timeStamp timeEnd timeLog Intl Event CustomEvent ErrorEvent MessageEvent CloseEvent ProgressEvent
+        PromiseRejectionEvent GPUUncapturedErrorEvent EventTarget File AbortController AbortSignal
+        setTimeout setInterval setImmediate nextTick Atomics SharedArrayBuffer""",
     "is chance": "random crypto Crypto SubtleCrypto CryptoKey randomUUID getRandomValues WeakRef FinalizationRegistry",
     "reaches beyond the code": """
         tools fetch Deno process Buffer global globalThis self window frames location navigator Navigator localStorage

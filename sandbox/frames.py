@@ -189,7 +189,7 @@ class RunTerms:
     tools: Sequence[Mapping[str, Any]] = ()
     tier: Tier = Tier.ISOLATED
     workspace: bool = False
-    deterministic: bool = False
+    deterministic: Literal["plain", "wholly"] | None = None
     max_result_bytes: int
     max_output_bytes: int
     max_frame_bytes: int = 64 * 1024
