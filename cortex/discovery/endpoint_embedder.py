@@ -55,8 +55,9 @@ class EndpointEmbedder:
             try:
                 return await self._ask(texts)
             except _Passing as error:
-                wait_s = _FIRST_WAIT_S * 2 ** (attempt - 1) if error.wait_s is None else error.wait_s
-                if attempt == self._settings.max_attempts or wait_s > self._settings.max_wait_s:
+                longest_s = self._settings.max_wait_s
+                wait_s = min(_FIRST_WAIT_S * 2 ** (attempt - 1), longest_s) if error.wait_s is None else error.wait_s
+                if attempt == self._settings.max_attempts or wait_s > longest_s:
                     raise
                 await self._sleep(wait_s)
         raise AssertionError("there is at least one attempt")
