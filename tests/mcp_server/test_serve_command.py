@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from cortex import Settings
 from cortex.commands.exits import CommandError
 from cortex.commands.mcp_serve import _front
-from tests.conftest import descendants
+from tests.conftest import descendants, is_readable
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
 ENDLESS = {"purpose": "wait", "code": "while (true) {}", "timeout": 5_000}
@@ -179,10 +179,14 @@ def test_stdout_is_the_protocols_alone_while_it_serves(tmp_path):
         cwd=Path(__file__).parents[2],
     )
     with process:
-        process.stdin.write(json.dumps(call(1, **ENVELOPE)) + "\n")
-        process.stdin.flush()
-        answer = json.loads(process.stdout.readline())
-        out, errors = process.communicate(timeout=10)
+        try:
+            process.stdin.write(json.dumps(call(1, **ENVELOPE)) + "\n")
+            process.stdin.flush()
+            assert is_readable(process.stdout, 10)
+            answer = json.loads(process.stdout.readline())
+            out, errors = process.communicate(timeout=10)
+        finally:
+            process.kill()
     assert answer["result"]["structuredContent"]["text"] == "2"
     assert out == "after\n"
     assert errors.splitlines() == ["from Python", "from a descriptor", "from a child"]

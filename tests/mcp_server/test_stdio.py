@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -194,3 +195,23 @@ async def test_a_file_can_be_read_too(tmp_path):
         assert [line async for line in lines(descriptor, 100)] == [b"one", b"two", b"three"]
     finally:
         os.close(descriptor)
+
+
+async def test_a_line_without_an_end_is_not_kept():
+    reading, writing = os.pipe()
+
+    def flood() -> None:
+        for _ in range(160):
+            os.write(writing, b"x" * 65_536)
+        os.write(writing, b"\nshort\n")
+        os.close(writing)
+
+    tracemalloc.start()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(anyio.to_thread.run_sync, flood)
+            assert [line async for line in lines(reading, 1_000)] == [b"short"]
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+        os.close(reading)
