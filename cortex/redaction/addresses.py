@@ -33,17 +33,16 @@ def is_ipv4(lowered: str, start: int, end: int) -> bool:
     # Loopback, "any address", masks and whole networks tell nothing about anybody.
     if first in {0, 127, 255} or parts[1:] == ["0", "0", "0"]:
         return False
+    is_private = first == 10 or (first == 172 and 16 <= second <= 31) or (first == 192 and second == 168)
     before = lowered[max(0, start - 44) : start]
-    if _is_version(before):
-        return False
-    if first == 10 or (first == 172 and 16 <= second <= 31) or (first == 192 and second == 168):
-        return True
-    # A paragraph of a standard, as comments name them.
-    if before.endswith("// "):
-        return False
+    return not _is_version(before) and (is_private or not _is_numbering(before))
+
+
+def _is_numbering(before: str) -> bool:
+    """A paragraph of a standard in a comment, a file, `Chrome/120.0.0.0`."""
     if before.endswith("-"):
-        return not before[-2:-1].isalpha()
-    return not before.endswith("/") or not _PRODUCT_BEFORE.search(before)
+        return before[-2:-1].isalpha()
+    return before.endswith("// ") or (before.endswith("/") and _PRODUCT_BEFORE.search(before) is not None)
 
 
 def _is_version(before: str) -> bool:
