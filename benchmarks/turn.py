@@ -26,7 +26,8 @@ async def turn(rounds: int, report: Report) -> None:
     # Energy that is always there: what is measured is how it is taken, not how it runs out.
     energy = EnergySettings(recharge_per_minute=1_000_000)
     with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
-        settings = Settings(home=Path(home), energy=energy)
+        # Without the cache, or nothing would run.
+        settings = Settings(home=Path(home), energy=energy, cache={"enabled": False})
         async with DenoRuntime() as runtime, MotorCortex(settings, runtime=runtime) as cortex:
 
             async def in_a_turn(code: str) -> None:

@@ -33,7 +33,8 @@ HEAVY = "let sum = 0; for (let n = 0; n < 3e8; n++) sum += n; return sum > 0"
 
 
 async def main(home: str) -> None:
-    async with MotorCortex(Settings(home=home, energy=ENERGY)) as cortex:
+    # Without the cache: a result that is known from before costs next to nothing.
+    async with MotorCortex(Settings(home=home, energy=ENERGY, cache={"enabled": False})) as cortex:
         for code in (LIGHT, HEAVY, LIGHT, LIGHT):
             async with cortex.turn() as turn:
                 answer = await turn.answer("core.execute", {"purpose": "try", "code": code})

@@ -57,6 +57,7 @@ ONE_LOOP = {
     "test_code_mode.py",
     "test_cpu_time.py",
     "test_doctor.py",
+    "test_in_a_turn.py",
     "test_jail.py",
     "test_limits.py",
     "test_network_tier.py",

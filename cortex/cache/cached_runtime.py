@@ -91,11 +91,10 @@ class CachedRuntime:
         key = self._key(request) if workspace is None else None
         if key is None:
             return await self._runtime.execute(request, tools, network=network, workspace=workspace)
-        # While nothing may run, the runtime is asked and says why.
-        found = self._cache.get(key) if self._runtime.refusal() is None else None
+        found = self._found(key, began)
         if found is not None:
             await anyio.lowlevel.checkpoint()
-            return replace(found, metrics=replace(found.metrics, total_ms=(self._clock() - began) * 1000))
+            return found
         # Without tools: the code names none, and whatever it does can be done again.
         outcome = await self._runtime.execute(request.model_copy(update={"deterministic": True}))
         if outcome.deterministic:
@@ -107,6 +106,19 @@ class CachedRuntime:
         if outcome.error is not None and outcome.error.type in _FINAL:
             return outcome
         return await self._again(request, outcome, tools, network)
+
+    def known(self, request: ExecutionRequest) -> ExecutionOutcome | None:
+        """What `execute` would answer without running anything, also while the runtime is not open."""
+        began = self._clock()
+        key = self._key(request)
+        return None if key is None else self._found(key, began)
+
+    def _found(self, key: str, began: float) -> ExecutionOutcome | None:
+        # While nothing may run, the runtime is asked and says why.
+        found = self._cache.get(key) if self._runtime.refusal() is None else None
+        if found is None:
+            return None
+        return replace(found, metrics=replace(found.metrics, total_ms=(self._clock() - began) * 1000))
 
     async def _again(
         self,

@@ -13,6 +13,7 @@ from cortex.settings import Settings, load_settings
 from cortex.terminal import terminal_columns
 
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
+from .options import add_no_cache
 
 if TYPE_CHECKING:
     from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
@@ -42,12 +43,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a Toolbox of your own, like shop:toolbox or tools/shop.py:toolbox; the module is imported, and runs with "
         "your rights and outside of the sandbox",
     )
+    add_no_cache(parser)
 
 
 def run(options: Namespace) -> int:
     chosen = {"name": options.model, "base_url": options.base_url}
     model = {key: value for key, value in chosen.items() if value is not None}
-    settings = load_settings(options.config, home=options.home, **({"model": model} if model else {}))
+    settings = load_settings(
+        options.config, home=options.home, **({"model": model} if model else {}), **options.changed
+    )
     return _list(settings, options) if options.list else _chat(settings, options)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cortex.settings import Settings, load_settings
 
 from .exits import INTERRUPTED, REFUSED, SUCCESS, CommandError
+from .options import add_no_cache
 
 if TYPE_CHECKING:
     import socket
@@ -34,6 +35,7 @@ def add_serve_arguments(parser: ArgumentParser) -> None:
         help="listen there, at /mcp, with a token that clients send (mcp.serve.token, or one that is printed); without "
         "HOST on 127.0.0.1",
     )
+    add_no_cache(parser)
 
 
 def serve(options: Namespace) -> int:
@@ -43,7 +45,7 @@ def serve(options: Namespace) -> int:
     from cortex.plugin import MotorCortex
     from sandbox import SandboxError
 
-    settings = load_settings(options.config, home=options.home, **getattr(options, "changed", {}))
+    settings = load_settings(options.config, home=options.home, **options.changed)
     # Before anything is opened: a mistake in it is told at once.
     front = _front(settings, options.http) if options.http is not None else None
 

@@ -17,6 +17,18 @@ def behind_an_action(json_help: str) -> ArgumentParser:
     return common
 
 
+def add_no_cache(parser: ArgumentParser) -> None:
+    """What it changes is in `changed`, for `load_settings`."""
+    parser.add_argument(
+        "--no-cache",
+        dest="changed",
+        action="store_const",
+        const={"cache": {"enabled": False}},
+        default={},
+        help="run code again also where its result is known from before",
+    )
+
+
 def number_of(things: str) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isdecimal() or len(text) > 9:

@@ -7,6 +7,8 @@ from argparse import ArgumentParser, Namespace
 
 from sandbox import HeadStart, Running, Tier
 
+from .options import add_no_cache
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the script, TypeScript or JavaScript; - reads standard input")
@@ -25,6 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--workspace", metavar="DIR", help="a folder that the code sees and may change")
     parser.add_argument("--commit", action="store_true", help="make the changes; without it they are only shown")
     parser.add_argument("--no-guard", action="store_true", help="run even what the static guard would block")
+    add_no_cache(parser)
     parser.add_argument(
         "--json",
         action="store_true",
@@ -40,7 +43,7 @@ def run(options: Namespace) -> int:
         from cortex.settings import load_settings
         from neurons import KillSwitch
 
-        settings = load_settings(options.config, home=options.home)
+        settings = load_settings(options.config, home=options.home, **options.changed)
         switch = KillSwitch(settings.home / "state")
         # Without a home that can be written to it runs all the same: there is no switch that anybody could turn on.
         running = Running(switch.running, switch.refusal, required=False)
@@ -50,4 +53,4 @@ def run(options: Namespace) -> int:
 
         gc.freeze()
         gc.enable()
-        return run_script(options, settings.sandbox, head_start, running)
+        return run_script(options, settings, head_start, running)

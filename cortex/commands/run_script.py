@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from pydantic import ValidationError
 
+from cortex.cache import CachedRuntime, open_cache, with_cache
+from cortex.home import Home
 from cortex.replies import blocked, reply
 from cortex.terminal import styled, visible
 from sandbox import (
@@ -32,16 +34,19 @@ from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from cortex.cache import ResultCache
+    from cortex.settings import Settings
     from sandbox import Changes, Finding, HeadStart, NetworkPolicy, Running, SandboxSettings, Workspace
 
 
-def run_script(options: Namespace, settings: SandboxSettings, head_start: HeadStart, running: Running) -> int:
+def run_script(options: Namespace, settings: Settings, head_start: HeadStart, running: Running) -> int:
     request = _request(options)
-    network = _network(options, settings.network)
+    network = _network(options, settings.sandbox.network)
     workspace = _workspace(options.workspace)
+    cache = None if workspace is not None else open_cache(Home(settings.home), settings.cache)
     # One process for one script: nothing is kept warm for a second one.
-    settings = settings.model_copy(update={"pool_size": 0, "network": network})
-    return anyio.run(_run, options, request, settings, workspace, head_start, running)
+    sandbox = settings.sandbox.model_copy(update={"pool_size": 0, "network": network})
+    return anyio.run(_run, options, request, sandbox, workspace, head_start, running, cache)
 
 
 async def _run(
@@ -51,15 +56,22 @@ async def _run(
     workspace: Workspace | None,
     head_start: HeadStart,
     running: Running,
+    cache: ResultCache | None,
 ) -> int:
     try:
         finding = None if options.no_guard else await _first_finding(request.code)
         if finding is not None:
             return await _answer(options, settings.network, _blocked(finding), blocked(finding))
-        async with DenoRuntime(settings, head_start=head_start, running=running) as runtime:
-            outcome = await runtime.execute(request, workspace=workspace)
+        deno = DenoRuntime(settings, head_start=head_start, running=running)
+        if cache is not None and (known := CachedRuntime(deno, cache).known(request)) is not None:
+            return await _answer(options, settings.network, known, reply(known))
+        async with deno:
+            outcome = await with_cache(deno, cache).execute(request, workspace=workspace)
             # Before the runtime is closed, which takes longer than most scripts: the person need not wait for that.
-            return await _answer(options, settings.network, outcome, reply(outcome))
+            code = await _answer(options, settings.network, outcome, reply(outcome))
+            if cache is not None:
+                cache.write_out()
+            return code
     except SandboxError as error:
         raise CommandError(str(error), REFUSED) from error
 

@@ -34,6 +34,7 @@ def test_the_same_is_kept_under_the_same_name():
         key(asked(context={"a": "1", "b": 2})),
         key(asked(context=[])),
         key(asked(tier=Tier.NETWORK)),
+        key(asked(max_memory_mb=64)),
         key(runtime_version="2"),
         key(tools_version="2"),
         key(max_heap_mb=64),
