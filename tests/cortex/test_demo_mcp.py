@@ -157,12 +157,16 @@ async def test_a_script_that_does_not_fit_stops_the_story_and_every_process(anyi
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_plain_calls_are_real_calls_and_a_failure_is_said(anyio_backend):
-    async with plain_client(demo_servers()) as client:
-        assert (client.tools, client.definitions.count('"type":"function"')) == (8, 8)
-        assert '"id":"T-017"' in await client.call("ticket-desk", "get_ticket", {"id": "T-017"})
-        with pytest.raises(ScriptError, match="ticket-desk has no result for get_ticket"):
+async def test_plain_calls_are_real_calls_and_a_failure_ends_them_as_what_it_is(anyio_backend):
+    async def made():
+        async with plain_client(demo_servers()) as client:
+            assert (client.tools, client.definitions.count('"type":"function"')) == (8, 8)
+            assert '"id":"T-017"' in await client.call("ticket-desk", "get_ticket", {"id": "T-017"})
             await client.call("ticket-desk", "get_ticket", {"id": "T-999"})
+
+    with pytest.raises(ScriptError, match="ticket-desk has no result for get_ticket"):
+        await made()
+    assert [line for line in descendants().values() if "cortex.demo.servers" in line] == []
 
 
 @pytest.mark.parametrize(
