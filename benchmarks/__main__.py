@@ -27,6 +27,7 @@ from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, 
 from .naive import NaiveExecutor
 from .neurons import neurons
 from .program import program
+from .redaction import redaction
 from .signals import signals
 from .storage import storage
 from .tools import Echo, echo
@@ -73,7 +74,7 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
-        for other in (wall, network, files, turn, cache, program, signals, storage, neurons, habits, kill):
+        for other in (wall, network, files, turn, cache, redaction, program, signals, storage, neurons, habits, kill):
             await self.take(other, self.rounds, self.rows.append)
 
     async def take(self, part: Any, *arguments: Any) -> None:
@@ -264,7 +265,7 @@ def main() -> None:
         "--only",
         metavar="PART",
         help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files, turn, cache, "
-        "program, signals, storage, neurons, habits or kill",
+        "redaction, program, signals, storage, neurons, habits or kill",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator
 
@@ -75,6 +74,8 @@ def _goes_on(text: str, end: int) -> bool:
 
 
 def _is_ipv6(found: str) -> bool:
+    import ipaddress  # noqa: PLC0415 - few texts need it, and each command would pay for it
+
     try:
         ipaddress.IPv6Address(found)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from .checksums import IBAN_LENGTHS, is_card_beginning
 from .spans import Span
@@ -15,7 +16,7 @@ _MAX_MARKS = 1_000
 # Most of a card that lacks its last digits can be guessed from its check digit and a second leak.
 _MIN_CARD_DIGITS = 9
 
-_ENDS = re.compile(
+_ENDS = (
     r"(?:(?<![\w.+'@-])(?P<email>[\w.+'-]{1,64}@[\w.-]{1,63})"
     r"|(?<![\w.-])(?P<card>[2-6][0-9]{3}(?:[ -]?[0-9]){5,14})[ -]?"
     r"|(?<!\w)(?P<iban>[A-Z]{2}[0-9]{2}(?:[ ]?[A-Z0-9]){8,28})[ ]?"
@@ -29,12 +30,17 @@ def cut_ends(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     for _ in range(_MAX_MARKS):
         if at < 0:
             return
-        match = _ENDS.search(text, max(0, at - _LOOK_BACK), at)
+        match = _compiled().search(text, max(0, at - _LOOK_BACK), at)
         if match is not None:
             value = match[match.lastgroup or 0]
             if match["email"] or match["api_key"] or _is_beginning(value):
                 yield Span(match.start(), match.start() + len(value), match.lastgroup)  # type: ignore[arg-type]
         at = text.find(_MARK, at + 1)
+
+
+@cache
+def _compiled() -> re.Pattern[str]:
+    return re.compile(_ENDS)
 
 
 def _is_beginning(value: str) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from .spans import BETWEEN, NAMED, Span
 from .strength import is_random
@@ -60,10 +59,9 @@ _LOW_SHAPES: tuple[tuple[str, str], ...] = (
     ("sntrys_", r"[\w+/=-]{40,300}"),
     ("sbp_", r"[a-f0-9]{40}"),
 )
-_KEYS = tuple((prefix, re.compile(rf"(?:{shape})")) for prefix, shape in _SHAPES)
-_LOW_KEYS = {prefix: re.compile(rf"(?:{shape})") for prefix, shape in _LOW_SHAPES}
+_LOW_KEYS = dict(_LOW_SHAPES)
+_LOW_PREFIXES = tuple(_LOW_KEYS)
 _LOW_LINE = re.compile(r"_(?=[A-Za-z0-9+/=-]{16}|[A-Za-z0-9]{8,}_[A-Za-z0-9]{8})")
-_LOW_PREFIX = re.compile(r"(?:\A|.*[^A-Za-z0-9_-])(" + "|".join(_LOW_KEYS) + r")\Z", re.DOTALL)
 _LONGEST = max(map(len, _LOW_KEYS))
 # Words with hyphens are everywhere in style sheets: `sk-cube-grid-animation`.
 _MUST_BE_RANDOM = frozenset({"sk-", "xox", "xapp-"})
@@ -78,13 +76,13 @@ _MIN_PEM, _MAX_PEM = 72, 65_536
 
 
 def api_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    for prefix, rest in [entry for entry in _KEYS if entry[0] in text]:
+    for prefix, shape in [entry for entry in _SHAPES if entry[0] in text]:
         begin = 0
         while (at := text.find(prefix, begin)) >= 0:
             begin = at + len(prefix)
-            if at and prefix not in _PATHS and (text[at - 1].isalnum() or text[at - 1] in "_-"):
+            if prefix not in _PATHS and not _begins(text, at):
                 continue
-            match = rest.match(text, begin)
+            match = _compiled(shape).match(text, begin)
             if match is None or (prefix in _MUST_BE_RANDOM and not is_random(match[0].rpartition("-")[2])):
                 continue
             yield Span(begin if prefix in _PATHS else at, match.end(), "api_key")
@@ -95,12 +93,22 @@ def api_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
 def _low_keys(text: str) -> Iterator[Span]:
     for line in _LOW_LINE.finditer(text) if "_" in text else ():
         before = text[max(0, line.end() - _LONGEST - 1) : line.end()]
-        if not before.endswith(tuple(_LOW_KEYS)):
+        if not before.endswith(_LOW_PREFIXES):
             continue
-        prefix = _LOW_PREFIX.match(before)
-        match = _LOW_KEYS[prefix[1]].match(text, line.end()) if prefix else None
-        if prefix and match:
-            yield Span(line.end() - len(prefix[1]), match.end(), "api_key")
+        prefix = max((known for known in _LOW_PREFIXES if before.endswith(known)), key=len)
+        match = _compiled(_LOW_KEYS[prefix]).match(text, line.end())
+        if match is not None and _begins(text, line.end() - len(prefix)):
+            yield Span(line.end() - len(prefix), match.end(), "api_key")
+
+
+@cache
+def _compiled(shape: str) -> re.Pattern[str]:
+    """Not all forty at the start: each command would wait for them."""
+    return re.compile(f"(?:{shape})")
+
+
+def _begins(text: str, at: int) -> bool:
+    return at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_-")
 
 
 def jwts(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
@@ -112,16 +120,18 @@ def jwts(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
         begin = match.end()
         parts = match[0].rstrip(".").split(".")
         # A cursor of a page is base64 too, and has no dots.
-        if len(parts) < 2 or (at and (text[at - 1].isalnum() or text[at - 1] in "_-")):
+        if len(parts) < 2 or not _begins(text, at):
             continue
         if parts[1].startswith("eyJ") or (len(parts) >= 3 and _says_how(parts[0])):
             yield Span(at, at + len(match[0].rstrip(".")), "jwt")
 
 
 def _says_how(header: str) -> bool:
+    import base64  # noqa: PLC0415 - for the few that need it
+
     try:
         return b'"alg"' in base64.urlsafe_b64decode(header + "=" * (-len(header) % 4))
-    except (binascii.Error, ValueError):
+    except ValueError:
         return False
 
 

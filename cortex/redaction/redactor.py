@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cortex.sections import RedactionSettings
 
 from .json_strings import pieces_of, rebuilt
-from .scan import Scan
 from .spans import BETWEEN, NAMED, Span
 from .tokens import Tokens
+
+if TYPE_CHECKING:
+    from .scan import Scan
 
 # What a model hands back is small. A token for a long key, written a thousand times, must not fill the memory.
 MAX_RESTORED_CHARACTERS = 4_194_304
@@ -29,7 +32,13 @@ class Redactor:
         self._tokens = tokens if tokens is not None else Tokens()
         self._is_on = settings.enabled and bool(settings.kinds)
         self._restores = settings.enabled and settings.restore
-        self._scan = Scan(settings.kinds)
+        self._kinds = settings.kinds
+
+    @cached_property
+    def _scan(self) -> Scan:
+        from .scan import Scan  # noqa: PLC0415 - its patterns take milliseconds, and many commands show nothing to a model
+
+        return Scan(self._kinds)
 
     def text(self, text: str) -> str:
         if not self._is_on or not text:

@@ -6,10 +6,13 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cortex.sections import RedactedKind
 
-from .token_file import TokenFile
+if TYPE_CHECKING:
+    from .token_file import TokenFile
+
 
 MAX_VALUES = 10_000
 MAX_CHARACTERS = 8_388_608
@@ -45,7 +48,7 @@ class Tokens:
         self._characters = 0
         self._foreign: set[tuple[str, int]] = set()
         self._lock = threading.Lock()
-        self._file = TokenFile(path, MAX_VALUES) if path is not None else None
+        self._file = _file(path) if path is not None else None
         self._last: dict[str, int] = dict(self._file.last) if self._file is not None else {}
         self._given = sum(self._last.values())
 
@@ -103,6 +106,12 @@ class Tokens:
             self._tokens[kind, same] = token
             self._values[token] = value
         return token
+
+
+def _file(path: Path) -> TokenFile:
+    from .token_file import TokenFile  # noqa: PLC0415 - it needs hashes and chance, and few programs keep a file
+
+    return TokenFile(path, MAX_VALUES)
 
 
 def _same(kind: RedactedKind, value: str) -> str:
