@@ -222,7 +222,7 @@ class Turn:
         found = await workbench.search(query, self._parts.settings.discovery.max_results)
         lines = [f"{tool.name}  {tool.line}  ({tool.score:.2f})" for tool in found]
         troubles = [f"(not there now: {trouble})" for trouble in workbench.troubles()]
-        nothing = "Nothing fits these words: try others." if workbench.is_searched else "Nothing: no server is connected."
+        nothing = "Nothing fits these words: try others." if workbench.is_searched else "There are no functions here."
         return "\n".join([*(lines or [nothing]), *troubles])
 
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
