@@ -77,9 +77,9 @@ class McpFile:
         """Raises SettingsError, and removes none, when one of them is not there."""
 
         def removed(table: dict[str, Any]) -> None:
-            for name in names:
+            known = ", ".join(table) or "none"
+            for name in dict.fromkeys(names):
                 if name not in table:
-                    known = ", ".join(table) or "none"
                     raise SettingsError(f'no server "{name[:100]}" was added; there are: {known[:500]}')
                 del table[name]
 

@@ -22,8 +22,8 @@ _UNDERSTOOD = frozenset({"stdio", "local", "http", "streamablehttp", "remote"})
 _OF_A_COMMAND = frozenset({"args", "env", "cwd"})
 
 # Strings are matched so that nothing inside of them is; what has no end goes to the end, so that time stays linear.
-_COMMENTS = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_LAST_COMMAS = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL)
+_COMMENTS = re.compile(r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMAS = re.compile(r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL)
 _ODD = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
 

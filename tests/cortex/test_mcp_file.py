@@ -1,0 +1,318 @@
+"""The file of MCP servers in the home, the files of other programs, and secrets in both."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import stat
+
+import pytest
+
+from cortex import Settings, SettingsError
+from cortex.home import HomeError
+from cortex.mcp_file import MAX_FILE_BYTES, McpFile, servers_of
+from cortex.mcp_import import imported
+from cortex.mcp_secrets import literal_secrets, shown_arguments
+from cortex.mcp_servers import McpServerSettings
+
+GITHUB = {"command": "github-mcp", "args": ["stdio"], "env": {"TOKEN": "${env:TOKEN}"}}
+KEY = "ghp_" + "x7Kq2mVbT9wLr4ZsN8pD" + "u3Hy6FcJ1gAe"
+
+
+def server(**facts) -> McpServerSettings:
+    return McpServerSettings.model_validate(facts)
+
+
+def written(home, value) -> McpFile:
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "mcp.json").write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return McpFile(home)
+
+
+def found_in(value, *names: str):
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return imported(data, "foreign.json", names)
+
+
+def test_what_is_added_is_there_for_the_next_reader_and_for_nobody_else(tmp_path):
+    home = tmp_path / "new" / "home"
+    assert McpFile(home).read() == {}
+    assert not home.exists()
+    McpFile(home).add({"github": server(**GITHUB), "tickets": server(url="https://tickets.example/mcp", policy="ask")})
+    assert McpFile(home).read()["github"] == server(**GITHUB)
+    # As others write it, so that it can be handed to them.
+    kept = json.loads((home / "mcp.json").read_text())
+    assert kept == {
+        "mcpServers": {"github": GITHUB, "tickets": {"url": "https://tickets.example/mcp", "policy": "ask"}}
+    }
+    assert stat.S_IMODE((home / "mcp.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    McpFile(home).remove(["github"])
+    assert list(McpFile(home).read()) == ["tickets"]
+
+
+def test_a_change_is_made_whole_or_not_at_all(tmp_path):
+    file = McpFile(tmp_path)
+    file.add({"a": server(command="x")})
+    with pytest.raises(SettingsError, match='there is a server "a" already; remove it first: cortex mcp remove a'):
+        file.add({"b": server(command="x"), "a": server(command="y")})
+    with pytest.raises(SettingsError, match='no server "b" was added; there are: a'):
+        file.remove(["a", "b"])
+    with pytest.raises(SettingsError, match="cannot be the name of a server"):
+        file.add({"no.name": server(command="x")})
+    assert file.read() == {"a": server(command="x")}
+
+
+def test_what_prevents_a_change_is_called_before_it_and_only_for_one_that_would_be_made(tmp_path):
+    called = []
+
+    def refuse() -> None:
+        called.append(True)
+        raise RuntimeError("not today")
+
+    with pytest.raises(RuntimeError, match="not today"):
+        McpFile(tmp_path, refuse).add({"a": server(command="x")})
+    assert McpFile(tmp_path).read() == {}
+    with pytest.raises(SettingsError):
+        McpFile(tmp_path, refuse).remove(["a"])
+    assert len(called) == 1
+
+
+def add_some(home: str, name: str) -> None:
+    from pathlib import Path
+
+    for number in range(5):
+        McpFile(Path(home)).add({f"{name}{number}": McpServerSettings(command="x")})
+
+
+def test_two_processes_that_add_at_once_lose_nothing(tmp_path):
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=add_some, args=(str(tmp_path), name)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+        assert writer.exitcode == 0
+    assert len(McpFile(tmp_path).read()) == 10
+
+
+def test_the_settings_win_over_the_home(tmp_path):
+    written(
+        tmp_path / "home", {"mcpServers": {"a": {"command": "of-the-home"}, "b": {"command": "x", "disabled": True}}}
+    )
+    settings = Settings(home=tmp_path / "home", mcpServers={"a": {"command": "of-the-settings"}})
+    servers = servers_of(settings)
+    assert (servers["a"].settings.command, servers["a"].source) == ("of-the-settings", "settings")
+    assert (servers["b"].source, servers["b"].is_enabled) == (str(tmp_path / "home" / "mcp.json"), False)
+
+
+def test_nothing_is_read_from_the_current_folder(tmp_path, monkeypatch):
+    project = tmp_path / "cloned"
+    project.mkdir()
+    for name in (".mcp.json", "mcp.json"):
+        (project / name).write_text(json.dumps({"mcpServers": {"evil": {"command": "evil"}}}))
+    monkeypatch.chdir(project)
+    assert servers_of(Settings(home=tmp_path / "home")) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("{", "is not JSON"),
+        ("[1]", "does not hold an object"),
+        ("[" * 100_000, "is not JSON"),
+        (f'{{"mcpServers": {{}}}}{" " * MAX_FILE_BYTES}', "is larger than"),
+        ({"mcpServers": []}, '"mcpServers" in .* is not an object'),
+        ({"servers": {}}, 'has "servers" beside "mcpServers"'),
+        ({"mcpServers": {"a": {"command": "x", "autoApprove": []}}}, r"mcpServers\.a\.autoApprove: Extra inputs"),
+        ({"mcpServers": {"a": {"type": "sse", "url": "http://x"}}}, r"mcpServers\.a\.type: Input should be"),
+        ({"mcpServers": {"a": {}}}, 'either a "command" or a "url"'),
+        ({"mcpServers": {"core": {"command": "x"}}}, "cannot be the name of a server"),
+    ],
+)
+def test_the_file_of_the_home_is_taken_as_it_is_meant_or_not_at_all(tmp_path, value, problem):
+    file = written(tmp_path, value)
+    before = file.path.read_bytes()
+    with pytest.raises(SettingsError, match=problem):
+        file.read()
+    with pytest.raises(SettingsError, match=problem):
+        file.add({"b": server(command="x")})
+    assert file.path.read_bytes() == before
+
+
+def test_a_mistake_is_told_without_the_value_which_may_be_a_secret(tmp_path):
+    file = written(tmp_path, {"mcpServers": {"a": {"command": "x", "env": {"KEY": ["SECRET"]}, "token": "SECRET"}}})
+    with pytest.raises(SettingsError) as caught:
+        file.read()
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["home", "file"])
+def test_what_others_could_have_written_starts_nothing(tmp_path, place):
+    home = tmp_path / "home"
+    file = written(home, {"mcpServers": {"a": {"command": "x"}}})
+    (home if place == "home" else file.path).chmod(0o777)
+    with pytest.raises(HomeError, match="others may write there"):
+        file.read()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_home_that_cannot_be_written_is_told(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(SettingsError, match="Cannot write"):
+        McpFile(tmp_path).add({"a": server(command="x")})
+
+
+def test_a_file_in_place_of_the_home_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError):
+        McpFile(tmp_path / "file").add({"a": server(command="x")})
+
+
+def test_files_of_other_programs_are_understood():
+    claude = {"mcpServers": {"github": {"type": "stdio", **GITHUB}}, "globalShortcut": "x"}
+    vs_code = {"servers": {"github": {"type": "stdio", **GITHUB}}, "inputs": []}
+    in_settings = {"editor.fontSize": 12, "mcp": {"servers": {"github": GITHUB}}}
+    for foreign in (claude, vs_code, in_settings):
+        found = found_in(foreign)
+        assert (found.servers, found.warnings) == ({"github": server(**GITHUB)}, ())
+
+
+def test_keys_of_other_programs_are_left_out_and_named():
+    found = found_in({"mcpServers": {"a": {"command": "x", "autoApprove": ["*"], "envFile": ".env", "timeout": 5}}})
+    assert found.servers == {"a": server(command="x")}
+    assert found.warnings == ('"a": left out, because it means nothing here: autoApprove, envFile, timeout',)
+
+
+@pytest.mark.parametrize("key", ["type", "transport", "transportType"])
+def test_the_transport_that_was_given_up_is_refused_in_clear_words(key):
+    with pytest.raises(SettingsError, match=r'mcpServers\.old: "sse" is a transport that MCP has given up'):
+        found_in({"mcpServers": {"old": {key: "sse", "url": "https://x/sse"}, "a": {"command": "x"}}})
+    # The others can be had all the same.
+    foreign = {"mcpServers": {"old": {key: "sse", "url": "https://x/sse"}, "a": {"command": "x"}}}
+    assert list(found_in(foreign, "a").servers) == ["a"]
+    with pytest.raises(SettingsError, match='no transport "ws"'):
+        found_in({"mcpServers": {"old": {key: "ws", "url": "https://x"}}})
+
+
+def test_other_spellings_mean_the_same():
+    foreign = {
+        "mcpServers": {
+            "a": {"httpUrl": "https://a/mcp", "transport": "streamableHttp", "env": {"X": "1"}},
+            "b": {"serverUrl": "https://b/mcp", "headers": {"X-Number": 5}},
+            "c": {"command": "x", "args": ["--port", 80, True], "env": {"N": 1, "B": False, "NONE": None}},
+            "d": {"command": "x", "enabled": False, "url": None},
+        }
+    }
+    found = found_in(foreign)
+    assert found.servers == {
+        "a": server(url="https://a/mcp"),
+        "b": server(url="https://b/mcp", headers={"X-Number": "5"}),
+        "c": server(command="x", args=["--port", "80", "true"], env={"N": "1", "B": "false"}),
+        "d": server(command="x", disabled=True),
+    }
+    assert found.warnings == ('"a": left out, because it means nothing here: env',)
+
+
+def test_references_of_other_programs_become_ours():
+    env = {
+        "A": "${GITHUB_TOKEN}",
+        "B": "Bearer ${input:github-token}",
+        "C": "${HOST:-localhost}:${env:PORT}",
+        "D": "${userHome}/x",
+        "E": "${workspaceFolder}/x",
+        "F": "$HOME ${} ${odd thing}",
+    }
+    found = found_in({"servers": {"a": {"command": "x", "env": env}}})
+    assert found.servers["a"].env == {
+        "A": "${env:GITHUB_TOKEN}",
+        "B": "Bearer ${env:GITHUB_TOKEN}",
+        "C": "${env:HOST}:${env:PORT}",
+        "D": "${env:HOME}/x",
+        "E": "${workspaceFolder}/x",
+        "F": "$HOME ${} ${odd thing}",
+    }
+    assert [warning.partition(": ")[2].split()[0] for warning in found.warnings] == [
+        "what",
+        "the",
+        "${workspaceFolder}",
+        "${odd",
+    ]
+
+
+def test_names_are_made_to_fit_and_two_never_become_one():
+    found = found_in({"mcpServers": {"My Server (beta)": {"command": "x"}, "core": {"command": "y"}}})
+    assert list(found.servers) == ["My-Server-beta", "core-server"]
+    assert found.warnings[0] == '"My Server (beta)" is called "My-Server-beta" here'
+    with pytest.raises(SettingsError, match='two servers that would be called "a-b"'):
+        found_in({"mcpServers": {"a b": {"command": "x"}, "a/b": {"command": "y"}}})
+
+
+def test_comments_and_last_commas_of_editors_are_no_mistake():
+    text = b'\xef\xbb\xbf{ // mine\n "servers": { /* all, "of" } */ "a": {"command": "x", "args": ["// no", "a,]", "\\"/*"],},\n}, }'
+    assert found_in(text).servers == {"a": server(command="x", args=["// no", "a,]", '"/*'])}
+
+
+@pytest.mark.parametrize("text", [b"/*" * 500_000, b'{"' * 300_000, b"{" + b"," * 1_000_000, b'"\\' * 400_000])
+def test_nothing_in_a_foreign_file_takes_long(text):
+    with pytest.raises(SettingsError, match="is not JSON"):
+        found_in(text)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "problem"),
+    [
+        (b"\xff\xfe{", "is not JSON"),
+        (b"x" * (MAX_FILE_BYTES + 1), "is larger than"),
+        ({}, "names no servers"),
+        ({"mcpServers": {"a": []}}, "mcpServers.a: it is not an object"),
+        ({"mcpServers": {"a": {"command": "x", "url": "https://x"}}}, 'either a "command" or a "url"'),
+        ({"mcpServers": {"a": {"command": ["x"]}}}, "mcpServers.a.command"),
+        ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "mcpServers.a.args"),
+    ],
+)
+def test_what_cannot_be_understood_is_told(foreign, problem):
+    with pytest.raises(SettingsError, match=problem):
+        found_in(foreign)
+
+
+def test_only_those_that_are_named_are_taken():
+    foreign = {"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}
+    assert list(found_in(foreign, "b").servers) == ["b"]
+    with pytest.raises(SettingsError, match='has no server "c"; there are: a, b'):
+        found_in(foreign, "a", "c")
+
+
+@pytest.mark.parametrize(
+    ("facts", "places"),
+    [
+        (
+            {"command": "x", "env": {"API_TOKEN": "abc", "DEBUG": "1", "TOKEN_PATH": "/x", "MAX_TOKENS": "100"}},
+            ["env.API_TOKEN"],
+        ),
+        ({"command": "x", "env": {"API_TOKEN": "${env:API_TOKEN}", "SECRET": " "}}, []),
+        ({"command": "x", "env": {"WHATEVER": KEY}}, ["env.WHATEVER"]),
+        ({"url": "https://x", "headers": {"Authorization": "Bearer abc", "X": "y"}}, ["headers.Authorization"]),
+        ({"url": "https://x", "headers": {"Authorization": "Bearer ${env:T}"}}, []),
+        (
+            {"command": "x", "args": ["-y", "--api-key", "abc", "--password=abc", KEY, "--key"]},
+            ["args[2]", "args[3]", "args[4]"],
+        ),
+        (
+            {"command": "x", "args": ["-e", "API_KEY=abc", "API_KEY=${env:A}", "postgres://me:word@host/db"]},
+            ["args[1]", "args[3]"],
+        ),
+        ({"url": "https://x/mcp?api_key=abc&page=1"}, ["url"]),
+        ({"url": "https://x/mcp?api_key=${env:KEY}"}, []),
+    ],
+)
+def test_secrets_that_stand_there_as_they_are_are_found(facts, places):
+    assert literal_secrets(server(**facts)) == places
+
+
+def test_arguments_are_shown_without_their_secrets():
+    shown = shown_arguments(
+        ("-y", "pkg", "--api-key", "abc", "--token=abc", KEY, "https://me:word@x/?q=1", "A_KEY=abc")
+    )
+    assert shown == ["-y", "pkg", "--api-key", "•••", "--token=•••", "•••", "•••", "A_KEY=•••"]
