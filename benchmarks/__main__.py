@@ -21,6 +21,7 @@ from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings
 from sandbox.command import find_deno
 
 from .cache import cache
+from .discovery import discovery
 from .habits import habits
 from .kill import kill
 from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, table
@@ -74,7 +75,21 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
-        for other in (wall, network, files, turn, cache, redaction, program, signals, storage, neurons, habits, kill):
+        for other in (
+            wall,
+            network,
+            files,
+            turn,
+            cache,
+            discovery,
+            redaction,
+            program,
+            signals,
+            storage,
+            neurons,
+            habits,
+            kill,
+        ):
             await self.take(other, self.rounds, self.rows.append)
 
     async def take(self, part: Any, *arguments: Any) -> None:
@@ -265,7 +280,7 @@ def main() -> None:
         "--only",
         metavar="PART",
         help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files, turn, cache, "
-        "redaction, program, signals, storage, neurons, habits or kill",
+        "discovery, redaction, program, signals, storage, neurons, habits or kill",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)

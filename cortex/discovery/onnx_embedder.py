@@ -84,6 +84,8 @@ class OnnxEmbedder:
 class _Model:
     def __init__(self, path: Path, tokenizer: Path, *, pools_first_token: bool) -> None:
         options = onnxruntime.SessionOptions()
+        # One thread: for texts this short several wait for each other longer than they work.
+        options.intra_op_num_threads = 1
         # Threads that wait by spinning would take a core from everybody else.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
