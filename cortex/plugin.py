@@ -16,7 +16,7 @@ from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running
 from .acting import require_acting
 from .audit import Audit
 from .cache import open_cache, with_cache
-from .discovery import Discovery
+from .discovery import discovery_of
 from .energy import EnergyReserve
 from .execute_tool import ExecuteTool
 from .home import Home
@@ -88,8 +88,8 @@ class MotorCortex:
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         self.servers = McpServers(enabled, self.settings.mcp) if enabled else None
         """The MCP servers, if there are any; sessions begin when they are first needed."""
-        discovery = Discovery(self.settings.discovery)
-        self.workbench = Workbench(self.toolbox, self.servers, self.settings, discovery)
+        self._discovery = discovery_of(self.settings)
+        self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery)
         self._cache = open_cache(home, self.settings.cache, self._flusher)
         self._redactor = Redactor(self.settings.redaction)
         self._owner = owner if owner is not None else AbsentOwner()
@@ -138,6 +138,7 @@ class MotorCortex:
         if isinstance(runtime, ResidentHost):
             living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
         self._living = living
+        stack.push_async_callback(self._discovery.aclose)
         if self.servers is not None:
             await stack.enter_async_context(self.servers)
         return Parts(
