@@ -1,7 +1,6 @@
 import { MCPToolError } from "./mcp_tool_error.ts";
 import type { ErrorFrame, Phase } from "./protocol.ts";
 
-const { inspect } = Deno;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 4096;
 const MAX_STACK = 16 * 1024;
@@ -42,7 +41,7 @@ function textOf(get: () => unknown): string | undefined {
 
 function inspected(thrown: unknown): string {
   try {
-    return `a thrown value: ${inspect(thrown, { depth: 2, strAbbreviateSize: 1000 })}`;
+    return `a thrown value: ${Deno.inspect(thrown, { depth: 2, strAbbreviateSize: 1000 })}`;
   } catch {
     return "a thrown value that cannot be shown";
   }

@@ -316,7 +316,6 @@ return { MCPToolError };
 
 // describe_error.ts
 const { describeError } = (() => {
-const { inspect } = Deno;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 4096;
 const MAX_STACK = 16 * 1024;
@@ -349,7 +348,7 @@ function textOf(get) {
 }
 function inspected(thrown) {
   try {
-    return `a thrown value: ${inspect(thrown, {
+    return `a thrown value: ${Deno.inspect(thrown, {
       depth: 2,
       strAbbreviateSize: 1000
     })}`;
@@ -938,7 +937,6 @@ const prototypeOf = Object.getPrototypeOf;
 const objectPrototype = Object.prototype;
 const iterateMap = Map.prototype.entries;
 const iterateSet = Set.prototype.values;
-const { SharedArrayBuffer, WeakRef } = globalThis;
 class Refusal {
   what;
   constructor(what){

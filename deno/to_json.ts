@@ -19,7 +19,6 @@ const prototypeOf = Object.getPrototypeOf;
 const objectPrototype = Object.prototype;
 const iterateMap = Map.prototype.entries;
 const iterateSet = Set.prototype.values;
-const { SharedArrayBuffer, WeakRef } = globalThis;
 
 /** Where the walk is. When a getter of the agent's throws, this tells which one it was. */
 interface Walk {

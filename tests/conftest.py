@@ -63,6 +63,7 @@ ONE_LOOP = {
     "test_network_tier.py",
     "test_plasticity.py",
     "test_quarantine_real.py",
+    "test_repeatable.py",
     "test_workspace_tier.py",
 }
 

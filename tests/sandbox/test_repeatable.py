@@ -144,7 +144,9 @@ async def test_code_that_waits_for_a_moment_to_pass_does_not_wait_for_ever(runti
     assert (outcome.result, outcome.deterministic) == ("there", False)
 
 
-async def test_what_the_host_answers_is_not_in_the_code(runtime, tmp_path):
+async def test_what_the_host_answers_is_not_in_the_code(runtime, tmp_path, monkeypatch):
+    monkeypatch.setattr("sandbox.runtime.may_vary", lambda code: None)  # whatever its words
+
     async def echo(arguments):
         return 1
 
@@ -167,6 +169,16 @@ async def test_a_run_that_did_not_come_to_its_own_end_is_not_deterministic(runti
     assert (outcome.error.type, outcome.deterministic) == (ErrorType.TIMEOUT, False)
     refused = await runtime.execute(ExecutionRequest(code=" ", deterministic=True))
     assert (refused.refused, refused.deterministic) == (True, False)
+
+
+async def test_telling_it_again_and_again_is_output_like_any_other(runtime):
+    code = """
+    const line = new TextEncoder().encode('{"type":"__varied__","what":"x"}\\n'.repeat(1000));
+    for (;;) Deno[Deno.internal].core.writeSync(1, line)
+    """
+    outcome = await repeat(runtime, code)
+    assert outcome.error is not None
+    assert (outcome.error.type, outcome.error.message) == (ErrorType.LIMIT, "Output exceeds 1048576 bytes")
 
 
 async def test_nothing_is_said_of_a_run_that_nobody_wants_to_repeat(runtime):

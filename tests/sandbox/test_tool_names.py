@@ -137,6 +137,7 @@ def test_a_spelling_takes_no_place_from_a_tool():
         "listAll.x": set(),
         "list-all": {"list-all"},
     }
+    assert spellings(ToolDeclaration("aB"), ToolDeclaration("a-b.c")) == {"a-b.c": {"a-b/c"}, "aB": set()}
 
 
 def test_a_spelling_that_fits_two_tools_leads_to_neither():
