@@ -1,0 +1,205 @@
+"""`cortex tools` as a person or a program at a shell finds it, with real servers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+
+import pytest
+
+from cortex import Settings, Toolbox
+from cortex.commands import run_command
+from cortex.commands.tool_rows import list_lines
+from cortex.commands.tool_source import Seen
+from cortex.mcp_file import McpFile
+from neurons import KillSwitch
+from tests.cortex.test_mcp_command import in_a_terminal
+from tests.mcp_client.support import raw
+
+COMMITS = {
+    "name": "list-commits",
+    "description": "Lists the commits of a repository.\nThe newest come first. \x1b[2J",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"repo": {"type": "string"}, "since": {"type": "string", "description": "A date"}},
+        "required": ["repo"],
+    },
+    "outputSchema": {"type": "object", "properties": {"commits": {"type": "array"}}},
+}
+CLOSE = {"name": "close_issue", "description": "Closes an issue.", "inputSchema": {"type": "object"}}
+MAIL = {"name": "send", "description": "Sends a message to somebody.", "inputSchema": {"type": "object"}}
+
+
+@pytest.fixture(autouse=True)
+def own_log(monkeypatch):
+    monkeypatch.setattr(logging, "lastResort", logging.lastResort)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CORTEX_TOOLS__POLICIES", "git.close_issue=deny")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def tools(home, capsys):
+    def run(*arguments: str, code: int = 0) -> tuple[str, str]:
+        assert run_command(["tools", *arguments]) == code
+        shown = capsys.readouterr()
+        assert "Traceback" not in shown.err
+        assert "\x1b" not in shown.out + shown.err
+        return shown.out, shown.err
+
+    return run
+
+
+@pytest.fixture
+def servers(home, tmp_path):
+    """Two that work, of which one is asked about, and one that does not."""
+    McpFile(home).add(
+        {
+            "git": raw(COMMITS, CLOSE),
+            "mail": raw(MAIL, policy="ask", heard=str(tmp_path / "mail")),
+            "dead": raw("echo", early_exit=3),
+        }
+    )
+
+
+def test_all_tools_are_listed_and_a_dead_server_is_told_and_stops_nobody(tools, servers):
+    out, err = tools()
+    assert out.splitlines() == [
+        "name              policy  what",
+        "git.list-commits  allow   Lists the commits of a repository. The newest come first. \\u001b[2J",
+        "git.close_issue   deny    Closes an issue.",
+        "mail.send         ask     Sends a message to somebody.",
+    ]
+    assert re.fullmatch(r"cortex tools: dead cannot be used: .+\n", err)
+
+
+def test_a_search_gives_the_best_first_with_their_scores(tools, servers):
+    out, _ = tools("what", "was", "committed", "--server", "git", "--server", "mail")
+    head, first, *_ = out.splitlines()
+    assert head.split() == ["name", "policy", "score", "what"]
+    name, policy, score, *_ = first.split()
+    assert (name, policy, float(score) > 0) == ("git.list-commits", "allow", True)
+    [only] = json.loads(tools("close an issue", "--limit", "1", "--json", "--server", "git")[0])
+    assert only.pop("score") > 0
+    assert only == {
+        "name": "git.close_issue",
+        "server": "git",
+        "tool": "close_issue",
+        "policy": "deny",
+        "description": "Closes an issue.",
+    }
+
+
+def test_the_settings_bound_a_search(tools, home, monkeypatch):
+    McpFile(home).add({"git": raw(*(f"commit_{number}" for number in range(8)))})
+    monkeypatch.setenv("CORTEX_DISCOVERY__MAX_RESULTS", "3")
+    assert len(json.loads(tools("commit", "--json")[0])) == 3
+    assert len(json.loads(tools("--json")[0])) == 8
+    out, err = tools("zebra")
+    assert (out, err) == ("", "None of 8 tools has to do with 'zebra'\n")
+
+
+@pytest.mark.parametrize("name", ["git.list-commits", "git.listCommits", "git.list_commits", "tools.git.listCommits"])
+def test_a_declaration_is_shown_by_each_spelling_and_nobody_else_is_started(tools, servers, tmp_path, name):
+    out, err = tools("show", name)
+    assert "declare const tools: {" in out
+    assert "repo: string" in out
+    assert "since?: string" in out
+    assert "close_issue" not in out
+    assert err == ""
+    assert not (tmp_path / "mail").exists()
+
+
+def test_all_of_a_server_are_shown_and_what_is_not_allowed_is_said(tools, servers):
+    out, _ = tools("show", "git", "mail.send")
+    assert out.startswith(
+        "// git.close_issue: deny, it is not lent\n// mail.send: ask, the owner is asked before each call\n"
+    )
+    assert out.count("Promise<") == 3
+
+
+def test_for_programs_there_are_schemas_too(tools, servers):
+    [tool] = json.loads(tools("show", "git.list_commits", "--json")[0])
+    assert tool["input_schema"] == COMMITS["inputSchema"]
+    assert tool["output_schema"] == COMMITS["outputSchema"]
+    assert tool["declaration"].startswith("declare const tools")
+    assert (tool["name"], tool["tool"], tool["policy"]) == ("git.list-commits", "list-commits", "allow")
+
+
+def test_a_name_that_nobody_has_is_a_mistake_and_one_of_a_dead_server_a_failure(tools, servers):
+    _, err = tools("show", "git.list_comits", code=2)
+    assert 'there is no tool "git.list_comits": did you mean "git.list-commits"?' in err
+    out, err = tools("show", "git.close_issue", "dead.echo", code=1)
+    assert "close_issue" in out
+    assert "dead cannot be used" in err
+    assert "does not go with show" in tools("show", "git", "--limit", "2", code=2)[1]
+
+
+def test_when_no_server_can_be_used_the_command_has_failed(tools, home):
+    McpFile(home).add({"dead": raw("echo", early_exit=3)})
+    out, err = tools(code=1)
+    assert out == ""
+    assert "dead cannot be used" in err
+
+
+def test_tools_of_ones_own_toolbox_are_among_them(tools, tmp_path):
+    (tmp_path / "shop_tools_here.py").write_text(
+        "from cortex import Toolbox\n"
+        "toolbox = Toolbox()\n"
+        "@toolbox.tool(name='shop.stock', policy='ask')\n"
+        "def stock(item: str) -> int:\n"
+        "    '''How many of an item are left.'''\n"
+        "    return 1\n"
+    )
+    place = f"{tmp_path / 'shop_tools_here.py'}:toolbox"
+    out, _ = tools("--tools", place)
+    assert out.splitlines()[1] == "shop.stock  ask     How many of an item are left."
+    out, _ = tools("show", "shop.stock", "--tools", place)
+    assert "stock(args: { item: string })" in out
+    assert "--tools: " in tools("--tools", "nowhere", code=2)[1]
+
+
+def test_without_tools_it_says_how_to_get_some_and_makes_no_home(tools, home):
+    assert tools() == ("", "There are no tools yet: cortex mcp add NAME -- COMMAND\n")
+    assert tools("--json")[0] == "[]\n"
+    assert 'no server "x"' in tools("--server", "x", code=2)[1]
+    assert not home.exists()
+
+
+def test_nothing_is_started_while_the_kill_switch_is_on(tools, servers, home, tmp_path):
+    KillSwitch(home / "state").turn_on("enough", "owner")
+    assert "enough" in tools(code=3)[1]
+    assert not (tmp_path / "mail").exists()
+
+
+def test_in_a_terminal_declarations_have_colours_and_nothing_steers_it(home, tmp_path):
+    (tmp_path / "odd_tools_here.py").write_text(
+        "from cortex import Toolbox\n"
+        "toolbox = Toolbox()\n"
+        "@toolbox.tool(description='Reads \\x1b[2J many words about nothing in particular')\n"
+        "def read(item: str) -> int:\n"
+        "    return 1\n"
+    )
+    shown = in_a_terminal(48, "tools", "show", "read", "--tools", f"{tmp_path / 'odd_tools_here.py'}:toolbox")
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert plain != shown
+    assert "\x1b" not in plain
+    assert "declare const tools" in plain
+    assert max(map(len, plain.splitlines())) <= 48
+
+
+def test_a_narrow_list_has_a_few_lines_for_each():
+    toolbox = Toolbox()
+    toolbox.add(lambda: None, name="git.list", description="Lists the commits of a repository, the newest first.")
+    seen = Seen(list(toolbox), 1, scores={"git.list": 7.25})
+    assert list(list_lines(seen, Settings(), 30, lambda text, _: text)) == [
+        "git.list: allow, 7.25",
+        "  Lists the commits of a",
+        "  repository, the newest",
+        "  first.",
+    ]
