@@ -20,7 +20,7 @@ from cortex.tools.usable import UsableTool
 from sandbox import ReadyJson, ToolError, typescript_of
 from tests.conftest import is_readable
 
-from .support import raw, result, servers, tool, until
+from .support import is_alive, raw, result, servers, tool, until
 
 COMMITS = {
     "type": "object",
@@ -182,8 +182,8 @@ def test_a_host_that_is_killed_by_force_takes_its_servers_with_it():
     assert host.stdout is not None
     with host.stdout:
         assert is_readable(host.stdout, 10)
-        server = Path(f"/proc/{int(host.stdout.readline())}")
-        assert server.exists()
+        server = int(host.stdout.readline())
+        assert is_alive(server)
         host.send_signal(signal.SIGKILL)
         host.wait()
 
@@ -191,11 +191,3 @@ def test_a_host_that_is_killed_by_force_takes_its_servers_with_it():
         await until(lambda: not is_alive(server))
 
     anyio.run(gone)
-
-
-def is_alive(process: Path) -> bool:
-    """A dead one that nobody has collected is not."""
-    try:
-        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

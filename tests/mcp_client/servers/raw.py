@@ -1,6 +1,6 @@
 """A server without the SDK: of the old kind, quick to start, and as bad as it is told to be.
 
-Its one argument is JSON: `tools` to list, `cursor` for pages that never end, `deaf` to answer nothing, `early_exit`,
+Its one argument is JSON: `tools` to list, `cursor` for pages that never end, `deaf` to answer nothing, `early_exit` and `exit_if` a file is there,
 `only_initialize` to end at any other first word, `stays` to ignore the end of its input, `child` to start another
 process, `heard` a file for what it is sent, `stderr` to say there first.
 """
@@ -18,6 +18,7 @@ from typing import Any
 options = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
 tools = options.get("tools", ["echo"])
 initialized = False
+child: int | None = None
 
 
 def send(message: dict[str, Any]) -> None:
@@ -36,7 +37,7 @@ def call(name: str, arguments: dict[str, Any], number: Any) -> dict[str, Any] | 
         case "answer":  # with whatever the caller wants to get
             return arguments
         case "pid":
-            facts = {"pid": os.getpid(), "argv": sys.argv[2:], "folder": os.getcwd()}
+            facts = {"pid": os.getpid(), "child": child, "argv": sys.argv[2:], "folder": os.getcwd()}
             return {"content": [{"type": "text", "text": json.dumps(facts)}]}
         case "environment":
             return {"content": [], "structuredContent": dict(os.environ)}
@@ -102,15 +103,18 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    global child  # noqa: PLW0603
     if "stderr" in options:
         sys.stderr.write(options["stderr"])
         sys.stderr.flush()
+    if os.path.exists(options.get("exit_if", "")):
+        os._exit(4)
     if "early_exit" in options:
         os._exit(options["early_exit"])
     if options.get("stays"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if options.get("child"):
-        subprocess.Popen(["sleep", "600"])
+        child = subprocess.Popen(["sleep", "600"]).pid
     for line in sys.stdin:
         if "heard" in options:
             with open(options["heard"], "a") as file:
