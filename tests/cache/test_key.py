@@ -45,6 +45,7 @@ def test_the_same_is_kept_under_the_same_name():
         key(max_output_bytes=100),
         key(max_frame_bytes=70_000),
     ],
+    ids=lambda other: other[:6],
 )
 def test_whatever_a_result_depends_on_makes_another_name(other: str):
     assert other != key()
