@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from ..events import ToolCalled
+from ..replies import denied
+from ..replies import denied
 
 if TYPE_CHECKING:
     from ..events import TurnEvent
@@ -16,8 +18,8 @@ Result = TypeVar("Result")
 
 MAX_CALLS = 32
 PROGRESS_S = 1.0
-TOO_MANY = "EXECUTION_DENIED: {most} calls are being answered already; wait for one of them"
-STOPPING = "EXECUTION_DENIED: The server is stopping"
+TOO_MANY = denied("{most} calls are being answered already; wait for one of them")
+STOPPING = denied("The server is stopping")
 
 
 class Calls:
@@ -33,7 +35,9 @@ class Calls:
         """Why no further call can be taken now, if none can."""
         if self._stopping:
             return STOPPING
-        return TOO_MANY.format(most=self._most) if len(self._running) >= self._most else None
+        if len(self._running) >= self._most:
+            return denied(f"{self._most} calls are being answered already; wait for one of them")
+        return None
 
     async def run(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
         """What the work came to; None when it was stopped. To be called when there is no refusal."""
