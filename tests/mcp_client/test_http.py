@@ -33,7 +33,9 @@ def at(site: Web, **settings: object) -> McpServerSettings:
 
 async def test_headers_are_sent_with_their_variables_and_a_session_is_kept(site: Web, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MY_TOKEN", "token-of-mine")
-    async with servers(s=at(site, headers={"Authorization": "Bearer ${env:MY_TOKEN}"})) as mcp:
+    monkeypatch.setenv("MY_PORT", str(site.server_port))
+    url, headers = "http://127.0.0.1:${env:MY_PORT}/mcp", {"Authorization": "Bearer ${env:MY_TOKEN}"}
+    async with servers(s=McpServerSettings(url=url, headers=headers)) as mcp:
         for _ in range(2):
             assert await result(mcp, "s.echo", a=1) == {"a": 1}
         assert mcp.statuses()[0].protocol == "2025-06-18"

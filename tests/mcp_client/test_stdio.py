@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -210,8 +211,9 @@ async def test_whoever_gives_up_waiting_for_a_start_does_not_end_it_for_others()
 async def test_programs_get_what_the_settings_give_them_and_no_more(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MY_TOKEN", "token-of-mine")
     monkeypatch.setenv("OTHER_SECRET", "nobody's business")
+    monkeypatch.setenv("MY_PYTHON", sys.executable)
     given = raw("environment", "pid", env={"KEY": "k-${env:MY_TOKEN}"}, args=("--token=${env:MY_TOKEN}",), cwd="/tmp")
-    async with servers(s=given) as mcp:
+    async with servers(s=given.model_copy(update={"command": "${env:MY_PYTHON}"})) as mcp:
         environment = await result(mcp, "s.environment")
         assert environment["KEY"] == "k-token-of-mine"
         assert set(environment) <= {"KEY", "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE"}
@@ -302,6 +304,18 @@ async def test_closing_while_calls_and_starts_are_under_way_ends_all():
         tasks.start_soon(lost, partial(mcp.tools_of, "deaf"))
         await until(lambda: mcp.statuses()[1].state == "starting")
     assert len(ends) == 2
+
+
+async def test_a_host_that_is_cancelled_leaves_nothing_behind():
+    with anyio.CancelScope() as scope:
+        async with servers(s=raw("silent", stays=True), deaf=raw(deaf=True, stays=True)) as mcp:
+            silent = await tool(mcp, "s.silent")
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(silent.call_json, {})
+                tasks.start_soon(mcp.tools)
+                await until(lambda: mcp.statuses()[1].state == "starting")
+                scope.cancel()
+    assert scope.cancelled_caught
 
 
 @one_loop

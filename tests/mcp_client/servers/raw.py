@@ -1,8 +1,8 @@
 """A server without the SDK: of the old kind, quick to start, and as bad as it is told to be.
 
-Its one argument is JSON: `tools` to list, `cursor` for pages that never end, `deaf` to answer nothing, `early_exit` and `exit_if` a file is there,
-`only_initialize` to end at any other first word, `stays` to ignore the end of its input, `child` to start another
-process, `heard` a file for what it is sent, `stderr` to say there first.
+Its one argument is JSON: `tools` to list, `cursor` for pages that never end, `deaf` to answer nothing, `early_exit` to
+end with a status, `exit_if` a file is there, `only_initialize` to end at any other first word, `stays` to ignore the
+end of its input, `child` to start another process, `heard` a file for what it is sent, `stderr` to say there first.
 """
 
 from __future__ import annotations
