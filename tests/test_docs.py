@@ -7,6 +7,7 @@ import ast
 import dataclasses
 import fnmatch
 import importlib
+import json
 import os
 import re
 import stat
@@ -19,7 +20,7 @@ import pytest
 from pydantic import BaseModel
 
 from cortex import Conversations, MotorCortex, ScriptedModel, Settings, load_settings, reply, run_turn
-from cortex.commands import COMMANDS
+from cortex.commands import COMMANDS, _parsers
 from cortex.energy import forecast
 from cortex.loop import Stopped
 from cortex.sections import EnergySettings, Policy
@@ -85,8 +86,39 @@ SHELL_COMMANDS = [pair for console in CONSOLES for pair in commands(console)]
 def test_every_document_has_something_to_run():
     assert len(PROGRAMS) >= 7
     assert len(SHELL_COMMANDS) >= 18
-    assert {block.kind for document in RUN for block in document.blocks} == {"python", "text", "console", "toml", "sh"}
+    assert {block.kind for document in RUN for block in document.blocks} == {
+        *("python", "text", "console", "toml", "sh"),
+        *("typescript", "json"),
+    }
     assert all(block.text.count("$ ") for document in RUN for block in document.blocks if block.kind == "console")
+
+
+class Commits:
+    """A server's tool, as the program of the README finds it."""
+
+    def declarations(self) -> list[ToolDeclaration]:
+        return [ToolDeclaration("github.list_commits", server="github", tool="list_commits")]
+
+    async def call(self, name: str, arguments: dict[str, object]) -> object:
+        assert arguments == {"since": "2026-11-09"}
+        return {"commits": [{"author": {"name": who}} for who in ("Ada", "Ben", "Ada")]}
+
+
+@pytest.mark.deno
+async def test_the_typescript_of_the_readme_runs():
+    [program] = [block.text for block in README.blocks if block.kind == "typescript"]
+    async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
+        outcome = await runtime.execute(ExecutionRequest(code=program), Commits())
+    assert outcome.result == [["Ada", 2], ["Ben", 1]]
+
+
+def test_the_configuration_for_clients_starts_the_server():
+    [text] = [block.text for block in README.blocks if block.kind == "json"]
+    [server] = json.loads(text)["mcpServers"].values()
+    assert server["command"] == "cortex"
+    parser, commands_ = _parsers([server["args"][0]])
+    importlib.import_module(f"cortex.commands.{server['args'][0]}").add_arguments(commands_[server["args"][0]])
+    assert parser.parse_args(server["args"]).command == "mcp"
 
 
 @pytest.mark.deno
@@ -300,7 +332,7 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
     assert unnamed == []
     missing = [pattern for pattern in patterns if not fnmatch.filter(kept, f"{pattern}*")]
     # Nobody was told of a question yet, and nobody has typed.
-    assert missing == ["state/proposals/told.json", "state/chat-history.jsonl"]
+    assert missing == ["state/proposals/told.json", "state/chat-history.jsonl", "mcp.json"]
     found = [path for path in settings.home.rglob("*") if not path.is_symlink()]
     modes = {stat.S_IMODE(path.stat().st_mode) for path in found}
     assert modes == {0o600, 0o700}
@@ -348,7 +380,7 @@ def test_the_options_of_a_command_are_those_of_the_command_line(command: str):
     assert described == {*options_of(parser)}
     for name, inner in actions_of(parser):
         [row] = [row[0] for row in SHELL.rows(f"cortex {command}") if row[0].strip("`").split()[0] == name]
-        assert {*re.findall(r"--[a-z]+|[A-Z]{1,9}", row)} >= {*options_of(inner)} - OF_EVERY_ACTION, name
+        assert {*re.findall(r"--[a-z-]+|[A-Z]{1,9}", row)} >= {*options_of(inner)} - OF_EVERY_ACTION, name
 
 
 def test_what_every_command_takes_is_described():
