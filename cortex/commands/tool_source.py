@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
 
-from cortex.discovery import Discovery
+from cortex.discovery import discovery_of
 from cortex.mcp_servers import McpServerSettings
 from cortex.setting_keys import nearest
 from cortex.settings import Settings
@@ -66,12 +67,16 @@ def tools_named(names: Sequence[str], options: Namespace, settings: Settings) ->
 
 
 async def _found(query: str, options: Namespace, settings: Settings) -> Seen:
-    tools, seen = await _asked(chosen_servers(settings, options.server), options, settings)
+    servers = chosen_servers(settings, options.server)
     if not query:
+        tools, seen = await _asked(servers, options, settings)
         return Seen(tools[: options.limit], seen.count, seen.troubles, seen.answered)
-    most = settings.discovery.max_results if options.limit is None else options.limit
+    # Before anything is started: what is wrong about its settings is told at once.
+    async with aclosing(discovery_of(settings)) as discovery:
+        tools, seen = await _asked(servers, options, settings)
+        most = settings.discovery.max_results if options.limit is None else options.limit
+        ranked = await discovery.rank(query, [tool.declaration for tool in tools], "these", most)
     by_name = {tool.name: tool for tool in tools}
-    ranked = await Discovery(settings.discovery).rank(query, [tool.declaration for tool in tools], "these", most)
     scores = {match.name: match.score for match in ranked}
     return Seen([by_name[name] for name in scores], seen.count, seen.troubles, seen.answered, scores)
 

@@ -104,6 +104,14 @@ def test_the_settings_bound_a_search(tools, home, monkeypatch):
     assert (out, err) == ("", "None of 8 tools has to do with 'zebra'\n")
 
 
+def test_a_search_is_made_as_the_settings_say_and_a_mistake_in_them_starts_nothing(
+    tools, servers, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CORTEX_DISCOVERY__SEMANTIC", "onnx")
+    assert "discovery.model does not name a package or a folder" in tools("commits", code=2)[1]
+    assert not (tmp_path / "mail").exists()
+
+
 @pytest.mark.parametrize("name", ["git.list-commits", "git.listCommits", "git.list_commits", "tools.git.listCommits"])
 def test_a_declaration_is_shown_by_each_spelling_and_nobody_else_is_started(tools, servers, tmp_path, name):
     out, err = tools("show", name)
