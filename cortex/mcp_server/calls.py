@@ -9,7 +9,6 @@ import anyio
 
 from ..events import ToolCalled
 from ..replies import denied
-from ..replies import denied
 
 if TYPE_CHECKING:
     from ..events import TurnEvent
@@ -18,7 +17,6 @@ Result = TypeVar("Result")
 
 MAX_CALLS = 32
 PROGRESS_S = 1.0
-TOO_MANY = denied("{most} calls are being answered already; wait for one of them")
 STOPPING = denied("The server is stopping")
 
 
@@ -52,7 +50,7 @@ class Calls:
     def stop(self) -> None:
         """End what is running, and take nothing more. Each caller is still answered."""
         self._stopping = True
-        for scope in self._running:
+        for scope in tuple(self._running):
             scope.cancel()
 
 
