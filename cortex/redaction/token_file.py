@@ -33,8 +33,7 @@ class TokenFile:
         """The highest number of each kind."""
         self._read(4 * max_values * _MAX_LINE_BYTES)
         if self._key is None:
-            # Without the old key no old hash can be recognised; its numbers are not given out again all the same.
-            self._numbers.clear()
+            # Without the old key no old hash is recognised; its numbers are not given out again all the same.
             self._key = secrets.token_bytes(32)
             self._lines.append(_line({"key": self._key.hex()}))
 
