@@ -46,8 +46,9 @@ _MAX_ASKED = 1_000
 def listen(address: Address) -> socket.socket:
     """A socket at the address. Raises OSError."""
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, place = found[0]
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    family, kind, protocol, _, place = found[0]
+    # With its protocol said: asyncio would otherwise let small answers wait for those before, 40 ms each.
+    listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)

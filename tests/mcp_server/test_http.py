@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -175,3 +176,9 @@ async def test_two_clients_at_once_have_sessions_of_their_own(tmp_path):
 def test_a_place_that_is_taken_is_an_error():
     with listen(Address("127.0.0.1", 0)) as listening, pytest.raises(OSError, match="in use"):
         listen(Address("127.0.0.1", listening.getsockname()[1]))
+
+
+def test_small_answers_do_not_wait_for_those_before():
+    with listen(Address("127.0.0.1", 0)) as listening:
+        # By this asyncio knows that it may turn the waiting off.
+        assert listening.proto == socket.IPPROTO_TCP
