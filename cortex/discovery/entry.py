@@ -15,7 +15,6 @@ MAX_DESCRIPTION_CHARACTERS = 4_000
 MAX_PARAMETER_CHARACTERS = 4_000
 _MAX_TEXTS = 400
 _MAX_SCHEMAS = 200
-_MAX_DEPTH = 6
 
 
 class Entry(NamedTuple):
@@ -44,17 +43,15 @@ def entry_of(declaration: ToolDeclaration) -> Entry:
 
 def _texts(schema: object) -> Iterator[str]:
     """Names of parameters, what is said of them, and the words that they may be; the outer ones first."""
-    waiting: list[tuple[object, int]] = [(schema, 0)]
+    waiting: list[object] = [schema]
     for number in range(_MAX_SCHEMAS):
         if number >= len(waiting):
             return
-        found, depth = waiting[number]
-        if not isinstance(found, Mapping):
-            continue
-        yield from _own_texts(found, is_outermost=depth == 0)
-        if depth < _MAX_DEPTH:
+        found = waiting[number]
+        if isinstance(found, Mapping):
+            yield from _own_texts(found, is_outermost=number == 0)
             # More than are looked at need not be listed either.
-            waiting.extend((below, depth + 1) for below in islice(_below(found), _MAX_SCHEMAS))
+            waiting.extend(islice(_below(found), _MAX_SCHEMAS))
 
 
 def _own_texts(schema: Mapping[str, Any], *, is_outermost: bool) -> Iterator[str]:

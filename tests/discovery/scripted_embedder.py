@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import anyio
+
 from cortex.discovery import EmbeddingFailed
 
 
@@ -22,6 +24,8 @@ class ScriptedEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         self.asked += texts
+        # As a real one does: others come in between.
+        await anyio.sleep(0)
         if self.fails:
             raise EmbeddingFailed(self.fails)
         return self.answer if self.answer is not None else [self._vector(text) for text in texts]

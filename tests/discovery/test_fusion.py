@@ -18,7 +18,7 @@ def test_words_that_match_well_beat_a_meaning_that_is_a_little_nearer():
 
 
 def test_words_that_hardly_match_change_nothing():
-    assert order([0.3, 0.4, 0.2], {"c": 0.1, "a": 0.05}) == ["b", "a", "c"]
+    assert order([0.3, 0.4, 0.2], {"c": 0.25, "a": 0.05}) == ["b", "a", "c"]
 
 
 def test_equal_ones_are_in_the_order_of_their_names_and_scores_stay_between_0_and_1():
