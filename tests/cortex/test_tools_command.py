@@ -62,7 +62,7 @@ def servers(home, tmp_path):
         {
             "git": raw(COMMITS, CLOSE),
             "mail": raw(MAIL, policy="ask", heard=str(tmp_path / "mail")),
-            "dead": raw("echo", early_exit=3),
+            "dead": raw("echo", early_exit=3, stderr="no \x1b[2J database"),
         }
     )
 
@@ -75,7 +75,7 @@ def test_all_tools_are_listed_and_a_dead_server_is_told_and_stops_nobody(tools, 
         "git.close_issue   deny    Closes an issue.",
         "mail.send         ask     Sends a message to somebody.",
     ]
-    assert re.fullmatch(r"cortex tools: dead cannot be used: .+\n", err)
+    assert re.fullmatch(r"cortex tools: dead cannot be used: .+no \\u001b\[2J database.*\n", err)
 
 
 def test_a_search_gives_the_best_first_with_their_scores(tools, servers):
