@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,8 @@ class Attempt:
             self._expanded(settings.command or ""),
             [self._expanded(argument) for argument in settings.args],
             inherited(self._environment) | own,
-            None if settings.cwd is None else self._expanded(settings.cwd),
+            # Not where we are: npx and others look there first, and that may be a repository that somebody has cloned.
+            os.path.expanduser("~") if settings.cwd is None else self._expanded(settings.cwd),
         )
         return started(program, self._witness, max_bytes)
 

@@ -221,6 +221,14 @@ async def test_programs_get_what_the_settings_give_them_and_no_more(monkeypatch:
         assert (facts["argv"], facts["folder"]) == (["--token=token-of-mine"], "/tmp")
 
 
+async def test_a_program_is_not_started_where_we_happen_to_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "cloned").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "cloned")
+    async with servers(s=raw("pid")) as mcp:
+        assert (await result(mcp, "s.pid"))["folder"] == str(tmp_path)
+
+
 async def test_a_given_environment_takes_the_place_of_our_own():
     given = {"PATH": "/nowhere", "MY_TOKEN": "another"}
     settings = {"s": raw("environment", env={"KEY": "${env:MY_TOKEN}"})}
