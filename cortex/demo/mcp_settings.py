@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sandbox import SandboxSettings
 
 from ..mcp_servers import McpServerSettings
-from ..sections import ExecuteSettings, ToolSettings
+from ..sections import ToolSettings
 from ..settings import Settings
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 _MODULES = {"commit-log": "commit_log", "ticket-desk": "ticket_desk"}
 _PROCESSES = 2
-# Code that waits for a person waits so long, and the person is given up before it is.
-_RUN_MS = 120_000
-_OWNER_S = 100
 
 
 def demo_servers() -> dict[str, McpServerSettings]:
@@ -42,8 +39,6 @@ def demo_settings(given: SandboxSettings, home: Path, servers: Mapping[str, McpS
         require=given.require,
         start_timeout_ms=given.start_timeout_ms,
         pool_size=_PROCESSES,
-        tool_timeout_ms=_RUN_MS,
     )
-    tools = ToolSettings(policies={"ticket-desk.close_ticket": "ask"}, owner_timeout_s=_OWNER_S)
-    execute = ExecuteSettings(max_timeout_isolated_ms=_RUN_MS)
-    return Settings(sandbox=sandbox, home=home, mcpServers=dict(servers), tools=tools, execute=execute)
+    tools = ToolSettings(policies={"ticket-desk.close_ticket": "ask"})
+    return Settings(sandbox=sandbox, home=home, mcpServers=dict(servers), tools=tools)
