@@ -25,7 +25,9 @@ from cortex.commands.mcp_serve import _front
 from tests.conftest import descendants, is_readable
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
-ENDLESS = {"purpose": "wait", "code": "while (true) {}", "timeout": 5_000}
+# Longer than any test waits: what ends sooner was ended.
+LONGEST_MS = 60_000
+ENDLESS = {"purpose": "wait", "code": "while (true) {}", "timeout": LONGEST_MS}
 
 
 @pytest.fixture
@@ -35,7 +37,8 @@ def anyio_backend() -> str:
 
 def environment(home: Path) -> dict[str, str]:
     """A process for each run, so that one that runs can be seen."""
-    return {**os.environ, "CORTEX_HOME": str(home), "CORTEX_SANDBOX__POOL_SIZE": "0"}
+    settings = {"SANDBOX__POOL_SIZE": "0", "EXECUTE__MAX_TIMEOUT_ISOLATED_MS": str(LONGEST_MS), "HOME": str(home)}
+    return {**os.environ, **{f"CORTEX_{name}": value for name, value in settings.items()}}
 
 
 def busy(root: int | None = None) -> list[int]:
