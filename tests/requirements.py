@@ -7,6 +7,7 @@ every setting has a test that fails when it is unwired.
 from __future__ import annotations
 
 from tests.cortex import requirements as of_the_cortex
+from tests.cortex import requirements_of_code_mode as of_code_mode
 from tests.neurons import requirements as of_the_neurons
 from tests.requirement import Requirement
 
@@ -34,6 +35,7 @@ ESCAPES = "tests/escapes/test_escapes.py::"
 REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
     *of_the_neurons.REQUIREMENTS,
+    *of_code_mode.REQUIREMENTS,
     # The code execution runtime (source 000)
     Requirement(
         "000-AC3.1",
@@ -748,8 +750,11 @@ REQUIREMENTS = (
 SETTINGS = {
     **of_the_cortex.SETTINGS,
     **of_the_neurons.SETTINGS,
+    **of_code_mode.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_somebody_says_another",
+        "mcpServers": "tests/cortex/test_code_mode.py::"
+        "test_code_calls_tools_of_a_server_by_its_own_names_and_in_camel_case",
     },
     "sandbox": {
         "require": JAIL + "test_what_is_required_and_lacking_is_a_refusal_to_start",
