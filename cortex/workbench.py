@@ -10,6 +10,7 @@ from sandbox import ToolDeclaration, ToolError, place_of_tools, typescript_of
 
 from .absent_tool import AbsentTool, not_found
 from .mentions import mentions
+from .near_names import NearNames
 from .text import beginning
 from .tools import is_core, policy_of
 
@@ -25,6 +26,14 @@ MAX_DESCRIBED_BYTES = 24_576
 _NEAR = 5
 
 _ByPath: TypeAlias = "dict[tuple[str, ...], list[UsableTool]]"
+
+
+class _Known(NamedTuple):
+    """The tools of one server, by each path that leads to them, and their names."""
+
+    version: object
+    at: _ByPath
+    near: NearNames
 
 
 class Found(NamedTuple):
@@ -49,7 +58,7 @@ class Workbench:
         self._servers = servers
         self._settings = settings
         self._discovery = discovery
-        self._paths: dict[str, tuple[object, _ByPath]] = {}
+        self._known: dict[str, _Known] = {}
 
     @property
     def is_listed(self) -> bool:
@@ -128,7 +137,7 @@ class Workbench:
         """The tool at `tools.<group>.<name>`; None when there is no such group, and the code is about something
         else."""
         tools = [tool for tool in self._toolbox if tool.for_code]
-        own = self._at("", tools, len(self._toolbox)).get((group, name) if name else (group,))
+        own = self._known_of("", tools, len(self._toolbox)).at.get((group, name) if name else (group,))
         if own:
             return own[0]
         names = self._servers.names if self._servers is not None else ()
@@ -142,26 +151,29 @@ class Workbench:
             tools = await self._servers.tools_of(server)
         except ToolError as error:
             return AbsentTool(f"{server}.{name}", server, name, error)
-        places = self._at(server, tools, self._servers.version())
-        meant = places.get((group, name)) or places.get((server, name), [])
+        known = self._known_of(server, tools, self._servers.version())
+        meant = known.at.get((group, name)) or known.at.get((server, name), [])
         if len(meant) == 1:
             return meant[0]
         if meant:
             return not_found(server, name, f"it may be one of {', '.join(tool.name for tool in meant)}: say which")
-        return not_found(server, name, f"{server} has no such tool; there are {_nearest(name, tools)}")
+        return not_found(server, name, f"{server} has no such tool; there are {_nearest(name, known.near)}")
 
-    def _at(self, group: str, tools: Sequence[UsableTool], version: object) -> _ByPath:
-        """The tools of one server, or of the toolbox, by each path that leads to them."""
-        kept, by_path = self._paths.get(group, (None, {}))
-        if kept != version:
-            by_path = _by_path(tools)
-            self._paths[group] = version, by_path
-        return by_path
+    def _known_of(self, group: str, tools: Sequence[UsableTool], version: object) -> _Known:
+        """Of one server, or of the toolbox. Made anew when its tools have changed."""
+        known = self._known.get(group)
+        if known is None or known.version != version:
+            known = self._known[group] = _Known(version, _by_path(tools), NearNames(_short_names(tools)))
+        return known
 
 
 def _add(chosen: dict[str, UsableTool], tool: UsableTool) -> None:
     if not is_core(tool.name):
         chosen.setdefault(tool.name, tool)
+
+
+def _short_names(tools: Sequence[UsableTool]) -> list[str]:
+    return [tool.name.partition(".")[2] for tool in tools]
 
 
 def _by_path(tools: Sequence[UsableTool]) -> _ByPath:
@@ -181,13 +193,10 @@ def _server_named(group: str, names: Sequence[str]) -> str | None:
     return meant[0] if len(meant) == 1 else None
 
 
-def _nearest(name: str, tools: Sequence[UsableTool]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - nobody who makes no mistake pays for it
-
-    names = [tool.name.partition(".")[2] for tool in tools]
-    near = get_close_matches(name, names, _NEAR, 0.3) or names[:_NEAR]
-    more = len(names) - len(near)
-    return (", ".join(near) or "none") + (f" and {more} more" if more else "")
+def _nearest(name: str, near: NearNames) -> str:
+    named = near(name, _NEAR) or near.some(_NEAR)
+    more = len(near) - len(named)
+    return (", ".join(named) or "none") + (f" and {more} more" if more else "")
 
 
 def _line(text: str) -> str:

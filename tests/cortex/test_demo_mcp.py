@@ -15,7 +15,7 @@ import pytest
 from cortex.demo import Asker, load_mcp_scenes, tell_mcp
 from cortex.demo.mcp_accounts import Account, table, verdict
 from cortex.demo.mcp_plain import plain_client
-from cortex.demo.mcp_settings import demo_servers, demo_settings
+from cortex.demo.mcp_settings import demo_servers
 from cortex.demo.page import Page
 from cortex.scripted_model import ScriptError
 from cortex.terminal import columns_of
@@ -180,12 +180,6 @@ async def test_a_person_at_the_keyboard_agrees_with_yes_and_with_nothing_else(ty
         page = Page(io.StringIO())
         assert await Asker(keyboard).agrees(page) == (allowed, "" if allowed else "the owner said no")
     assert "Type yes to agree. Anything else is a no." in page.stream.getvalue()
-
-
-def test_a_person_has_time_to_think_while_code_waits(tmp_path):
-    settings = demo_settings(SandboxSettings(), tmp_path, demo_servers())
-    assert 60 <= settings.tools.owner_timeout_s < settings.execute.max_timeout_isolated_ms / 1_000
-    assert settings.tools.owner_timeout_s < settings.sandbox.tool_timeout_ms / 1_000
 
 
 def test_an_account_counts_bytes_and_not_characters():

@@ -12,6 +12,7 @@ import pytest
 from cortex import Settings, SettingsError, load_settings
 from cortex.home import Home, HomeError
 from cortex.home_path import default_home
+from cortex.mcp_servers import McpServerSettings
 from cortex.sections import AuditSettings
 from cortex.settings import explain_settings
 from sandbox import HostRule, data_file
@@ -42,9 +43,10 @@ def test_the_file_of_defaults_says_what_the_code_does():
     said = dict(flat(tomllib.loads(FILE)))
     does = dict(flat(Settings().model_dump(mode="json")))
     assert said == {name: value for name, value in does.items() if name in said}
-    # The entries of the allowlist have keys of their own, which the file explains beside it.
+    # The entries of the allowlist, and MCP servers, have keys of their own, which the file explains beside them.
     assert does.keys() - said.keys() == commented() - {
-        f"sandbox.network.{part}" for part in ("allow", *HostRule.model_fields)
+        *(f"sandbox.network.{part}" for part in ("allow", *HostRule.model_fields)),
+        *(f"mcpServers.{part}" for part in McpServerSettings.model_fields),
     }
     assert {name for name in commented() if name in said} == {"sandbox.network.allow"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import anyio
 import anyio.lowlevel
@@ -39,6 +40,22 @@ def tool(policy: str = "ask", name: str = "shop.order", calls: list | None = Non
 )
 def test_settings_beat_the_declaration_and_the_strictest_of_them_holds(declared, policies, holds):
     assert policy_of(tool(declared), ToolSettings(policies=policies)) == holds
+
+
+@pytest.mark.parametrize(
+    ("own", "policies", "holds"),
+    [
+        ("ask", {"slack.admin_post": "allow"}, "allow"),
+        ("ask", {"slack_admin.post": "allow"}, "ask"),
+        ("ask", {"slack_admin_post": "allow"}, "ask"),
+        ("allow", {"slack_admin.post": "deny"}, "deny"),
+        ("ask", {"Slack.Admin_Post": "allow", "slack_admin_post": "deny"}, "deny"),
+        ("deny", {}, "deny"),
+    ],
+)
+def test_a_server_gets_past_no_policy_by_the_name_of_its_tool(own, policies, holds):
+    of_a_server = SimpleNamespace(name="slack.admin_post", server="slack", policy=own)
+    assert policy_of(of_a_server, ToolSettings(policies=policies)) == holds
 
 
 def test_policies_that_mean_no_tool_are_found():
