@@ -24,6 +24,7 @@ from .cache import cache
 from .discovery import discovery
 from .habits import habits
 from .kill import kill
+from .mcp import mcp
 from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, table
 from .naive import NaiveExecutor
 from .neurons import neurons
@@ -82,6 +83,7 @@ class Bench:
             turn,
             cache,
             discovery,
+            mcp,
             redaction,
             program,
             signals,
@@ -280,7 +282,7 @@ def main() -> None:
         "--only",
         metavar="PART",
         help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files, turn, cache, "
-        "discovery, redaction, program, signals, storage, neurons, habits or kill",
+        "discovery, mcp, redaction, program, signals, storage, neurons, habits or kill",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)

@@ -1,0 +1,71 @@
+"""A tool of an MCP server, called by code in the sandbox, against the SDK's own client without one.
+
+What the bridge costs is known from a tool that does nothing; what is left over it is the way through our client.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+
+from cortex import MotorCortex, Settings, Toolbox
+from cortex.sections import CacheSettings, EnergySettings
+
+from .measure import Row, interleaved, p50
+
+CALLS = 50
+SERVER = ("-m", "cortex.demo.servers.ticket_desk")
+CODE = """
+let found = 0;
+for (let n = 0; n < %d; n++) found += (await tools.%s({ id: "T-017" })).id === "T-017" ? 1 : 0;
+return found;
+"""
+
+Report = Callable[[Row], None]
+
+
+async def mcp(rounds: int, report: Report) -> None:
+    from mcp import Client, StdioServerParameters
+
+    toolbox = Toolbox()
+
+    @toolbox.tool(name="nothing.get")
+    async def get(id: str) -> dict[str, str]:  # noqa: A002 - as the server's tool has it
+        return {"id": id}
+
+    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
+        settings = Settings(
+            home=Path(home),
+            energy=EnergySettings(recharge_per_minute=1_000_000),
+            cache=CacheSettings(enabled=False),
+            mcpServers={"desk": {"command": sys.executable, "args": SERVER}},
+            mcp={"max_calls_per_minute": 1_000_000},
+        )
+        server = StdioServerParameters(command=sys.executable, args=list(SERVER))
+        async with Client(server) as client, MotorCortex(settings, toolbox=toolbox) as cortex:
+
+            async def in_the_sandbox(tool: str) -> None:
+                async with cortex.turn() as turn:
+                    text = await turn.call("core.execute", {"purpose": "look", "code": CODE % (CALLS, tool)})
+                assert text == str(CALLS), text
+
+            async def direct() -> None:
+                for _ in range(CALLS):
+                    result = await client.call_tool("get_ticket", {"id": "T-017"})
+                    assert not result.is_error
+
+            await in_the_sandbox("desk.getTicket")
+            trials = {
+                "sandbox": lambda: in_the_sandbox("desk.getTicket"),
+                "bridge": lambda: in_the_sandbox("nothing.get"),
+                "direct": direct,
+            }
+            taken = await interleaved(trials, rounds, lambda: anyio.sleep(0.1))
+    sandbox, bridge, alone = (p50(taken[name]) / CALLS for name in ("sandbox", "bridge", "direct"))
+    report(Row("a call of an MCP server's tool from code, the bridge apart", sandbox - bridge, alone, "ms", 1.3, "SDK"))
+    report(Row("the same, with the bridge", sandbox, alone, "ms", math.inf, "SDK"))
