@@ -22,7 +22,7 @@ from .execute_tool import ExecuteTool
 from .home import Home
 from .journal import Journal
 from .mcp_client import McpServers
-from .mcp_file import servers_of
+from .mcp_config import servers_of
 from .memory import LearnedSkills, Memory
 from .owner import AbsentOwner
 from .parts import Parts

@@ -14,7 +14,7 @@ from neurons import NeuronSettings
 from sandbox import SandboxSettings, data_file
 
 from .home_path import CONFIG_VARIABLE, HOME_VARIABLE, absolute, default_home, home_in_file
-from .mcp_servers import McpServerTable
+from .mcp_config import McpServerTable
 from .sections import (
     AuditSettings,
     CacheSettings,

@@ -12,10 +12,15 @@ from typing import Any
 
 from cortex.audit import Audit, AuditError
 from cortex.home import Home
-from cortex.mcp_file import MAX_FILE_BYTES, McpFile, checked_servers
-from cortex.mcp_import import imported
-from cortex.mcp_secrets import literal_secrets, shown_arguments
-from cortex.mcp_servers import McpServerSettings
+from cortex.mcp_config import (
+    MAX_FILE_BYTES,
+    McpFile,
+    McpServerSettings,
+    checked_servers,
+    imported,
+    literal_secrets,
+    shown_arguments,
+)
 from cortex.setting_keys import shown
 from cortex.settings import Settings
 from cortex.terminal import fit, visible

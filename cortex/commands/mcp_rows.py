@@ -8,8 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cortex.mcp_file import Named, servers_of
-from cortex.mcp_secrets import shown_arguments
+from cortex.mcp_config import Named, servers_of, shown_arguments
 from cortex.setting_keys import HIDDEN, shown
 from cortex.settings import Settings
 from cortex.terminal import fit, padded, wrapped

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from cortex.mcp_file import servers_of
-from cortex.mcp_servers import McpServerSettings
+from cortex.mcp_config import McpServerSettings, servers_of
 from cortex.settings import Settings
 from cortex.terminal import visible
 from cortex.tools.policy import policies_for_nobody

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from cortex.discovery import discovery_of
-from cortex.mcp_servers import McpServerSettings
+from cortex.mcp_config import McpServerSettings
 from cortex.setting_keys import nearest
 from cortex.settings import Settings
 from sandbox import place_of_tools

@@ -13,7 +13,7 @@ from ..scripted_model import ScriptError
 if TYPE_CHECKING:
     from mcp import Client, Tool
 
-    from ..mcp_servers import McpServerSettings
+    from ..mcp_config import McpServerSettings
 
 _PATIENCE_S = 30
 """For each answer of a server."""

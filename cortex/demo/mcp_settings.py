@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sandbox import SandboxSettings
 
-from ..mcp_servers import McpServerSettings
+from ..mcp_config import McpServerSettings
 from ..sections import ToolSettings
 from ..settings import Settings
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
-from ..mcp_servers import MissingVariable, expanded
+from ..mcp_config import MissingVariable, expanded
 from .child import Program, Witness, exit_text, inherited, started
 from .errors import LinkFault, short
 from .link import Link, Mode, linked
@@ -20,7 +20,7 @@ from .watched import Wire
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
-    from ..mcp_servers import McpServerSettings
+    from ..mcp_config import McpServerSettings
     from ..sections import McpSettings
 
 # A result is in an answer twice, as structure and as text, and in the text each quote is escaped.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sandbox import ReadyJson
 
-    from ..mcp_servers import McpServerSettings
+    from ..mcp_config import McpServerSettings
     from ..sections import McpSettings
     from .link import Link, Mode
     from .tool import McpTool

@@ -16,7 +16,7 @@ from .server import Server
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    from ..mcp_servers import McpServerSettings
+    from ..mcp_config import McpServerSettings
     from ..sections import McpSettings
     from .server import ServerStatus
     from .tool import McpTool

@@ -15,7 +15,7 @@ import pytest
 from cortex import Settings
 from cortex.audit import Audit
 from cortex.commands import run_command
-from cortex.mcp_file import McpFile
+from cortex.mcp_config import McpFile
 from neurons import KillSwitch
 from tests.mcp_client.support import raw
 

@@ -11,10 +11,15 @@ import pytest
 
 from cortex import Settings, SettingsError
 from cortex.home import HomeError
-from cortex.mcp_file import MAX_FILE_BYTES, McpFile, servers_of
-from cortex.mcp_import import imported
-from cortex.mcp_secrets import literal_secrets, shown_arguments
-from cortex.mcp_servers import McpServerSettings
+from cortex.mcp_config import (
+    MAX_FILE_BYTES,
+    McpFile,
+    McpServerSettings,
+    imported,
+    literal_secrets,
+    servers_of,
+    shown_arguments,
+)
 
 GITHUB = {"command": "github-mcp", "args": ["stdio"], "env": {"TOKEN": "${env:TOKEN}"}}
 KEY = "ghp_" + "x7Kq2mVbT9wLr4ZsN8pD" + "u3Hy6FcJ1gAe"

@@ -12,7 +12,7 @@ import pytest
 from cortex import Settings, SettingsError, load_settings
 from cortex.home import Home, HomeError
 from cortex.home_path import default_home
-from cortex.mcp_servers import McpServerSettings
+from cortex.mcp_config import McpServerSettings
 from cortex.sections import AuditSettings
 from cortex.settings import explain_settings
 from sandbox import HostRule, data_file

@@ -12,7 +12,7 @@ from cortex import Settings, Toolbox
 from cortex.commands import run_command
 from cortex.commands.tool_rows import list_lines
 from cortex.commands.tool_source import Seen
-from cortex.mcp_file import McpFile
+from cortex.mcp_config import McpFile
 from neurons import KillSwitch
 from tests.cortex.test_mcp_command import in_a_terminal
 from tests.mcp_client.support import raw

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from cortex.mcp_client import McpServers, McpTool
-from cortex.mcp_servers import McpServerSettings
+from cortex.mcp_config import McpServerSettings
 from cortex.sections import McpSettings
 
 PROGRAMS = Path(__file__).parent / "servers"

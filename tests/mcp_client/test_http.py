@@ -14,7 +14,7 @@ import pytest
 
 from cortex.mcp_client import McpUnavailable
 from cortex.mcp_client.remote import _Client
-from cortex.mcp_servers import McpServerSettings
+from cortex.mcp_config import McpServerSettings
 from sandbox import ToolError
 
 from .support import PROGRAMS, Clock, result, servers, until

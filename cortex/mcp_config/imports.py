@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .mcp_file import TABLE_NAME, checked_servers, json_object, table_in
-from .mcp_references import as_our_references
-from .mcp_servers import NAME, McpServerSettings
-from .setting_errors import SettingsError
+from ..setting_errors import SettingsError
+from .file import TABLE_NAME, checked_servers, json_object, table_in
+from .references import as_our_references
+from .servers import NAME, McpServerSettings
 
 # VS Code has its servers under another name.
 _OTHER_TABLE = "servers"

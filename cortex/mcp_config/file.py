@@ -14,12 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from sandbox import FileLock, LockBusy, private_folder, replace_file
 
-from .home import Home, HomeError, problem_of
-from .mcp_servers import McpServerSettings, McpServerTable
-from .setting_errors import SettingsError
+from ..home import Home, HomeError, problem_of
+from ..setting_errors import SettingsError
+from .servers import McpServerSettings, McpServerTable
 
 if TYPE_CHECKING:
-    from .settings import Settings
+    from ..settings import Settings
 
 FILE_NAME = "mcp.json"
 TABLE_NAME = "mcpServers"

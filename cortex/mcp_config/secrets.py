@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from .redaction import Redactor
-from .sections import RedactionSettings
-from .setting_keys import HIDDEN, shown
+from ..redaction import Redactor
+from ..sections import RedactionSettings
+from ..setting_keys import HIDDEN, shown
 
 if TYPE_CHECKING:
-    from .mcp_servers import McpServerSettings
+    from .servers import McpServerSettings
 
 _WORDS = re.compile(
     r"key|token|secret|passw|passphrase|pwd|credential|cookie|authori[sz]ation|bearer|(?:^|[_-])pat$", re.I

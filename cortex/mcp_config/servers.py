@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from .sections import Policy, Positive
+from ..sections import Policy, Positive
 
 _REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 _URL = re.compile(r"https?://[^/\s]+")
