@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from .tools import Calls
 
 
+_ALWAYS_SHOWN = {"purpose", "code", "tier", "timeout"}
+_SHOWN_IF_GIVEN = {"context", "tools", "intent"}
+
+
 class HostFailed(Exception):
     """The host failed after the energy was taken: it may have run, so it is not refused. The cause is the reason."""
 
@@ -85,7 +89,7 @@ class CodeRunner:
     async def _lent(self, intent: RunCodeIntent, seen: ObservedRun | None) -> HostTools:
         payload = intent.payload
         tools = await self._parts.workbench.grant(Wish(payload.code, payload.intent, payload.tools))
-        lent = LentTools(tools, self._calls, purpose=payload.purpose)
+        lent = LentTools(tools, self._calls, purpose=payload.purpose, code=payload.code)
         return lent if seen is None else seen.tools(lent)
 
     async def _refusal(self, intent: RunCodeIntent) -> NotRun | None:
@@ -96,7 +100,8 @@ class CodeRunner:
         if isinstance(weighed, Insufficient):
             return NotRun(denied(str(weighed)))  # nobody is asked in vain
         # What is shown is what is run, and not what the model wrote.
-        asked = intent.payload.model_dump(mode="json", include={"purpose", "code", "tier", "timeout"})
+        asked = intent.payload.model_dump(mode="json", include=_ALWAYS_SHOWN)
+        asked |= intent.payload.model_dump(mode="json", include=_SHOWN_IF_GIVEN, exclude_defaults=True)
         refusal = await owner_refusal(self._consent, "core.execute", asked, intent.payload.purpose)
         # Whoever was asked took time, and may have used it to kill.
         killed = parts.switch.refusal()

@@ -53,13 +53,17 @@ class NotRun:
     text: str
 
 
-def intent_of(arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace) -> RunCodeIntent:
-    """What the model asks for, within what it may ask for.
+def intent_of(
+    arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_servers: bool = False
+) -> RunCodeIntent:
+    """What the model asks for, within what it may ask for. Code that calls servers has the time of the network tier:
+    computing is quick, and servers are not.
 
     A time outside the range is moved to its nearest end and not refused: a model cannot know the range of this host.
     """
     tier = Tier(arguments.get("tier", Tier.ISOLATED))
-    longest = settings.max_timeout_network_ms if tier is Tier.NETWORK else settings.max_timeout_isolated_ms
+    is_slow = tier is Tier.NETWORK or waits_for_servers
+    longest = settings.max_timeout_network_ms if is_slow else settings.max_timeout_isolated_ms
     payload = RunCode(
         purpose=arguments.get("purpose", "")[:MAX_TEXT],
         code=arguments["code"],

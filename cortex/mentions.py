@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 MAX_MENTIONS = 50
+MAX_WORDS = 5_000
 
 # `tools.github.listCommits` and `tools["git-hub"]["list.commits"]`.
 _NAME = r"([A-Za-z_$][\w$]{0,127})"
 _QUOTED = r"""\[\s{0,9}(?:"([^"\\\n]{1,128})"|'([^'\\\n]{1,128})')\s{0,9}\]"""
 _PART = rf"""\s{{0,99}}(?:\??\.\s{{0,99}}{_NAME}|(?:\?\.)?{_QUOTED})"""
-_MENTION = re.compile(rf"\btools{_PART}(?:{_PART})?", re.ASCII)
+_MENTION = re.compile(rf"\btools\b(?:{_PART}(?:{_PART})?)?", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9_$-]{1,128}", re.ASCII)
 
 
-def mentions(code: str) -> list[tuple[str, str | None]]:
-    """Each `tools.<group>.<name>` of the code, in its order. A name that is put together while the code runs is not
-    seen, and what it leads to is not lent."""
+class Mentions(NamedTuple):
+    paths: tuple[tuple[str, str | None], ...]
+    """Each `tools.<group>.<name>`, in the order of the code. Without a name the group was taken whole, as in
+    `const { listCommits } = tools.github`."""
+    takes_all: bool
+    """`tools` itself was taken, as in `const { github } = tools`."""
+
+
+def mentions(code: str) -> Mentions:
+    """A name that is put together while the code runs is not seen, and what it leads to is not lent."""
     found: dict[tuple[str, str | None], None] = {}
+    takes_all = False
     for match in _MENTION.finditer(code):
         first, second = match[1] or match[2] or match[3], match[4] or match[5] or match[6]
-        found[first, second] = None
-        if len(found) >= MAX_MENTIONS:
+        if first is None:
+            takes_all = True
+        elif len(found) < MAX_MENTIONS:
+            found[first, second] = None
+    return Mentions(tuple(found), takes_all)
+
+
+def words_of(code: str) -> frozenset[str]:
+    """What a name in the code could be, as far as it is written in one piece."""
+    words: set[str] = set()
+    for match in _WORD.finditer(code):
+        words.add(match[0])
+        if len(words) >= MAX_WORDS:
             break
-    return list(found)
+    return frozenset(words)

@@ -79,5 +79,6 @@ def unreachable(wish: Neuron | Proposal, toolbox: Toolbox, allowed: NetworkPolic
     names = {tool.name for tool in toolbox if tool.for_code}
     for tool in wish.tools:
         if tool not in names:
-            return f'tools: there is no tool "{tool}" for code; there are: {", ".join(sorted(names))[:500] or "none"}'
+            known = ", ".join(sorted(names))[:500] or "none"
+            return f'tools: there is no tool "{tool}" for neurons, which have none of MCP servers; there are: {known}'
     return None

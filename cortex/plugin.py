@@ -105,9 +105,9 @@ class MotorCortex:
         """Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
         if self._parts is not None:
             raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
-        # Nobody knows yet what the tools of a server are called.
-        policies = policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools)
-        for name in policies if self.servers is None else ():
+        for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
+            if self.workbench.server_of(name) is not None:
+                continue  # nobody knows yet what the tools of a server are called
             log.warning('The settings have a policy for "%s", and no tool is called that', name)
         stack = AsyncExitStack()
         try:
@@ -219,7 +219,7 @@ class MotorCortex:
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
         tools = self.settings.tools
         learns = self._living is not None and self._living.consolidate is not None
-        whole = self.workbench.is_listed
+        whole = self.workbench.is_told
         core = core_definitions(
             self.settings.execute,
             hosts,

@@ -21,11 +21,12 @@ from .code_runner import CodeRunner, HostFailed, owner_refusal
 from .consolidate_tool import NotProposed
 from .energy import EnergyError, energy_note, prices
 from .events import Proposed, Refused, Remembered, Said, ToolCalled
-from .execute_tool import NotRun, Ran, intent_of
+from .execute_tool import MAX_TEXT, NotRun, Ran, intent_of
 from .intents import Trace
 from .loop import Answer
 from .replies import denied, failed
 from .tools import CORE_TOOLS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
+from .workbench import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +46,8 @@ MAX_SAID = 20_000
 MAX_NAME = 100
 # What an agent may still do while the kill switch is on: these run nothing.
 _HARMLESS = frozenset({"core.energy", "core.say", "core.remember"})
+# Of a run, what goes into the audit in the model's own words.
+_WORDS = ("purpose", "expectedOutput")
 _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
 
 
@@ -93,6 +96,7 @@ class Turn:
         hint = None if self._parts.observer is None else self._parts.observer.hint()
         if hint is None:
             return answer
+        hint = self._shown(hint)
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
@@ -146,6 +150,8 @@ class Turn:
             return await self._call_core(name, arguments_for(name, arguments))
         tool = self._parts.toolbox.get(name)
         if tool is None or not tool.for_model:
+            if self._parts.workbench.server_of(name) is not None:
+                return self.refuse(name, denied(f'"{name}" is for code: await tools.{name}({{…}}) in core_execute'))
             known = map(wire_name, (*self._core_names(), *self._names_for_model()))
             return self.refuse(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
         return await self._call_tool(tool, arguments)
@@ -168,9 +174,12 @@ class Turn:
 
     async def _run(self, arguments: Mapping[str, Any], number: int) -> tuple[Ran | NotRun, str]:
         parts = self._parts
-        purpose = self._shown(arguments.get("purpose", ""))
+        # Cut first: what is longer is not kept anyway, and looking for secrets takes its time.
+        words = {name: self._shown(arguments[name][:MAX_TEXT]) for name in _WORDS if name in arguments}
         trace = Trace(turn=self.id, call=number)
-        intent = intent_of({**arguments, "purpose": purpose}, parts.settings.execute, trace)
+        wish = Wish(arguments["code"], arguments.get("intent", ""), tuple(arguments.get("tools", ())))
+        waits = parts.workbench.may_reach_servers(wish)
+        intent = intent_of({**arguments, **words}, parts.settings.execute, trace, waits_for_servers=waits)
         killed = parts.switch.refusal()
         if killed is not None:
             answer = self.refuse("core.execute", denied(killed))
@@ -185,14 +194,14 @@ class Turn:
         """As the model is shown it, and the audit: without what it must not see."""
         return self._redactor.text(text)
 
-    def _restored(self, arguments: Any) -> Any:
+    def _restored(self, arguments: Any, written: str | None) -> Any:
         if not self._parts.settings.redaction.restore:
             return arguments
         if isinstance(arguments, str):
             # A value may hold what would have to be escaped in JSON, so it goes in when that is read.
             with suppress(ValueError):
                 arguments = from_json(arguments)
-        return self._redactor.restored(arguments)
+        return self._redactor.restored(arguments, written)
 
     async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
         """The tools of the cortex that run nothing."""
@@ -222,8 +231,9 @@ class Turn:
         found = await workbench.search(query, self._parts.settings.discovery.max_results)
         lines = [f"{tool.name}  {tool.line}  ({tool.score:.2f})" for tool in found]
         troubles = [f"(not there now: {trouble})" for trouble in workbench.troubles()]
-        nothing = "Nothing fits these words: try others." if workbench.is_searched else "There are no functions here."
-        return "\n".join([*(lines or [nothing]), *troubles])
+        if lines or troubles:
+            return "\n".join([*lines, *troubles])
+        return "Nothing fits these words: try others." if workbench.is_searched else "There are no functions here."
 
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
         learning = self._parts.consolidate
@@ -262,7 +272,8 @@ class Turn:
         return "Said."
 
     def _remember(self, text: str) -> str:
-        self._parts.memory.remember(text)
+        # In another conversation the same token stands for something else.
+        self._parts.memory.remember(self._redactor.without_numbers(text))
         self._tell(Remembered(text))
         return "Remembered."
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from sandbox import ToolDeclaration, ToolError, place_of_tools, typescript_of
 
 from .absent_tool import AbsentTool, not_found
-from .mentions import mentions
+from .mentions import mentions, words_of
 from .near_names import NearNames
 from .text import beginning
 from .tools import is_core, policy_of
@@ -36,6 +36,12 @@ class _Known(NamedTuple):
     near: NearNames
 
 
+class _OfServer(NamedTuple):
+    named: Sequence[UsableTool]
+    """Those whose names are words in the code."""
+    all: Sequence[UsableTool]
+
+
 class Found(NamedTuple):
     """A tool that a search has found."""
 
@@ -59,6 +65,7 @@ class Workbench:
         self._settings = settings
         self._discovery = discovery
         self._known: dict[str, _Known] = {}
+        self._near_servers = NearNames(self._server_names)
 
     @property
     def is_listed(self) -> bool:
@@ -66,9 +73,26 @@ class Workbench:
         return len(self._toolbox) <= self._settings.discovery.max_listed
 
     @property
+    def is_told(self) -> bool:
+        """Whether the model is told of the toolbox in full. Beside servers it has to search anyway."""
+        return self.is_listed and self._servers is None
+
+    @property
     def is_searched(self) -> bool:
         """Whether there are tools that nobody has told the model of."""
-        return self._servers is not None or not self.is_listed
+        return not self.is_told
+
+    def server_of(self, name: str) -> str | None:
+        """The server that a name is about: its tool, or what code would write for one."""
+        return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
+
+    def may_reach_servers(self, wish: Wish) -> bool:
+        """Whether the run is about to be lent tools of servers, as far as names tell."""
+        if self._servers is None:
+            return False
+        named = mentions(wish.code)
+        groups = [group for group, _ in named.paths]
+        return bool(wish.intent.strip() or wish.tools or named.takes_all) or any(map(self.server_of, groups))
 
     async def search(self, query: str, most: int) -> list[Found]:
         tools = {tool.name: tool for tool in await self._all()}
@@ -103,10 +127,8 @@ class Workbench:
         if self.is_searched:
             for name in wish.tools[:MAX_NAMED]:
                 _add(chosen, await self._by_name(name))
-            for group, member in mentions(wish.code):
-                tool = await self._mentioned(group, member)
-                if tool is not None:
-                    _add(chosen, tool)
+            for tool in await self._named_in(wish):
+                _add(chosen, tool)
             if wish.intent.strip():
                 tools = {tool.name: tool for tool in await self._all()}
                 best = await self._ranked(wish.intent, list(tools.values()), self._settings.discovery.tools_per_intent)
@@ -125,6 +147,37 @@ class Workbench:
         version = (len(self._toolbox), self._servers.version() if self._servers is not None else 0)
         return await self._discovery.rank(query, [tool.declaration for tool in tools], version, most)
 
+    @property
+    def _server_names(self) -> Sequence[str]:
+        return self._servers.names if self._servers is not None else ()
+
+    async def _named_in(self, wish: Wish) -> list[UsableTool]:
+        code, named = wish.code, mentions(wish.code)
+        found: list[UsableTool] = []
+        whole = [group for group, member in named.paths if member is None]
+        if named.takes_all:
+            whole += [word for word in sorted(words_of(code)) if self.server_of(word) is not None]
+        for group, member in named.paths:
+            tool = await self._mentioned(group, member)
+            if tool is not None:
+                found.append(tool)
+        for server in dict.fromkeys(filter(None, map(self.server_of, whole))):
+            tools = await self._of_whole_server(server, words_of(code))
+            # One that says otherwise what it wants, and only looks at what it got, gets no more.
+            found += tools.named if tools.named or wish.intent or wish.tools else tools.all
+        return found
+
+    async def _of_whole_server(self, server: str, words: frozenset[str]) -> _OfServer:
+        """For code that takes a server into a variable."""
+        assert self._servers is not None
+        try:
+            tools = await self._servers.tools_of(server)
+        except ToolError:
+            return _OfServer([], [])  # nobody knows what it would have
+        places = self._known_of(server, tools, self._servers.version()).at
+        named = {tool.name: tool for path, at in places.items() if path[-1] in words for tool in at}
+        return _OfServer(list(named.values())[:MAX_NAMED], list(tools)[:MAX_NAMED])
+
     async def _by_name(self, name: str) -> UsableTool:
         """By its name, or as code would write it, with or without `tools.` before it."""
         own = self._toolbox.get(name)
@@ -134,15 +187,19 @@ class Workbench:
         return await self._mentioned(group, rest or None) or not_found(group, rest, f'there is no tool "{name[:100]}"')
 
     async def _mentioned(self, group: str, name: str | None) -> UsableTool | None:
-        """The tool at `tools.<group>.<name>`; None when there is no such group, and the code is about something
-        else."""
+        """The tool at `tools.<group>.<name>`; None when it takes a whole group, or one that is lent anyway."""
         tools = [tool for tool in self._toolbox if tool.for_code]
         own = self._known_of("", tools, len(self._toolbox)).at.get((group, name) if name else (group,))
         if own:
             return own[0]
-        names = self._servers.names if self._servers is not None else ()
-        server = _server_named(group, names) if name else None
-        return None if server is None or name is None else await self._of_server(server, group, name)
+        server = _server_named(group, self._server_names)
+        if name is None:
+            return None
+        if server is not None:
+            return await self._of_server(server, group, name)
+        if self._servers is None or any(path[0] == group for path in self._known_of("", tools, len(self._toolbox)).at):
+            return None
+        return not_found(group, name, f'there is no server "{group}"; there are {_nearest(group, self._near_servers)}')
 
     async def _of_server(self, server: str, group: str, name: str) -> UsableTool:
         """One that the server does not have is there and says so."""

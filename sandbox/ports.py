@@ -27,6 +27,9 @@ class ToolDeclaration:
     """The MCP server whose tool it is, if it is one: its errors are `MCPToolError`, with this name."""
     tool: str | None = None
     """And what that server calls it."""
+    places: tuple[tuple[str, ...], ...] = ()
+    """Where it stands below `tools`, its own place first, if that was settled among more tools than are lent: the same
+    expression must not mean one tool in one run and another in the next."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequ
             unlent.append(Unlent(declaration.name, reason))
             continue
         names.add(declaration.name)
-        path = _free(_path(declaration.name), taken)
+        path = _free(declaration.places[0] if declaration.places else _path(declaration.name), taken)
         # A group is taken as a place too: a tool `github` beside `github.list` becomes `github_2`.
         taken.update((path, path[:1]))
         lent.append(Lent(path, declaration))
@@ -89,16 +89,17 @@ def place_of_tools(declarations: Iterable[ToolDeclaration]) -> dict[str, tuple[P
     return {tool.name: (tool.path, *tool.aliases) for tool in lent}
 
 
-def _rank(declaration: ToolDeclaration) -> tuple[bool, bool]:
-    """Groups first, see above; and before those whose names must be changed, those who are called so."""
+def _rank(declaration: ToolDeclaration) -> tuple[bool, bool, bool]:
+    """Those first whose place is settled, and groups, see above; and before those whose names must be changed, those
+    who are called so."""
     parts = _parts(declaration.name)
-    return len(parts) == 1, any(_UNWRITABLE.search(part) for part in parts)
+    return not declaration.places, len(parts) == 1, any(_UNWRITABLE.search(part) for part in parts)
 
 
 def _with_aliases(lent: Sequence[Lent], taken: set[Path]) -> list[Lent]:
     """A spelling never takes a place from a tool, and one that would lead to two tools leads to none: code that is
     written for the one must not reach the other."""
-    wished = [_spellings(tool.name, tool.declaration.server, tool.declaration.tool) - taken for tool in lent]
+    wished = [_wished(tool.declaration) - taken for tool in lent]
     claims = Counter(chain.from_iterable(wished))
     groups = {path[:1] for path in claims if len(path) > 1}
     tools = {tool.path for tool in lent if len(tool.path) == 1}
@@ -107,6 +108,12 @@ def _with_aliases(lent: Sequence[Lent], taken: set[Path]) -> list[Lent]:
         replace(tool, aliases=tuple(sorted(free))) if (free := paths - spoilt) else tool
         for tool, paths in zip(lent, wished, strict=True)
     ]
+
+
+def _wished(declaration: ToolDeclaration) -> frozenset[Path]:
+    if declaration.places:
+        return frozenset(declaration.places[1:])
+    return _spellings(declaration.name, declaration.server, declaration.tool)
 
 
 # For each run anew, and mostly of the same tools.

@@ -89,7 +89,8 @@ class Agent:
 
     async def woken_turn(self, signal: Signal) -> TurnEnd | None:
         """Like `turn`, with the signal as its event."""
-        return await self.turn(wake_words(signal), is_from_user=False)
+        # A neuron's words, and it may have them from a server.
+        return await self.turn(self._redactor.text(wake_words(signal)), is_from_user=False)
 
     def stop(self) -> None:
         """The turn that is under way, if there is one, with everything that it has started."""

@@ -11,7 +11,7 @@ from cortex.sections import RedactionSettings
 
 from .json_strings import pieces_of, rebuilt
 from .spans import BETWEEN, NAMED, Span
-from .tokens import Tokens
+from .tokens import TOKEN, Tokens
 
 if TYPE_CHECKING:
     from .scan import Scan
@@ -69,10 +69,12 @@ class Redactor:
         self._tokens.keep()
         return rebuilt(value, iter(pieces))
 
-    def restored(self, value: Any) -> Any:
-        """Values for the tokens in it that were given out; nothing else, and only if the settings want it."""
+    def restored(self, value: Any, written: str | None = None) -> Any:
+        """Values for the tokens in it that were given out; nothing else, and only if the settings want it. With a text,
+        only those that are in that text."""
         if not self._restores:
             return value
+        only = None if written is None else frozenset(TOKEN.findall(written))
         room = MAX_RESTORED_CHARACTERS
 
         def fits(more: int) -> bool:
@@ -80,7 +82,11 @@ class Redactor:
             room -= more
             return room >= 0
 
-        return rebuilt(value, iter([self._tokens.restored(piece, fits) for piece in pieces_of(value)[::2]]))
+        return rebuilt(value, iter([self._tokens.restored(piece, fits, only) for piece in pieces_of(value)[::2]]))
+
+    def without_numbers(self, text: str) -> str:
+        """For what is kept beyond this conversation, where the numbers stand for something else."""
+        return TOKEN.sub(lambda token: f"[{token[1]}]", text) if self._is_on else text
 
     def _replaced(self, text: str, spans: list[Span]) -> str:
         parts: list[str] = []

@@ -78,11 +78,12 @@ class Tokens:
             with self._lock:
                 self._file.write()
 
-    def restored(self, text: str, fits: Callable[[int], bool]) -> str:
-        """With values for the tokens that are known. `fits` is told how long each is, and may refuse it."""
+    def restored(self, text: str, fits: Callable[[int], bool], only: frozenset[tuple[str, str]] | None = None) -> str:
+        """With values for the tokens that are known. `fits` is told how long each is, and may refuse it; `only` are the
+        names and numbers of those that may be."""
 
         def back(match: re.Match[str]) -> str:
-            value = self._values.get(match[0])
+            value = self._values.get(match[0]) if only is None or match.groups() in only else None
             return value if value is not None and fits(len(value)) else match[0]
 
         return TOKEN.sub(back, text) if "[" in text else text

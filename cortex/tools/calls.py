@@ -33,7 +33,7 @@ class Calls:
         *,
         require: Callable[[], None] = lambda: None,
         on_call: OnCall = lambda *_: None,
-        restored: Callable[[Any], Any] = lambda arguments: arguments,
+        restored: Callable[[Any, str | None], Any] = lambda arguments, _: arguments,
     ) -> None:
         self._consent = consent
         self._require = require
@@ -48,16 +48,18 @@ class Calls:
         origin: Origin,
         purpose: str = "",
         timeout_ms: int | None = None,
+        written: str | None = None,
     ) -> ReadyJson:
         """The result as JSON text, as it goes to a model or to its code. Raises ToolError: `invalid_arguments` before
         anybody is asked, `denied` before anything is done, or what came of it. The owner is asked about exactly what
-        the tool is then given."""
+        the tool is then given. Only tokens that the model has `written` into its code are restored for that code: what
+        it passes on may be somebody else's words."""
         given: Any = arguments
         error_code: str | None = None
         began: float | None = None
         try:
             self._require()
-            read = tool.read(self._restored(arguments))
+            read = tool.read(self._restored(arguments, written))
             given = read.shown
             permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
             if isinstance(permission, Refused):

@@ -48,7 +48,7 @@ def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
     for name, value in (("context", context), ("sandbox_config", limits)):
         if not isinstance(value, dict):
             raise invalid(f'{NAME}: "{name}" is an object')
-    return {"purpose": intent, "code": code, "intent": intent, "tools": tools, "context": context} | _narrowed(
+    return {"purpose": intent or NAME, "code": code, "intent": intent, "tools": tools, "context": context} | _narrowed(
         limits, settings
     )
 

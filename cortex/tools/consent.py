@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from sandbox import person_decides
 
-from ..owner import Decision, Question
+from ..owner import AbsentOwner, Decision, Question
 from .policy import policy_of
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Consent:
         self._on_decision(question, decision)
         if decision.allowed is True:
             return Allowed()
+        if isinstance(self._owner, AbsentOwner):
+            return Refused(f'{tool.name} has the policy "ask", and here nobody can be asked; do without it')
         if decision is _UNASKED:
             return Refused(f"{tool.name} needs the owner's consent, and {decision.reason}")
         reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")

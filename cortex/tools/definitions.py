@@ -31,7 +31,7 @@ CORE_TOOLS = (
 
 _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
-compute, parse or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
+compute or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
 crypto, TextEncoder, setTimeout …) and console; no import, require, process or files, and nothing is kept between \
 runs. Each run costs energy. At most {runs} in one turn. An answer that begins with EXECUTION_ is no result and says \
 why: correct the code, or tell the user."""
@@ -39,8 +39,8 @@ _SEARCH = "Find functions that code may call, by what they do: name, one line, s
 _DESCRIBE = "TypeScript declarations of functions by name."
 _INTENT = "Lends functions that fit these words; those that the code names are lent anyway"
 _ENERGY = "Your energy, what a run costs, and how soon there is enough. Free."
-_SAY = "Say something to the user. End your turn with this or a plain answer, not both."
-_REMEMBER = "Keep one fact that will matter in later conversations. No secrets."
+_SAY = "Say something to the user. End with this or a plain answer, not both."
+_REMEMBER = "Keep one sentence that will matter in later conversations. No secrets."
 _CONSOLIDATE = """\
 Propose a neuron: a small program that answers signals without you, for what you would run again and again. It is \
 tried, then the owner decides. Do not wait for it; propose nothing twice."""
@@ -89,7 +89,7 @@ def core_definitions(
         ToolDefinition(
             "core.remember",
             _REMEMBER,
-            _object({"text": {"type": "string", "description": "A sentence that is clear by itself"}}),
+            _object({"text": {"type": "string"}}),
         ),
     )
     return (*tools, ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())) if learns else tools
@@ -104,16 +104,18 @@ def _execute_parameters(
     settings: ExecuteSettings, hosts: Sequence[str], lent: Sequence[ToolDeclaration], searches: bool
 ) -> dict[str, Any]:
     least, most, longest = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
+    most_hosts = MAX_NAMED_HOSTS // 4 if searches else MAX_NAMED_HOSTS
+    also = " or with servers" if searches else ""
     properties = {
-        "purpose": {"type": "string", "description": "In a few words, for the owner's log"},
+        "purpose": {"type": "string", "description": "For the owner's log"},
         "code": {"type": "string", "description": _code_text(lent, searches)},
         "timeout": {
             "type": "integer",
-            "description": f"Milliseconds, {least} to {most}, in the network tier to {longest}",
+            "description": f"Milliseconds, {least} to {most}, in the network tier{also} to {longest}",
         },
         "tier": {
             "enum": ["isolated", "network"],
-            "description": f"isolated (default): no network. network: costs more; {_hosts_text(hosts)}",
+            "description": f"isolated (default): no network. network: costs more; {_hosts_text(hosts, most_hosts)}",
         },
     }
     if searches:
@@ -149,11 +151,11 @@ def _object(properties: dict[str, Any], required: list[str] | None = None) -> di
     }
 
 
-def _hosts_text(hosts: Sequence[str]) -> str:
+def _hosts_text(hosts: Sequence[str], most: int) -> str:
     if not hosts:
         return "no host is allowed at present"
-    more = len(hosts) - MAX_NAMED_HOSTS
-    return "fetch reaches " + ", ".join(hosts[:MAX_NAMED_HOSTS]) + (f" and {more} more" if more > 0 else "")
+    more = len(hosts) - most
+    return "fetch reaches " + ", ".join(hosts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _code_text(lent: Sequence[ToolDeclaration], searches: bool) -> str:

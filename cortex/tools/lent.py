@@ -18,9 +18,10 @@ class LentTools:
     """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called; those
     of the core are in no toolbox."""
 
-    def __init__(self, tools: Iterable[UsableTool], calls: Calls, *, purpose: str = "") -> None:
+    def __init__(self, tools: Iterable[UsableTool], calls: Calls, *, purpose: str = "", code: str = "") -> None:
         self._calls = calls
         self._purpose = purpose
+        self._code = code
         self._tools: dict[str, UsableTool] = {tool.name: tool for tool in tools if tool.for_code}
 
     def declarations(self) -> Sequence[ToolDeclaration]:
@@ -30,4 +31,4 @@ class LentTools:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f'No tool "{name[:100]}" was lent to this run', code="not_lent")
-        return await self._calls.make(tool, arguments, origin="code", purpose=self._purpose)
+        return await self._calls.make(tool, arguments, origin="code", purpose=self._purpose, written=self._code)

@@ -55,7 +55,7 @@ async def test_code_calls_tools_of_a_server_by_its_own_names_and_in_camel_case(t
         const plain = await tools.git_hub.echo({ n: 2 });
         const camel = await tools.gitHub.echo({ n: 3 });
         const result = await tools.gitHub.answer({ content: [{ type: "text", text: '{"a":[1,2]}' }] });
-        return [own, plain, camel, result, typeof tools["git" + "Hub"].listCommits];
+        return [own, plain, camel, result, typeof tools["git" + "Hub"]["list" + "Commits"]];
         """
         assert await run(turn, code) == [{"n": 1}, {"n": 2}, {"n": 3}, {"a": [1, 2]}, "undefined"]
         assert await run(turn, "return typeof tools.gitHub.listCommits") == "function"
@@ -181,6 +181,10 @@ async def test_what_the_model_is_told_stays_small_and_the_same_with_ten_tools_or
     for count in (10, 1_000):
         async with cortex(tmp_path / f"box-{count}", servers={}, toolbox=box(count)) as hands:
             assert surface(hands) == sizes[10]
+    # Nor do a toolbox beside servers and many hosts change that.
+    hosts = {"network": {"allow": [f"api-{n}.example.com" for n in range(50)]}}
+    async with cortex(tmp_path / "both", toolbox=box(5), sandbox={"pool_size": 0, **hosts}) as hands:
+        assert len(surface(hands)) / 4 < 1_000
     assert len(sizes[10]) / 4 < 1_000
 
 
@@ -274,7 +278,11 @@ async def test_a_token_is_the_value_again_in_an_argument_of_a_tool_if_the_settin
                 assert await run(turn, 'return await tools.mail({ to: "[EMAIL_1]" })') == "sent to [EMAIL_1]"
                 assert "[EMAIL_1]" in await turn.call("mail", '{"to": "[EMAIL_1]"}')
                 assert "[EMAIL_9]" in await turn.call("mail", {"to": "[EMAIL_9]"})
-    assert sent == [SECRET, SECRET, "[EMAIL_9]", "[EMAIL_1]", "[EMAIL_1]", "[EMAIL_9]"]
+                # Somebody else's words that look like a token stay what they are.
+                await run(turn, 'return await tools.mail({ to: "[EMAIL" + "_1]" })')
+                await turn.call("core.remember", {"text": "Write to [EMAIL_1]"})
+            assert hands.memory.recent(1)[0].text == "Write to [EMAIL]"
+    assert sent == [SECRET, SECRET, "[EMAIL_9]", "[EMAIL_1]", "[EMAIL_1]", "[EMAIL_1]", "[EMAIL_9]", "[EMAIL_1]"]
 
 
 async def test_the_same_code_gives_the_stored_result_for_less_energy(tmp_path):
@@ -336,3 +344,76 @@ async def test_a_server_starts_when_it_is_first_needed_and_ends_with_the_host(tm
             assert hands.servers is not None
             states.append([status.state for status in hands.servers.statuses()])
         assert states == [["idle"], ["ready"]]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const { echo } = tools.gitHub; return (await echo({ n: 1 })).n",
+        "const hub = tools.gitHub; return (await hub.echo({ n: 1 })).n",
+        "const { gitHub } = tools; return (await gitHub.echo({ n: 1 })).n",
+        "const all = tools; return (await all.gitHub.echo({ n: 1 })).n",
+        'const { "git-hub": hub } = tools; return (await hub.echo({ n: 1 })).n',
+    ],
+)
+async def test_code_may_take_a_server_or_a_function_into_a_variable(tmp_path, code):
+    async with cortex(tmp_path) as hands, hands.turn() as turn:
+        assert await run(turn, code) == 1
+
+
+async def test_a_name_means_the_same_tool_whatever_else_is_lent(tmp_path):
+    both = [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in ("e-cho", "e_cho")]
+    async with cortex(tmp_path, servers={"git": raw(*both)}) as hands, hands.turn() as turn:
+        told = await turn.call("core.describe", {"tools": ["git.e-cho"]})
+        assert "e_cho_2(" in told
+        say = "const t: any = tools; try { await t.git.%s({}) } catch (e) { return e.tool }"
+        assert await run(turn, say % "e_cho_2", tools=["git.e-cho"]) == "e-cho"
+        assert await run(turn, say % "e_cho") == "e_cho"
+
+
+async def test_code_that_waits_for_servers_has_the_time_of_the_network_tier(tmp_path):
+    limits = {"max_calls_per_turn": 100, "max_timeout_isolated_ms": 300, "max_timeout_network_ms": 900}
+    async with cortex(tmp_path, servers={"git": raw("silent", "echo")}, execute=limits) as hands, hands.turn() as turn:
+        assert await run(turn, "for (;;);") == "EXECUTION_TIMEOUT: Code exceeded 300ms limit."
+        assert await run(turn, "await tools.git.silent({})") == "EXECUTION_TIMEOUT: Code exceeded 900ms limit."
+        assert (
+            await run(turn, "await tools.git.silent({})", timeout=400)
+            == "EXECUTION_TIMEOUT: Code exceeded 400ms limit."
+        )
+
+
+async def test_a_mistake_about_servers_is_told_with_what_to_do(tmp_path, caplog):
+    policies = {"tools": {"policies": {"shop.oder": "deny", "git-hub.later": "ask"}}}
+    async with cortex(tmp_path, **policies) as hands, hands.turn() as turn:
+        assert [record.args for record in caplog.records if "policy" in record.message] == [("shop.oder",)]
+        assert "is for code: await tools.git-hub.echo" in await turn.call("git-hub.echo", {})
+        caught = "try { await tools.gitHbu.echo({}) } catch (e) { return [e.code, e.message] }"
+        code, message = await run(turn, caught)
+        assert code == "not_found"
+        assert 'there is no server "gitHbu"; there are git-hub' in message
+
+
+async def test_an_owner_who_is_asked_about_code_sees_what_it_is_given(tmp_path):
+    owner = ScriptedOwner([True, True])
+    async with (
+        cortex(tmp_path, owner=owner, tools={"policies": {"core.execute": "ask"}}) as hands,
+        hands.turn() as turn,
+    ):
+        await turn.execute_code(
+            {"code": "return context.pay", "context": {"pay": 5000}, "intent": "pay", "tools": ["a.b"]}
+        )
+        await turn.call("core.execute", {"purpose": "sum", "code": "return 1"})
+    assert owner.questions[0].arguments["context"] == {"pay": 5000}
+    assert owner.questions[0].arguments["tools"] == ["a.b"]
+    assert set(owner.questions[1].arguments) == {"purpose", "code", "tier", "timeout"}
+
+
+async def test_what_a_run_expects_is_redacted_in_the_audit_and_long_words_are_cut_first(tmp_path):
+    async with cortex(tmp_path, servers={}) as hands, hands.turn() as turn:
+        expected = f"mail of {SECRET}"
+        await turn.call(
+            "core.execute", {"purpose": "api_key=a" * 100_000, "code": "return 1", "expectedOutput": expected}
+        )
+        [record] = [record for record in hands.audit.records() if record.kind == "intent"]
+    assert record.facts["expected_output"] == "mail of [EMAIL_1]"
+    assert len(record.facts["purpose"]) <= 1_000

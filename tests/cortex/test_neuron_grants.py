@@ -64,7 +64,7 @@ async def test_a_neuron_has_its_approved_tools_and_no_other():
     assert lent is not None
     assert [declaration.name for declaration in lent.declarations()] == ["shop.stock", "shop.buy"]
     assert (await lent.call("shop.stock", {})).data == b"1"
-    with pytest.raises(ToolError, match="nobody is there to ask"):
+    with pytest.raises(ToolError, match="nobody can be asked"):
         await lent.call("shop.buy", {})
     with pytest.raises(ToolError, match="No tool"):
         await lent.call("shop.refund", {})
@@ -94,7 +94,7 @@ def test_a_neuron_without_tools_is_lent_none():
         ({"hosts": ["api.example.net"], "tier": "network"}, '"api.example.net" is not in the allowlist'),
         ({"tools": ["shop.stock"]}, None),
         ({"tools": ["shop.steal"]}, 'there is no tool "shop.steal"'),
-        ({"tools": ["shop.report"]}, 'there is no tool "shop.report" for code'),
+        ({"tools": ["shop.report"]}, 'there is no tool "shop.report" for neurons'),
     ],
 )
 def test_what_no_neuron_could_have_here_is_told_before_anything_is_tried(wish, problem):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -159,3 +160,13 @@ def test_whatever_the_names_no_two_tools_share_a_spelling(names):
     assert len(set(found)) == len(found)
     groups = {path[0] for path in found if len(path) == 2}
     assert not groups & {path[0] for path in found if len(path) == 1}
+
+
+def test_a_place_that_was_settled_among_more_tools_stays_the_same_among_fewer():
+    both = [ToolDeclaration(f"evil.{name}", server="evil", tool=name) for name in ("delete-user", "delete_user")]
+    settled = [replace(tool, places=place_of_tools(both)[tool.name]) for tool in both]
+    together = place_of_tools(settled)
+    assert together == place_of_tools(both)
+    for tool in settled:
+        assert place_of_tools([tool]) == {tool.name: together[tool.name]}
+    assert not set(together["evil.delete-user"]) & set(together["evil.delete_user"])

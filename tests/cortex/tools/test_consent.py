@@ -92,7 +92,7 @@ async def test_the_owner_decides_wherever_the_call_comes_from(origin):
 
 async def test_without_an_owner_it_is_no():
     refusal = await Consent(AbsentOwner(), ToolSettings()).of(tool(), {}, origin="model")
-    assert refusal == Refused("the owner was asked about shop.order and said no: nobody is there to ask")
+    assert refusal == Refused('shop.order has the policy "ask", and here nobody can be asked; do without it')
 
 
 async def test_silence_is_no():
