@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
 PREFIX = "CORTEX_"
 HIDDEN = "•••"
+ANY = "*"
 
 # Of an entry of the allowlist, or of an MCP server: what the host adds is there because the code must not see it.
 _HIDDEN_TABLES = frozenset({"headers", "query", "env"})
@@ -64,12 +65,24 @@ def leaves(model: type[BaseModel], above: Key = ()) -> Iterator[Key]:
 
 
 def known(model: type[BaseModel], above: Key = ()) -> Iterator[str]:
-    """Everything that a file may name: settings, sections, and the parts of an entry of a list."""
+    """Everything that a file may name: settings, sections, and the parts of an entry of a list or of a table, whose
+    names are the file's own, here ANY."""
     for name, field in model.model_fields.items():
         if not field.exclude:
             yield ".".join((*above, name))
+            entry = (ANY,) if get_origin(field.annotation) is dict else ()
             for part in _models(field.annotation):
-                yield from known(part, (*above, name))
+                yield from known(part, (*above, name, *entry))
+
+
+def known_beside(key: Key, model: type[BaseModel]) -> list[str]:
+    """The same, with the names that this key has where the names are the file's own."""
+    names = (name.split(".") for name in known(model))
+    return [".".join(_like(part, key, at) for at, part in enumerate(parts)) for parts in names]
+
+
+def _like(part: str, key: Key, at: int) -> str:
+    return key[at] if part == ANY and at < len(key) else part
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

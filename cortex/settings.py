@@ -28,7 +28,7 @@ from .sections import (
     ToolSettings,
 )
 from .setting_errors import SettingsError
-from .setting_keys import PREFIX, Explained, Key, Said, known, leaves, nearest, shown, sources_of, variable_of
+from .setting_keys import PREFIX, Explained, Key, Said, known_beside, leaves, nearest, shown, sources_of, variable_of
 
 DEFAULT, OPTION = "default", "option"
 
@@ -174,7 +174,7 @@ def _complaint(place: tuple[int | str, ...], kind: str, message: str, said: Sequ
         if entry is not None and source.upper() == variable_of(entry.key):
             meant = nearest(".".join(entry.key), [*map(".".join, leaves(Settings)), "config"])
             return _unknown(source, meant and variable_of(tuple(meant.split("."))))
-        return _unknown(".".join(key), nearest(".".join(key), list(known(Settings)))) + _where(source)
+        return _unknown(".".join(key), nearest(".".join(key), known_beside(key, Settings))) + _where(source)
     if kind == "model_type":
         message = "it is a section, and not a single value"
     name = ".".join(str(part) for part in place)

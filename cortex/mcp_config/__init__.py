@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .file import MAX_FILE_BYTES, McpFile, Named, checked_servers, servers_of
     from .imports import imported
+    from .references import MissingVariable, expanded
     from .secrets import literal_secrets, shown_arguments
-    from .servers import McpServerSettings, McpServerTable, MissingVariable, expanded
+    from .servers import McpServerSettings, McpServerTable, alike
 
 # Imported when they are asked for: the settings come through this door, and need the servers alone.
 _HOMES = {
@@ -17,10 +18,11 @@ _HOMES = {
     "McpFile": "file",
     "McpServerSettings": "servers",
     "McpServerTable": "servers",
-    "MissingVariable": "servers",
+    "MissingVariable": "references",
     "Named": "file",
+    "alike": "servers",
     "checked_servers": "file",
-    "expanded": "servers",
+    "expanded": "references",
     "imported": "imports",
     "literal_secrets": "secrets",
     "servers_of": "file",
@@ -34,6 +36,7 @@ __all__ = [
     "McpServerTable",
     "MissingVariable",
     "Named",
+    "alike",
     "checked_servers",
     "expanded",
     "imported",

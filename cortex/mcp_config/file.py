@@ -16,7 +16,7 @@ from sandbox import FileLock, LockBusy, private_folder, replace_file
 
 from ..home import Home, HomeError, problem_of
 from ..setting_errors import SettingsError
-from .servers import McpServerSettings, McpServerTable
+from .servers import ALIKE, McpServerSettings, McpServerTable, alike
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -41,10 +41,19 @@ class Named:
 
 
 def servers_of(settings: Settings) -> dict[str, Named]:
-    """Those of the settings, which win, and those of the home. Raises SettingsError for a file that cannot be read."""
+    """Those of the settings, which win, and those of the home. Raises SettingsError for a file that cannot be read, or
+    that has a server which code could not tell from one of the settings."""
     file = McpFile(settings.home)
-    of_home = {name: Named(server, str(file.path)) for name, server in file.read().items()}
+    known = file.read()
+    refuse_alike(settings.mcpServers, known, file.path)
+    of_home = {name: Named(server, str(file.path)) for name, server in known.items()}
     return of_home | {name: Named(server, "settings") for name, server in settings.mcpServers.items()}
+
+
+def refuse_alike(of_settings: Iterable[str], of_home: Iterable[str], path: Path) -> None:
+    """Raises SettingsError. The same name is no mistake: there the settings win."""
+    if pair := alike([*of_settings, *of_home]):
+        raise SettingsError(f'{ALIKE.format(*pair)} ("{pair[0]}" is in the settings, "{pair[1]}" in "{path}")')
 
 
 class McpFile:
@@ -148,12 +157,13 @@ def table_in(whole: Mapping[str, Any], name: str, source: object) -> Mapping[str
     return table
 
 
-def checked_servers(table: Mapping[str, Any], source: object) -> dict[str, McpServerSettings]:
+def checked_servers(table: Mapping[str, Any], source: object = None) -> dict[str, McpServerSettings]:
     """Raises SettingsError, which says what is wrong where, and not with which value: that may be a secret."""
     try:
         return _TABLE.validate_python(table)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"] if part != "[key]")
+        place = ".".join((TABLE_NAME, *(str(part) for part in problem["loc"] if part != "[key]")))
         message = problem["msg"].removeprefix("Value error, ")
-        raise SettingsError(f'{TABLE_NAME}.{place[:200]}: {message} (in "{source}")') from error
+        where = "" if source is None else f' (in "{source}")'
+        raise SettingsError(f"{place[:200]}: {message}{where}") from error

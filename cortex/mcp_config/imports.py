@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from ..setting_errors import SettingsError
 from .file import TABLE_NAME, checked_servers, json_object, table_in
 from .references import as_our_references
-from .servers import NAME, McpServerSettings
+from .servers import NAME, SSE, McpServerSettings
 
 # VS Code has its servers under another name.
 _OTHER_TABLE = "servers"
@@ -19,6 +20,10 @@ _KNOWN = frozenset(McpServerSettings.model_fields)
 _URLS = ("url", "httpUrl", "serverUrl")
 _TYPES = ("type", "transport", "transportType")
 _UNDERSTOOD = frozenset({"stdio", "local", "http", "streamablehttp", "remote"})
+_FILE_OF_VARIABLES = "envFile"
+# What others call what is called otherwise here, and how like a name has to be to be a slip of the finger.
+_WORDED = {"arguments": "args", "cmd": "command", "environment": "env", "workingDirectory": "cwd"}
+_NEAR = 0.8
 _OF_A_COMMAND = frozenset({"args", "env", "cwd"})
 
 # Strings are matched so that nothing inside of them is; what has no end goes to the end, so that time stays linear.
@@ -96,10 +101,24 @@ def _server(name: str, given: Any, warn: Callable[[str], None], source: object) 
     unused = {key for key in ours if key in _OF_A_COMMAND and ours[key]} if "command" not in ours else set()
     for key in unused:
         del ours[key]
-    left_out = sorted({*(given.keys() - _KNOWN - {*_URLS, *_TYPES, "enabled"}), *unused})
+    strange = given.keys() - _KNOWN - {*_URLS, *_TYPES, "enabled"}
+    for key in sorted(strange):
+        if meant := _meant(key):
+            raise SettingsError(f'{TABLE_NAME}.{name}.{key[:40]}: did you mean "{meant}"? (in "{source}")')
+    if _FILE_OF_VARIABLES in strange:
+        warn(f'"{name}": {_FILE_OF_VARIABLES} is not read; set its variables yourself, with "env"')
+    left_out = sorted({*strange, *unused} - {_FILE_OF_VARIABLES})
     if left_out:
         warn(f'"{name}": left out, because it means nothing here: {", ".join(key[:40] for key in left_out[:10])}')
     return {key: as_our_references(value, name, warn) for key, value in _in_texts(ours)}
+
+
+def _meant(key: str) -> str | None:
+    """Ours, if this is probably it: a server without its arguments or variables would be another one."""
+    if key in _WORDED:
+        return _WORDED[key]
+    near = get_close_matches(key[:40].casefold(), _KNOWN, 1, _NEAR)
+    return near[0] if near else None
 
 
 def _check_type(name: str, given: Any) -> None:
@@ -107,10 +126,7 @@ def _check_type(name: str, given: Any) -> None:
         return
     kind = re.sub(r"[^a-z]", "", str(given)[:40].casefold())
     if kind == "sse":
-        raise SettingsError(
-            f'{TABLE_NAME}.{name}: "sse" is a transport that MCP has given up, and it is not spoken here; most such '
-            'servers have an address for "http" (streamable HTTP) too'
-        )
+        raise SettingsError(f"{TABLE_NAME}.{name}: {SSE}")
     if kind not in _UNDERSTOOD:
         raise SettingsError(f'{TABLE_NAME}.{name}: no transport "{str(given)[:40]}" is spoken here: stdio and http are')
 

@@ -1,25 +1,65 @@
-"""References to the environment as other programs write them, in the one spelling that is understood here. Pure."""
+"""References to the environment: `${env:NAME}` and `${env:NAME:-default}`, and those of other programs, which become
+these. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-_REFERENCE = re.compile(r"\$\{([^${}]{1,200})\}")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_OURS = re.compile(rf"\$\{{env:({_NAME})(?::-([^${{}}]*))?\}}", re.ASCII)
+_ANY = re.compile(r"\$\{([^${}]{1,1000})\}")
+_OPEN = re.compile(rf"\$\{{(?:env:)?{_NAME}:-", re.ASCII)
+_VARIABLE = re.compile(rf"(?:env:)?({_NAME})(:-.*)?", re.ASCII | re.DOTALL)
+_ASKED = re.compile(r"input:([\w-]+)", re.ASCII)
 # Places that only an editor knows.
 _OF_EDITORS = re.compile(r"(?:workspace\w*|file\w*|relativeFile\w*|cwd|pathSeparator|execPath)(?::.*)?", re.ASCII)
 
 Warn = Callable[[str], None]
 
 
+class MissingVariable(ValueError):
+    """A reference to a variable that the environment does not have. The message says which."""
+
+
+def expanded(text: str, environment: Mapping[str, str]) -> str:
+    """The text with each reference replaced; as in a shell, a default stands also for a variable that is empty. Raises
+    MissingVariable."""
+
+    def value(reference: re.Match[str]) -> str:
+        name, default = reference.groups()
+        if name in environment and (environment[name] or default is None):
+            return environment[name]
+        if default is None:
+            raise MissingVariable(f'the environment has no variable "{name}"')
+        return str(default)
+
+    return _OURS.sub(value, text)
+
+
+def has_reference(text: str) -> bool:
+    return _OURS.search(text) is not None
+
+
+def begins_with_reference(text: str) -> bool:
+    return _OURS.match(text) is not None
+
+
+def defaults_in(text: str) -> list[str]:
+    """What stands there for variables that are not set."""
+    return [found[2] for found in _OURS.finditer(text) if found[2]]
+
+
 def as_our_references(value: Any, server: str, warn: Warn) -> Any:
     """A text, or a list or table of texts, with `${NAME}`, `${NAME:-default}`, `${input:id}` and `${userHome}` written
-    as `${env:NAME}`."""
+    our way."""
     match value:
         case str():
-            return _REFERENCE.sub(lambda found: _ours(found[0], found[1], server, warn), value)
+            text = _ANY.sub(lambda found: _ours(found[0], found[1], server, warn), value)
+            if _OPEN.search(_OURS.sub("", text)):
+                warn(f'"{server}": a default that has a reference in it means nothing here; it stays as it is')
+            return text
         case list():
             return [as_our_references(part, server, warn) for part in value]
         case dict():
@@ -28,22 +68,17 @@ def as_our_references(value: Any, server: str, warn: Warn) -> Any:
 
 
 def _ours(whole: str, inside: str, server: str, warn: Warn) -> str:
-    name, default, _ = inside.partition(":-")
-    kind, _, asked = inside.partition(":")
-    variable = re.sub(r"\W", "_", asked, flags=re.ASCII).upper()
     if inside == "userHome":
-        name = "HOME"
-    elif _OF_EDITORS.fullmatch(inside):
+        return "${env:HOME}"
+    if _OF_EDITORS.fullmatch(inside):
         warn(f'"{server}": {whole} is a place that only an editor knows; it stays as it is')
         return whole
-    elif kind == "env" and _NAME.fullmatch(asked):
-        name = asked
-    elif kind == "input" and _NAME.fullmatch(variable):
-        warn(f'"{server}": what the editor would ask for is taken from the variable {variable}; set it')
-        name = variable
-    elif not _NAME.fullmatch(name):
-        warn(f'"{server}": {whole} means nothing here; it stays as it is')
-        return whole
-    elif default:
-        warn(f'"{server}": the default of {name} is left out; the variable has to be set')
-    return f"${{env:{name}}}"
+    if asked := _ASKED.fullmatch(inside):
+        variable = re.sub(r"\W", "_", asked[1], flags=re.ASCII).upper()
+        if not variable[0].isdecimal():
+            warn(f'"{server}": what the editor would ask for is taken from the variable {variable}; set it')
+            return f"${{env:{variable}}}"
+    if found := _VARIABLE.fullmatch(inside):
+        return f"${{env:{found[1]}{found[2] or ''}}}"
+    warn(f'"{server}": {whole} means nothing here; it stays as it is')
+    return whole

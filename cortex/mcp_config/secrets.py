@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..redaction import Redactor
 from ..sections import RedactionSettings
 from ..setting_keys import HIDDEN, shown
+from .references import defaults_in, has_reference
 
 if TYPE_CHECKING:
     from .servers import McpServerSettings
@@ -23,7 +24,6 @@ _URL_PASSWORD = re.compile(r"://[^/?#@\s]{1,1000}@")
 _URL_QUERY = re.compile(r"[?&]([^=&#\s]{1,100})=([^&#\s]{1,4000})")
 _OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]{0,60})(?:=(.*))?", re.DOTALL)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w{0,60})=(.*)", re.DOTALL)
-_REFERENCE = "${env:"
 
 
 def literal_secrets(server: McpServerSettings) -> list[str]:
@@ -62,7 +62,9 @@ def _secret_arguments(arguments: Sequence[str]) -> Iterator[int]:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    if not value.strip() or _REFERENCE in value:
+    if has_reference(value):
+        return any(_is_secret(name, default) for default in defaults_in(value))
+    if not value.strip():
         return False
     is_named = bool(_WORDS.search(name)) and not _HARMLESS.search(name)
     return (is_named and not value.strip().isdecimal() and value.casefold() not in {"true", "false"}) or _has_shape(
@@ -72,7 +74,9 @@ def _is_secret(name: str, value: str) -> bool:
 
 def _has_shape(text: str) -> bool:
     """Whatever it is called: a key of an issuer that marks its keys, a token, a private key."""
-    return _REFERENCE not in text and _redactor().text(text) != text
+    if has_reference(text):
+        return any(_has_shape(default) for default in defaults_in(text))
+    return _redactor().text(text) != text
 
 
 @cache
@@ -81,6 +85,7 @@ def _redactor() -> Redactor:
 
 
 def _is_secret_url(text: str) -> bool:
-    if "://" not in text or _REFERENCE in text:
-        return False
-    return bool(_URL_PASSWORD.search(text)) or any(_is_secret(name, value) for name, value in _URL_QUERY.findall(text))
+    if any(map(_is_secret_url, defaults_in(text))):
+        return True
+    has_password = not has_reference(text) and bool(_URL_PASSWORD.search(text))
+    return "://" in text and (has_password or any(_is_secret(name, value) for name, value in _URL_QUERY.findall(text)))

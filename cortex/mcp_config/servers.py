@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..sections import Policy, Positive
+from .references import begins_with_reference
 
-_REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 _URL = re.compile(r"https?://[^/\s]+")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,40}", re.ASCII)
 """What a server may be called: `tools.<name>` in code, the first part of a name on every wire."""
 
 
-class MissingVariable(ValueError):
-    """A reference to a variable that the environment does not have. The message says which."""
-
-
-def expanded(text: str, environment: Mapping[str, str]) -> str:
-    """The text with each `${env:NAME}` replaced. Raises MissingVariable."""
-
-    def value(reference: re.Match[str]) -> str:
-        name = reference[1]
-        if name not in environment:
-            raise MissingVariable(f'the environment has no variable "{name}"')
-        return environment[name]
-
-    return _REFERENCE.sub(value, text)
+SSE = (
+    '"sse" is a transport that MCP has given up, and it is not spoken here; most such servers have an address for '
+    '"http" (streamable HTTP) too'
+)
+ALIKE = 'the servers "{}" and "{}" are called the same but for case, - and _: give one of them another name'
 
 
 class McpServerSettings(BaseModel):
@@ -50,6 +41,13 @@ class McpServerSettings(BaseModel):
     max_calls_per_minute: Positive | None = None
     disabled: bool = False
 
+    @field_validator("type", mode="before")
+    @classmethod
+    def _spoken(cls, given: Any) -> Any:
+        if given == "sse":
+            raise ValueError(SSE)
+        return given
+
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if (self.command is None) == (self.url is None):
@@ -58,7 +56,8 @@ class McpServerSettings(BaseModel):
             raise ValueError('"headers" are for a "url"; a command takes "env"')
         if self.url is not None and (self.args or self.env or self.cwd):
             raise ValueError('"args", "env" and "cwd" are for a "command"')
-        if self.url is not None and not _URL.match(self.url):
+        # One that begins with a reference is known only when it is called.
+        if self.url is not None and not (_URL.match(self.url) or begins_with_reference(self.url)):
             raise ValueError('"url" does not begin with http:// or https://')
         return self
 
@@ -75,5 +74,29 @@ def _checked_name(name: str) -> str:
     return name
 
 
-McpServerTable: TypeAlias = dict[Annotated[str, AfterValidator(_checked_name)], McpServerSettings]
+def likeness(name: str) -> str:
+    """The same for all names that are spelled alike in code: `git-hub`, `git_hub` and `gitHub`."""
+    return name.replace("-", "").replace("_", "").casefold()
+
+
+def alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two of these that are the same but for case, `-` and `_`. Which of them `tools.<name>` means would depend on who
+    else is there."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(likeness(name), name)
+        if other != name:
+            return other, name
+    return None
+
+
+def _distinct(table: dict[str, McpServerSettings]) -> dict[str, McpServerSettings]:
+    if pair := alike(table):
+        raise ValueError(ALIKE.format(*pair))
+    return table
+
+
+McpServerTable: TypeAlias = Annotated[
+    dict[Annotated[str, AfterValidator(_checked_name)], McpServerSettings], AfterValidator(_distinct)
+]
 """The value of `mcpServers`, in the settings and in the file of the home."""

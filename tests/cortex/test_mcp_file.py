@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import multiprocessing
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
-from cortex import Settings, SettingsError
+from cortex import Settings, SettingsError, mcp_config
 from cortex.home import HomeError
 from cortex.mcp_config import (
     MAX_FILE_BYTES,
     McpFile,
     McpServerSettings,
+    MissingVariable,
+    expanded,
     imported,
     literal_secrets,
     servers_of,
@@ -131,7 +136,9 @@ def test_nothing_is_read_from_the_current_folder(tmp_path, monkeypatch):
         ({"mcpServers": []}, '"mcpServers" in .* is not an object'),
         ({"servers": {}}, 'has "servers" beside "mcpServers"'),
         ({"mcpServers": {"a": {"command": "x", "autoApprove": []}}}, r"mcpServers\.a\.autoApprove: Extra inputs"),
-        ({"mcpServers": {"a": {"type": "sse", "url": "http://x"}}}, r"mcpServers\.a\.type: Input should be"),
+        ({"mcpServers": {"a": {"type": "sse", "url": "http://x"}}}, r'mcpServers\.a\.type: "sse" is a transport'),
+        ({"mcpServers": {"a": {"type": "ws", "url": "http://x"}}}, r"mcpServers\.a\.type: Input should be"),
+        ({"mcpServers": {"git-hub": {"command": "x"}, "git_hub": {"command": "x"}}}, "^mcpServers: the servers"),
         ({"mcpServers": {"a": {}}}, 'either a "command" or a "url"'),
         ({"mcpServers": {"core": {"command": "x"}}}, "cannot be the name of a server"),
     ],
@@ -187,7 +194,19 @@ def test_files_of_other_programs_are_understood():
 def test_keys_of_other_programs_are_left_out_and_named():
     found = found_in({"mcpServers": {"a": {"command": "x", "autoApprove": ["*"], "envFile": ".env", "timeout": 5}}})
     assert found.servers == {"a": server(command="x")}
-    assert found.warnings == ('"a": left out, because it means nothing here: autoApprove, envFile, timeout',)
+    assert found.warnings == (
+        '"a": envFile is not read; set its variables yourself, with "env"',
+        '"a": left out, because it means nothing here: autoApprove, timeout',
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"), [("arg", "args"), ("Args", "args"), ("header", "headers"), ("environment", "env")]
+)
+def test_a_key_that_is_probably_one_of_ours_is_not_left_out(key, meant):
+    """A server without its arguments or variables is another one."""
+    with pytest.raises(SettingsError, match=rf'mcpServers\.a\.{key}: did you mean "{meant}"\?'):
+        found_in({"mcpServers": {"a": {"command": "x", key: []}}})
 
 
 @pytest.mark.parametrize("key", ["type", "transport", "transportType"])
@@ -224,26 +243,98 @@ def test_references_of_other_programs_become_ours():
     env = {
         "A": "${GITHUB_TOKEN}",
         "B": "Bearer ${input:github-token}",
-        "C": "${HOST:-localhost}:${env:PORT}",
+        "C": "${HOST:-localhost}:${env:PORT:-}",
         "D": "${userHome}/x",
         "E": "${workspaceFolder}/x",
         "F": "$HOME ${} ${odd thing}",
+        "G": "${A:-${B}}",
     }
     found = found_in({"servers": {"a": {"command": "x", "env": env}}})
     assert found.servers["a"].env == {
         "A": "${env:GITHUB_TOKEN}",
         "B": "Bearer ${env:GITHUB_TOKEN}",
-        "C": "${env:HOST}:${env:PORT}",
+        "C": "${env:HOST:-localhost}:${env:PORT:-}",
         "D": "${env:HOME}/x",
         "E": "${workspaceFolder}/x",
         "F": "$HOME ${} ${odd thing}",
+        "G": "${A:-${env:B}}",
     }
     assert [warning.partition(": ")[2].split()[0] for warning in found.warnings] == [
         "what",
-        "the",
         "${workspaceFolder}",
         "${odd",
+        "a",
     ]
+
+
+def test_a_file_as_claude_code_has_it_is_taken_as_it_is():
+    foreign = {
+        "mcpServers": {
+            "api": {
+                "type": "http",
+                "url": "${API_BASE_URL:-https://api.example.com}/mcp",
+                "headers": {"Authorization": "Bearer ${API_KEY}"},
+            }
+        }
+    }
+    found = found_in(foreign)
+    assert found.warnings == ()
+    assert found.servers == {
+        "api": server(
+            url="${env:API_BASE_URL:-https://api.example.com}/mcp", headers={"Authorization": "Bearer ${env:API_KEY}"}
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("environment", "text"),
+    [({}, "https://x/mcp"), ({"BASE": ""}, "https://x/mcp"), ({"BASE": "http://y"}, "http://y/mcp")],
+)
+def test_a_default_stands_for_a_variable_that_is_not_set(environment, text):
+    assert expanded("${env:BASE:-https://x}/mcp", environment) == text
+
+
+def test_without_a_default_a_variable_has_to_be_there():
+    assert expanded("<${env:A}${env:B:-}>", {"A": ""}) == "<>"
+    with pytest.raises(MissingVariable, match='no variable "A"'):
+        expanded("${env:A}", {})
+
+
+def test_a_url_may_begin_with_a_variable_and_with_nothing_else():
+    assert server(url="${env:BASE}/mcp").url == "${env:BASE}/mcp"
+    for url in ("x${env:BASE}", "${BASE}/mcp", "${env:}/mcp"):
+        with pytest.raises(ValueError, match="does not begin with http"):
+            server(url=url)
+
+
+def test_two_names_that_code_cannot_tell_apart_are_refused_wherever_they_come_from(tmp_path):
+    """Which of the two `tools.gitHub` means must never depend on who else is lent."""
+    file = McpFile(tmp_path)
+    file.add({"git-hub": server(command="x")})
+    for name in ("git_hub", "gitHub", "GITHUB"):
+        with pytest.raises(SettingsError, match=f'the servers "git-hub" and "{name}" are called the same but for case'):
+            file.add({name: server(command="y")})
+        with pytest.raises(SettingsError, match=f'"{name}" is in the settings, "git-hub" in ".*mcp.json"'):
+            servers_of(Settings(home=tmp_path, mcpServers={name: {"command": "y"}}))
+    # The same name is something else: there the settings win.
+    assert list(servers_of(Settings(home=tmp_path, mcpServers={"git-hub": {"command": "y"}}))) == ["git-hub"]
+    with pytest.raises(SettingsError, match="but for case"):
+        found_in({"mcpServers": {"git hub": {"command": "x"}, "git_hub": {"command": "y"}}})
+    # One that stands in the file can be taken out of it.
+    written(tmp_path, {"mcpServers": {"a-b": {"command": "x"}, "a_b": {"command": "x"}}}).remove(["a_b"])
+    assert list(file.read()) == ["a-b"]
+
+
+def test_the_settings_load_nothing_but_what_a_server_is():
+    program = "import sys, cortex.settings; print([name for name in sys.modules if 'mcp' in name or 'redact' in name])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert sorted(ast.literal_eval(done.stdout)) == [
+        "cortex.mcp_config",
+        "cortex.mcp_config.references",
+        "cortex.mcp_config.servers",
+    ]
+    assert list(mcp_config.__all__) == sorted(mcp_config.__all__)
+    assert all(getattr(mcp_config, name) is not None for name in mcp_config.__all__)
 
 
 def test_names_are_made_to_fit_and_two_never_become_one():
@@ -310,6 +401,13 @@ def test_only_those_that_are_named_are_taken():
         ),
         ({"url": "https://x/mcp?api_key=abc&page=1"}, ["url"]),
         ({"url": "https://x/mcp?api_key=${env:KEY}"}, []),
+        ({"url": "https://x/mcp?api_key=${env:KEY:-abc}"}, ["url"]),
+        ({"url": "${env:BASE:-https://me:word@x}/mcp"}, ["url"]),
+        (
+            {"url": "${env:BASE:-https://x}/mcp", "headers": {"Authorization": "Bearer ${env:T:-abc}"}},
+            ["headers.Authorization"],
+        ),
+        ({"command": "x", "args": ["--key", "${env:A:-abc}", f"${{env:B:-{KEY}}}"]}, ["args[1]", "args[2]"]),
     ],
 )
 def test_secrets_that_stand_there_as_they_are_are_found(facts, places):

@@ -93,6 +93,18 @@ def test_the_caller_has_the_last_word():
             '[[sandbox.network.allow]]\nhost = "a.example"\nmethod = ["GET"]',
             'Unknown setting "sandbox.network.allow.method": did you mean "sandbox.network.allow.methods"?',
         ),
+        (
+            '[mcpServers.log]\ncomand = "x"',
+            'Unknown setting "mcpServers.log.comand": did you mean "mcpServers.log.command"?',
+        ),
+        (
+            '[mcpServers.log]\ntype = "sse"\nurl = "https://x"',
+            'Setting "mcpServers.log.type": "sse" is a transport that MCP has given up',
+        ),
+        (
+            '[mcpServers.git-hub]\ncommand = "x"\n[mcpServers.git_hub]\ncommand = "y"',
+            'Setting "mcpServers": the servers "git-hub" and "git_hub" are called the same but for case, - and _',
+        ),
         ("qqq = 1", 'Unknown setting "qqq": see cortex config --defaults'),
         ("energy = 0.5", 'Setting "energy": it is a section, and not a single value'),
         ("[energy.metered]\nfloor = 0.9", 'Setting "energy.metered": "floor" (0.9) is above "ceiling" (0.25)'),
