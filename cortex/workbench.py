@@ -111,14 +111,26 @@ class Workbench:
         found: dict[str, UsableTool] = {}
         notes: list[str] = []
         for name in dict.fromkeys(names[:MAX_NAMED]):
-            tool = await self._by_name(name)
-            if isinstance(tool, AbsentTool):
-                notes.append(f"// {name[:100]}: {_line(str(tool.error))}")
-            else:
-                found[tool.name] = tool
+            for tool in await self.meant(name):
+                if isinstance(tool, AbsentTool):
+                    notes.append(f"// {name[:100]}: {_line(str(tool.error))}")
+                else:
+                    found[tool.name] = tool
         if len(names) > MAX_NAMED:
             notes.append(f"// {MAX_NAMED} at once are the most; {len(names) - MAX_NAMED} are left out")
         return "\n".join([*_declared([tool.declaration for tool in found.values()]), *notes])
+
+    async def meant(self, name: str) -> Sequence[UsableTool]:
+        """The tool of that name, in each spelling that code may use, or all that a server has. What cannot be had is an
+        AbsentTool, which says why."""
+        group, dot, _ = name.removeprefix("tools.").partition(".")
+        server = None if dot or self._toolbox.get(name) is not None else self.server_of(group)
+        if server is None or self._servers is None:
+            return [await self._by_name(name)]
+        try:
+            return await self._servers.tools_of(server)
+        except ToolError as error:
+            return [AbsentTool(server, server, "", error)]
 
     async def grant(self, wish: Wish) -> list[UsableTool]:
         """The tools of one run: a small toolbox whole; those that are named, by the request or in the code; and the

@@ -9,11 +9,10 @@ from typing import Any
 from cortex.audit import Record
 from cortex.terminal import fit, padded
 
+from .rows import Paint
+
 MIN_WIDTH = 80
 MAX_WIDTH = 160
-
-Paint = Callable[[str, str], str]
-"""A text in a style of the terminal, or as it is where there are no styles."""
 
 _LABELS = {"intent": "begun", "execution": "run", "tool_call": "tool", "owner_decision": "owner", "recovered": "repair"}
 _KIND_STYLES = {"execution": "cyan", "refusal": "yellow", "owner_decision": "bold", "recovered": "red"}

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from cortex.sections import Policy
-from cortex.terminal import styled, terminal_columns
 
 from .exits import CommandError
 from .mcp_serve import add_serve_arguments, serve
 from .options import behind_an_action
-
-# A file or a pipe has no edge, but a line has.
-PLAIN_WIDTH = 160
+from .rows import paint, width
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,6 +61,8 @@ def run(options: Namespace) -> int:
         raise CommandError(f"nothing stands behind -- after {options.action}")
     match options.action:
         case "serve":
+            if options.json:
+                raise CommandError("serve speaks MCP, and takes no --json")
             return serve(options)
         case "add" | "remove":
             from .mcp_change import change
@@ -76,14 +75,6 @@ def run(options: Namespace) -> int:
     from .mcp_rows import print_list
 
     return print_list(options, load_settings(options.config, home=options.home), width(), paint)
-
-
-def width() -> int:
-    return terminal_columns(sys.stdout) if sys.stdout.isatty() else PLAIN_WIDTH
-
-
-def paint(text: str, style: str) -> str:
-    return styled(text, style, sys.stdout)
 
 
 class _BeforeDashes(ArgumentParser):

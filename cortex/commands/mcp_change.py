@@ -6,7 +6,9 @@ import json
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from cortex.mcp_config import (
     checked_servers,
     imported,
     literal_secrets,
+    refuse_alike,
     shown_arguments,
 )
 from cortex.setting_keys import shown
@@ -26,6 +29,7 @@ from cortex.settings import Settings
 from cortex.terminal import fit, visible
 
 from .exits import REFUSED, SUCCESS, CommandError
+from .options import said_again
 
 # Folders in which editors keep such a file for the folder above.
 _OF_EDITORS = frozenset({".vscode", ".cursor", ".claude"})
@@ -49,6 +53,7 @@ def change(options: Namespace, settings: Settings) -> int:
         ]
     for name in servers.keys() & settings.mcpServers.keys():
         raise CommandError(f'the settings have a server "{name}" already, and they would win')
+    refuse_alike(settings.mcpServers, servers, McpFile(settings.home).path)
     _written(settings, "add", list(servers), lambda file: file.add(servers))
     for warning in warnings:
         print(f"cortex mcp: {visible(warning)}", file=sys.stderr)
@@ -57,7 +62,7 @@ def change(options: Namespace, settings: Settings) -> int:
         return SUCCESS
     for name, server in servers.items():
         print(f"{name} was added: {fit(line_of(server), 200)}")
-    print(f"To try: cortex mcp test {' '.join(servers)}", file=sys.stderr)
+    print(f"To try: cortex mcp test{said_again(options)} {' '.join(servers)}", file=sys.stderr)
     return SUCCESS
 
 
@@ -137,7 +142,7 @@ def _named(options: Namespace) -> dict[str, McpServerSettings]:
         server["url"] = options.url
     else:
         server["command"], *server["args"] = options.behind_dashes
-    return checked_servers({name: server}, "the command line")
+    return checked_servers({name: server})
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -170,10 +175,21 @@ def _in_folder(server: McpServerSettings, folder: Path) -> str | None:
     if server.command is None or server.cwd is not None:
         return None
     parts = [*([server.command] if "/" in server.command else []), *server.args]
-    for part in parts:
-        try:
-            if part and not part.startswith(("-", "/")) and (folder / part).exists():
+    paths = {part: [part] for part in parts if part and not part.startswith(("-", "/"))}
+    for module in _modules(server.args):
+        place = module.replace(".", "/")
+        paths[module] = [f"{place}.py", place]
+    for part, places in paths.items():
+        # What is no path at all is not there.
+        with suppress(OSError, ValueError):
+            if any((folder / place).exists() for place in places):
                 return f'"{part[:100]}"'
-        except (OSError, ValueError):
-            continue
     return None
+
+
+def _modules(arguments: Sequence[str]) -> Iterator[str]:
+    """What stands behind `-m`, with which Python looks in the current folder first."""
+    for before, argument in pairwise(("", *arguments)):
+        name = argument if before == "-m" else argument.removeprefix("-m") if argument.startswith("-m") else ""
+        if name and all(part.isidentifier() for part in name.split(".")):
+            yield name

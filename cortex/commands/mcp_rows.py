@@ -15,11 +15,10 @@ from cortex.terminal import fit, padded, wrapped
 
 from .exits import SUCCESS
 from .mcp_change import line_of
-from .neuron_rows import Paint
+from .rows import POLICY_STYLES, Paint
 
 # With less room than this for words a table is no use: then there are two lines for each.
 _LEAST_TEXT = 30
-_POLICIES = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 def print_list(options: Namespace, settings: Settings, width: int, paint: Paint) -> int:
@@ -58,7 +57,7 @@ def list_lines(servers: Mapping[str, Named], width: int, paint: Paint) -> Iterat
         yield paint(f"{'name':{names}}  policy  from      what", "dim")
     for name, named in servers.items():
         policy = "off" if named.settings.disabled else named.settings.policy
-        style = _POLICIES.get(policy, "dim")
+        style = POLICY_STYLES.get(policy, "dim")
         what = line_of(named.settings)
         source = "settings" if named.source == "settings" else "home"
         if room < _LEAST_TEXT:

@@ -19,7 +19,8 @@ from cortex.tools.policy import policies_for_nobody
 from neurons import KillSwitch
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
-from .neuron_rows import Paint
+from .mcp_waiting import waiting_told
+from .rows import Paint
 
 if TYPE_CHECKING:
     from cortex.mcp_client import McpServers
@@ -90,12 +91,16 @@ async def _try_all(
 
     from cortex.mcp_client import McpServers
 
-    async with McpServers(servers, settings.mcp) as clients, anyio.create_task_group() as tasks:
-        for name in servers:
-            tasks.start_soon(_try, clients, name, trials, show)
+    async with (
+        McpServers(servers, settings.mcp) as clients,
+        waiting_told(clients, settings.mcp),
+        anyio.create_task_group() as tasks,
+    ):
+        for name, server in servers.items():
+            tasks.start_soon(_try, clients, name, server, trials, show)
 
 
-async def _try(clients: McpServers, name: str, trials: list[Trial], show: Show) -> None:
+async def _try(clients: McpServers, name: str, server: McpServerSettings, trials: list[Trial], show: Show) -> None:
     from cortex.mcp_client import McpUnavailable
 
     began = time.monotonic()
@@ -108,9 +113,17 @@ async def _try(clients: McpServers, name: str, trials: list[Trial], show: Show) 
     ms = round((time.monotonic() - began) * 1000)
     [status] = [status for status in clients.statuses() if status.name == name]
     # In its status without the words around it, which the table has.
-    why = None if error is None else (status.error or error)[:_MAX_DETAIL]
+    why = None if error is None else (status.error or error)[:_MAX_DETAIL] + _advice(status.error or "", server)
     trials.append(Trial(name, error is None, tools, ms, status.protocol, why))
     show(trials[-1])
+
+
+def _advice(error: str, server: McpServerSettings) -> str:
+    if not server.is_remote or "(HTTP 401)" not in error:
+        return ""
+    if any(name.casefold() == "authorization" for name in server.headers):
+        return " (look at its header Authorization)"
+    return " (does it want --header 'Authorization=Bearer ${env:VARIABLE}'?)"
 
 
 def _line(trial: Trial, names: int, paint: Paint) -> str:

@@ -35,7 +35,6 @@ from neurons import (
 from .exits import REFUSED, CommandError
 from .neuron_facts import facts_of, habit_facts, history_of
 from .neuron_rows import (
-    Paint,
     at,
     counted,
     counters_of,
@@ -45,6 +44,7 @@ from .neuron_rows import (
     list_lines,
     progress_text,
 )
+from .rows import Paint
 from .skill_folder import write_skill
 
 _NO_EDGE = 100_000

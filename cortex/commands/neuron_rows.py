@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from cortex.terminal import columns_of, fit, padded, wrapped
 from neurons import Counters, Habit, Neuron, Status, progress
 
-Paint = Callable[[str, str], str]
-"""A text in a style of the terminal, or as it is where there are no styles."""
+from .rows import Paint
 
 ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
 """What somebody has to do first comes first."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from cortex.settings import load_settings
-from cortex.terminal import styled, terminal_columns, wrapped
+from cortex.terminal import wrapped
 
 from .exits import REFUSED, SUCCESS
 from .options import behind_an_action
+from .rows import paint, width
 
 LOOKS = (None, "list", "show", "habits", "history", "export")
 ENDS = ("reject", "disable")
-# A file or a pipe has no edge, but a line has.
-_PLAIN_WIDTH = 160
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,7 +60,7 @@ def run(options: Namespace) -> int:
 
     settings = load_settings(options.config, home=options.home)
     if options.action in LOOKS:
-        for line in look(options, settings, time.time(), _width(), _paint):
+        for line in look(options, settings, time.time(), width(), paint):
             print(line)
         return SUCCESS
     neuron = decide(options, settings)
@@ -70,7 +68,7 @@ def run(options: Namespace) -> int:
         switch = KillSwitch(settings.home / "state").state(neuron.id)
         print(json.dumps(facts_of(neuron, time.time(), switch)))
     else:
-        print("\n".join(wrapped(what_now(neuron), _width())))
+        print("\n".join(wrapped(what_now(neuron), width())))
     # What was to be tried and has failed is refused, like any other code.
     return REFUSED if neuron.status is Status.DISABLED and options.action not in ENDS else SUCCESS
 
@@ -79,11 +77,3 @@ def _version(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise ArgumentTypeError(f"the number of a version, which history shows, and not {text!r:.40}")
     return int(text)
-
-
-def _width() -> int:
-    return terminal_columns(sys.stdout) if sys.stdout.isatty() else _PLAIN_WIDTH
-
-
-def _paint(text: str, style: str) -> str:
-    return styled(text, style, sys.stdout)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from argparse import ArgumentParser
+import shlex
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,10 +30,17 @@ def add_no_cache(parser: ArgumentParser) -> None:
     )
 
 
-def number_of(things: str) -> Callable[[str], int]:
+def said_again(options: Namespace) -> str:
+    """Those of every command that were given, for a command line that is to mean the same home and settings."""
+    given = {"--home": options.home, "--config": options.config}
+    return "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None)
+
+
+def number_of(things: str, least: int = 0) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not text.isdecimal() or len(text) > 9:
-            raise argparse.ArgumentTypeError(f"a number of {things}, not {text!r:.40}")
+        if not text.isdecimal() or len(text) > 9 or int(text) < least:
+            at_least = f", at least {least}," if least else ","
+            raise argparse.ArgumentTypeError(f"a number of {things}{at_least} not {text!r:.40}")
         return int(text)
 
     return read

@@ -9,7 +9,7 @@ from cortex.terminal import columns_of, fit, padded, visible, wrapped
 from cortex.tools import policy_of
 from sandbox import typescript_of
 
-from .neuron_rows import Paint
+from .rows import POLICY_STYLES, Paint
 
 if TYPE_CHECKING:
     from cortex.settings import Settings
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _LEAST_TEXT = 40
 _MOST_LINES = 3
 _MAX_NAME = 50
-_POLICIES = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 def list_lines(seen: Seen, settings: Settings, width: int, paint: Paint) -> Iterator[str]:
@@ -37,12 +36,12 @@ def list_lines(seen: Seen, settings: Settings, width: int, paint: Paint) -> Iter
         what = tool.declaration.description
         if room < _LEAST_TEXT:
             yield paint(
-                fit(f"{tool.name}: {policy}{f', {scored.strip()}' if scored else ''}", width), _POLICIES[policy]
+                fit(f"{tool.name}: {policy}{f', {scored.strip()}' if scored else ''}", width), POLICY_STYLES[policy]
             )
             yield from (f"  {line}" for line in wrapped(fit(what, _MOST_LINES * (width - 2)), width - 2))
             continue
         name = padded(fit(tool.name, names), names)
-        yield f"{name}  {paint(f'{policy:6}', _POLICIES[policy])}  {scored}{fit(what, room)}".rstrip()
+        yield f"{name}  {paint(f'{policy:6}', POLICY_STYLES[policy])}  {scored}{fit(what, room)}".rstrip()
 
 
 def facts_of(tool: UsableTool, settings: Settings, score: float | None) -> dict[str, Any]:

@@ -1,26 +1,27 @@
-"""The tools that `cortex tools` speaks of: those of MCP servers, which are started for it, and of a toolbox."""
+"""The tools that `cortex tools` speaks of, found and named as an agent finds and names them: by the workbench. Servers
+are started for it."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
 
-from cortex.discovery import discovery_of
-from cortex.mcp_config import McpServerSettings
-from cortex.setting_keys import nearest
+from cortex.discovery import Discovery, discovery_of
 from cortex.settings import Settings
-from sandbox import place_of_tools
 
 from .exits import CommandError
 from .mcp_trial import chosen_servers, refuse_if_killed
+from .mcp_waiting import started
 
 if TYPE_CHECKING:
-    from cortex.tools import UsableTool
+    from cortex.mcp_client import McpServers
+    from cortex.tools import Toolbox, UsableTool
+    from cortex.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,86 +41,112 @@ class Seen:
 
 
 def all_tools(query: str, options: Namespace, settings: Settings) -> Seen:
-    """All of them, or the best for a query."""
+    """All of them, or the best for a query, as `core.search` gives them."""
     return anyio.run(_found, query, options, settings)
 
 
 def tools_named(names: Sequence[str], options: Namespace, settings: Settings) -> Seen:
-    """Those tools, in any spelling that code may use, or all of a server. Raises CommandError for a name that nobody
-    has; one of a server that cannot be asked is not known to be wrong."""
-    servers = chosen_servers(settings, options.server)
-    # Where each name says whose it is, nobody else need be started.
-    groups = [name.removeprefix("tools.").partition(".")[0] for name in names]
-    if all(group in servers for group in groups):
-        servers = {name: server for name, server in servers.items() if name in groups}
-    tools, seen = anyio.run(_asked, servers, options, settings)
-    found: dict[str, UsableTool] = {}
-    for name in names:
-        meant = _meant(name, tools)
-        if not meant and not seen.troubles:
-            raise CommandError(_unknown(name, tools))
-        if not meant and name.removeprefix("tools.").partition(".")[0] not in seen.troubles:
-            raise CommandError(
-                f"{_unknown(name, tools)}, or it is of {', '.join(seen.troubles)}, which cannot be asked"
-            )
-        found |= {tool.name: tool for tool in meant}
-    return Seen(list(found.values()), seen.count, seen.troubles, seen.answered)
+    """What these names mean to `core.describe`. Raises CommandError for one that nobody has; one of a server that
+    cannot be asked is not known to be wrong."""
+    return anyio.run(_named, names, options, settings)
 
 
 async def _found(query: str, options: Namespace, settings: Settings) -> Seen:
-    servers = chosen_servers(settings, options.server)
-    if not query:
-        tools, seen = await _asked(servers, options, settings)
-        return Seen(tools[: options.limit], seen.count, seen.troubles, seen.answered)
-    # Before anything is started: what is wrong about its settings is told at once.
-    async with aclosing(discovery_of(settings)) as discovery:
-        tools, seen = await _asked(servers, options, settings)
+    async with (
+        # Before anything is started: what is wrong about its settings is told at once.
+        aclosing(discovery_of(settings) if query else Discovery(settings.discovery)) as discovery,
+        _sources(options, settings) as sources,
+    ):
+        await sources.start()
+        tools, troubles, answered = sources.tools, sources.troubles, sources.answered
+        if not query:
+            return Seen(tools[: options.limit], len(tools), troubles, answered)
         most = settings.discovery.max_results if options.limit is None else options.limit
-        ranked = await discovery.rank(query, [tool.declaration for tool in tools], "these", most)
+        found = await sources.workbench(discovery).search(query, most)
     by_name = {tool.name: tool for tool in tools}
-    scores = {match.name: match.score for match in ranked}
-    return Seen([by_name[name] for name in scores], seen.count, seen.troubles, seen.answered, scores)
+    scores = {match.name: match.score for match in found}
+    return Seen([by_name[name] for name in scores], len(tools), troubles, answered, scores)
 
 
-async def _asked(
-    servers: Mapping[str, McpServerSettings], options: Namespace, settings: Settings
-) -> tuple[list[UsableTool], Seen]:
-    tools: list[UsableTool] = _own(options)
+async def _named(names: Sequence[str], options: Namespace, settings: Settings) -> Seen:
+    from cortex.absent_tool import AbsentTool
+
+    found: dict[str, UsableTool] = {}
     troubles: dict[str, str] = {}
-    if servers:
-        refuse_if_killed(settings)
-        from cortex.mcp_client import McpServers
+    async with aclosing(Discovery(settings.discovery)) as discovery, _sources(options, settings) as sources:
+        workbench = sources.workbench(discovery)
+        # Nobody else need be started.
+        await sources.start({server for name in names if (server := workbench.server_of(name)) is not None})
+        for name in names:
+            for tool in await workbench.meant(name):
+                if not isinstance(tool, AbsentTool):
+                    found[tool.name] = tool
+                elif tool.server in sources.troubles:
+                    troubles[tool.server] = sources.troubles[tool.server]
+                else:
+                    raise CommandError(f"{name[:100]}: {tool.error}")
+    return Seen(list(found.values()), len(found), troubles)
 
-        async with McpServers(servers, settings.mcp) as clients:
-            tools += await clients.tools()
-            statuses = clients.statuses()
-        troubles = {status.name: status.error or "it gave no answer" for status in statuses if status.state != "ready"}
-    answered = len(servers) - len(troubles) + (options.tools is not None)
-    return tools, Seen((), len(tools), troubles, answered)
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    toolbox: Toolbox
+    clients: McpServers | None
+    settings: Settings
+    has_own: bool
+
+    async def start(self, names: set[str] | None = None) -> None:
+        """These servers, or all."""
+        if self.clients is not None:
+            wanted = [name for name in self.clients.names if names is None or name in names]
+            await started(self.clients, wanted, self.settings.mcp)
+
+    @property
+    def tools(self) -> list[UsableTool]:
+        own: list[UsableTool] = [tool for tool in self.toolbox if tool.for_code]
+        return own if self.clients is None else [*own, *self.clients.known()]
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """Of servers that were started in vain."""
+        statuses = self.clients.statuses() if self.clients is not None else []
+        return {
+            status.name: status.error or "it gave no answer"
+            for status in statuses
+            if status.state not in {"ready", "idle"}
+        }
+
+    @property
+    def answered(self) -> int:
+        servers = len(self.clients.names) - len(self.troubles) if self.clients is not None else 0
+        return servers + self.has_own
+
+    def workbench(self, discovery: Discovery) -> Workbench:
+        from cortex.workbench import Workbench
+
+        return Workbench(self.toolbox, self.clients, self.settings, discovery)
 
 
-def _own(options: Namespace) -> list[UsableTool]:
-    if options.tools is None:
-        return []
+@asynccontextmanager
+async def _sources(options: Namespace, settings: Settings) -> AsyncIterator[_Sources]:
+    from cortex.tools import Toolbox
+
+    servers = chosen_servers(settings, options.server)
+    toolbox = Toolbox() if options.tools is None else _own(options.tools)
+    if not servers:
+        yield _Sources(toolbox, None, settings, options.tools is not None)
+        return
+    refuse_if_killed(settings)
+    from cortex.mcp_client import McpServers
+
+    async with McpServers(servers, settings.mcp) as clients:
+        yield _Sources(toolbox, clients, settings, options.tools is not None)
+
+
+def _own(place: str) -> Toolbox:
     from cortex.chat import ToolsError, load_toolbox
 
     try:
-        return [tool for tool in load_toolbox(options.tools) if tool.for_code]
+        return load_toolbox(place)
     except ToolsError as error:
         raise CommandError(f"--tools: {error}") from error
-
-
-def _meant(name: str, tools: Sequence[UsableTool]) -> list[UsableTool]:
-    exact = [tool for tool in tools if name in {tool.name, tool.declaration.server}]
-    if exact:
-        return exact
-    group, dot, rest = name.removeprefix("tools.").partition(".")
-    path = (group, rest) if dot else (group,)
-    places = place_of_tools([tool.declaration for tool in tools])
-    return [tool for tool in tools if path in places.get(tool.name, ())]
-
-
-def _unknown(name: str, tools: Sequence[UsableTool]) -> str:
-    near = nearest(name, [tool.name for tool in tools])
-    hint = f': did you mean "{near}"?' if near else ""
-    return f'there is no tool "{name[:100]}"{hint}'

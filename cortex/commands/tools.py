@@ -12,8 +12,8 @@ from cortex.settings import Settings, load_settings
 from cortex.terminal import has_colour, visible, wrapped
 
 from .exits import CODE_FAILED, SUCCESS, CommandError
-from .mcp import paint, width
 from .options import number_of
+from .rows import paint, width
 
 if TYPE_CHECKING:
     from .tool_source import Seen
@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", metavar="QUERY", nargs="*", help="what a tool is to do, in a few words")
     parser.add_argument("--server", metavar="NAME", action="append", default=[], help="only of this one; repeatable")
     parser.add_argument(
-        "--limit", metavar="N", type=number_of("tools"), help="so many; discovery.max_results of a search"
+        "--limit", metavar="N", type=number_of("tools", least=1), help="so many; discovery.max_results of a search"
     )
     parser.add_argument("--tools", metavar="MODULE:NAME", help="also those of a Toolbox of yours, as in cortex chat")
     parser.add_argument("--json", action="store_true", help="print a list of {name, server, tool, policy, …}")
@@ -37,7 +37,9 @@ def run(options: Namespace) -> int:
     from .tool_source import all_tools, tools_named
 
     settings = load_settings(options.config, home=options.home)
-    if options.words[:1] == [SHOW] and len(options.words) > 1:
+    if options.words[:1] == [SHOW]:
+        if len(options.words) == 1:
+            raise CommandError(f"{SHOW} needs a NAME: of a tool, or of a server for all of its tools")
         if options.limit is not None:
             raise CommandError(f"--limit does not go with {SHOW}")
         return _show(tools_named(options.words[1:], options, settings), options, settings)
@@ -60,7 +62,7 @@ def run(options: Namespace) -> int:
 def _nothing(seen: Seen, query: str) -> str:
     if not seen.count:
         return "There are no tools yet: cortex mcp add NAME -- COMMAND"
-    return f"None of {seen.count} tools has to do with {query!r:.100}"
+    return f"None of {seen.count} tools has to do with {query!r:.100}, or its policy is deny"
 
 
 def _tell(seen: Seen) -> None:

@@ -6,11 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .file import MAX_FILE_BYTES, McpFile, Named, checked_servers, servers_of
+    from .file import MAX_FILE_BYTES, McpFile, Named, checked_servers, refuse_alike, servers_of
     from .imports import imported
     from .references import MissingVariable, expanded
     from .secrets import literal_secrets, shown_arguments
-    from .servers import McpServerSettings, McpServerTable, alike
+    from .servers import McpServerSettings, McpServerTable
 
 # Imported when they are asked for: the settings come through this door, and need the servers alone.
 _HOMES = {
@@ -20,11 +20,11 @@ _HOMES = {
     "McpServerTable": "servers",
     "MissingVariable": "references",
     "Named": "file",
-    "alike": "servers",
     "checked_servers": "file",
     "expanded": "references",
     "imported": "imports",
     "literal_secrets": "secrets",
+    "refuse_alike": "file",
     "servers_of": "file",
     "shown_arguments": "secrets",
 }
@@ -36,11 +36,11 @@ __all__ = [
     "McpServerTable",
     "MissingVariable",
     "Named",
-    "alike",
     "checked_servers",
     "expanded",
     "imported",
     "literal_secrets",
+    "refuse_alike",
     "servers_of",
     "shown_arguments",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import io
 import json
 import logging
@@ -9,6 +10,7 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -119,12 +121,14 @@ def test_a_url_is_added_with_its_headers_in_both_spellings(mcp, home):
         (["remove", "a"], 'no server "a" was added; there are: none'),
         (["test", "a"], 'there is no server "a"; there are: none'),
         (["list", "--", "x"], "nothing stands behind --"),
+        (["serve", "--json"], "serve speaks MCP, and takes no --json"),
     ],
 )
 def test_a_mistake_is_told_and_nothing_is_added(mcp, home, arguments, problem):
     _, err = mcp(*arguments, code=2)
     assert problem in err
     assert "SECRET" not in err
+    assert "the command line" not in err
     assert not (home / "mcp.json").exists()
 
 
@@ -181,10 +185,84 @@ def test_a_path_in_a_folder_means_that_folder_for_ever(mcp, home, tmp_path, monk
     assert [servers[name].cwd for name in "abc"] == [str(tmp_path / "here"), str(project), None]
 
 
+@pytest.mark.parametrize(
+    ("place", "arguments"),
+    [
+        ("mine.py", ["-m", "mine"]),
+        ("mine/__init__.py", ["-I", "-mmine.server"]),
+        ("mine/server.py", ["-m", "mine.server"]),
+    ],
+)
+def test_a_module_in_the_folder_means_that_folder_too(mcp, home, tmp_path, place, arguments):
+    (tmp_path / "here" / place).parent.mkdir(exist_ok=True)
+    (tmp_path / "here" / place).touch()
+    (tmp_path / "here" / "mine").mkdir(exist_ok=True)
+    (tmp_path / "here" / "mine" / "server.py").touch()
+    _, err = mcp("add", "a", "--", "python", *arguments)
+    assert (
+        f'"a" is always started in "{tmp_path / "here"}", because "{arguments[-1].removeprefix("-m")}" is there' in err
+    )
+    mcp("add", "b", "--", "python", "-m", "json", "-m")
+    assert [server.cwd for server in McpFile(home).read().values()] == [str(tmp_path / "here"), None]
+
+
+def test_what_is_to_be_tried_is_the_same_home_and_the_same_settings(mcp, tmp_path):
+    (tmp_path / "c d.toml").touch()
+    _, err = mcp("--home", str(tmp_path / "other"), "add", "a", "--config", str(tmp_path / "c d.toml"), "--", "x")
+    assert err == f"To try: cortex mcp test --home {tmp_path / 'other'} --config '{tmp_path / 'c d.toml'}' a\n"
+
+
+def test_a_url_of_the_environment_is_reached_when_the_variable_is_there(mcp, home, monkeypatch):
+    mcp("add", "a", "--url", "${env:NO_BASE}/mcp")
+    mcp("add", "b", "--url", "${env:NO_BASE:-nowhere}/mcp")
+    mcp("add", "c", "--url", "${env:NO_BASE:-http://127.0.0.1:9}/mcp")
+    out, _ = mcp("test", "--json", code=1)
+    first, second, third = [trial["error"] for trial in json.loads(out)]
+    assert first == 'the environment has no variable "NO_BASE"'
+    assert "'http://' or 'https://'" in second
+    assert "it cannot be reached: " in third
+    assert "http://' or" not in third
+
+
+@pytest.mark.parametrize(
+    ("headers", "advice"),
+    [
+        ([], "(does it want --header 'Authorization=Bearer ${env:VARIABLE}'?)"),
+        (["--header", "authorization=Bearer no"], "(look at its header Authorization)"),
+    ],
+)
+def test_a_server_that_knows_nobody_is_told_what_it_wants(mcp, unauthorized, headers, advice):
+    mcp("add", "a", "--url", unauthorized, *headers)
+    [line] = mcp("test", code=1)[0].splitlines()
+    assert "HTTP 401" in line
+    assert line.endswith(advice)
+
+
+@pytest.fixture
+def unauthorized():
+    class Refusing(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(401)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
+        server.shutdown()
+        thread.join()
+
+
 def test_what_the_settings_have_is_theirs(mcp, home, tmp_path, monkeypatch):
     (tmp_path / "c.toml").write_text('[mcpServers.a]\ncommand = "x"\ndisabled = true\n')
     monkeypatch.setenv("CORTEX_CONFIG", str(tmp_path / "c.toml"))
     assert "the settings have a server" in mcp("add", "a", "--", "y", code=2)[1]
+    assert 'the servers "a" and "A_" are called the same but for case' in mcp("add", "A_", "--", "y", code=2)[1]
     assert "take it out there" in mcp("remove", "a", code=2)[1]
     out, _ = mcp()
     assert out.splitlines()[1].split() == ["a", "off", "settings", "x"]

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import re
+import sys
+from contextlib import aclosing
 
+import anyio
 import pytest
 
 from cortex import Settings, Toolbox
-from cortex.commands import run_command
+from cortex.commands import mcp_waiting, run_command
+from cortex.commands.mcp_waiting import started
 from cortex.commands.tool_rows import list_lines
 from cortex.commands.tool_source import Seen
+from cortex.discovery import Discovery
+from cortex.mcp_client import McpServers
 from cortex.mcp_config import McpFile
+from cortex.sections import McpSettings
+from cortex.terminal import visible
+from cortex.workbench import Workbench
 from neurons import KillSwitch
-from tests.cortex.test_mcp_command import in_a_terminal
+from tests.cortex.test_mcp_command import CORTEX, in_a_terminal
+from tests.cortex.test_mcp_file import server
 from tests.mcp_client.support import raw
 
 COMMITS = {
@@ -84,15 +95,17 @@ def test_a_search_gives_the_best_first_with_their_scores(tools, servers):
     assert head.split() == ["name", "policy", "score", "what"]
     name, policy, score, *_ = first.split()
     assert (name, policy, float(score) > 0) == ("git.list-commits", "allow", True)
-    [only] = json.loads(tools("close an issue", "--limit", "1", "--json", "--server", "git")[0])
+    [only] = json.loads(tools("send a message", "--limit", "1", "--json", "--server", "mail")[0])
     assert only.pop("score") > 0
     assert only == {
-        "name": "git.close_issue",
-        "server": "git",
-        "tool": "close_issue",
-        "policy": "deny",
-        "description": "Closes an issue.",
+        "name": "mail.send",
+        "server": "mail",
+        "tool": "send",
+        "policy": "ask",
+        "description": "Sends a message to somebody.",
     }
+    # As an agent's search: what is denied is not found.
+    assert tools("close an issue", "--json", "--server", "git")[0] == "[]\n"
 
 
 def test_the_settings_bound_a_search(tools, home, monkeypatch):
@@ -101,7 +114,7 @@ def test_the_settings_bound_a_search(tools, home, monkeypatch):
     assert len(json.loads(tools("commit", "--json")[0])) == 3
     assert len(json.loads(tools("--json")[0])) == 8
     out, err = tools("zebra")
-    assert (out, err) == ("", "None of 8 tools has to do with 'zebra'\n")
+    assert (out, err) == ("", "None of 8 tools has to do with 'zebra', or its policy is deny\n")
 
 
 def test_a_search_is_made_as_the_settings_say_and_a_mistake_in_them_starts_nothing(
@@ -141,11 +154,67 @@ def test_for_programs_there_are_schemas_too(tools, servers):
 
 def test_a_name_that_nobody_has_is_a_mistake_and_one_of_a_dead_server_a_failure(tools, servers):
     _, err = tools("show", "git.list_comits", code=2)
-    assert 'there is no tool "git.list_comits": did you mean "git.list-commits"?' in err
+    assert "git.list_comits: git has no such tool; there are list-commits, close_issue" in err
+    assert 'lgo.x: there is no server "lgo"; there are ' in tools("show", "lgo.x", code=2)[1]
     out, err = tools("show", "git.close_issue", "dead.echo", code=1)
     assert "close_issue" in out
     assert "dead cannot be used" in err
     assert "does not go with show" in tools("show", "git", "--limit", "2", code=2)[1]
+
+
+@pytest.mark.parametrize("names", [["git.listCommits", "tools.git.close_issue"], ["git"], ["git.list_comits"], ["x"]])
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_names_mean_what_they_mean_to_core_describe(anyio_backend, home, names):
+    """Whatever the workbench says of a name, the command says."""
+    git = {"git": raw(COMMITS, CLOSE)}
+    settings = Settings(home=home, mcpServers=git)
+    async with McpServers(git, settings.mcp) as clients, aclosing(Discovery(settings.discovery)) as discovery:
+        described = await Workbench(Toolbox(), clients, settings, discovery).describe(names)
+    McpFile(home).add(git)
+    command = [*CORTEX, "tools", "show", *names]
+    done = await anyio.run_process(command, check=False)
+    if described.startswith("// "):
+        assert done.stderr.decode() == f"cortex tools: {described.removeprefix('// ')}\n"
+        assert done.returncode == 2
+    else:
+        assert done.stdout.decode().replace("// git.close_issue: deny, it is not lent\n", "") == visible(
+            f"{described}\n"
+        )
+
+
+def test_show_without_a_name_and_a_list_of_nothing_are_mistakes(tools, servers, tmp_path):
+    assert "show needs a NAME" in tools("show", code=2)[1]
+    with pytest.raises(SystemExit):
+        tools("--limit", "0")
+    assert not (tmp_path / "mail").exists()
+
+
+def test_in_a_terminal_it_says_whom_it_waits_for(home, monkeypatch):
+    McpFile(home).add({"quick": raw(MAIL), "hang": server(command="sleep", args=["1000"])})
+    monkeypatch.setenv("CORTEX_MCP__START_TIMEOUT_MS", "1500")
+    monkeypatch.setenv("CORTEX_MCP__RESTART_S", "60")
+    shown = in_a_terminal(120, "tools")
+    assert re.search(r"^waiting for (quick, )?hang, \d s by now \(mcp.start_timeout_ms is 1.5 s\)$", shown, re.M)
+    assert "quick.send" in shown
+    assert "hang cannot be used: it did not start within 1500 ms" in shown
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+async def test_who_is_waited_for_is_said_again_and_to_nobody_but_a_person(monkeypatch, is_terminal):
+    class Stream(io.StringIO):
+        def isatty(self) -> bool:
+            return is_terminal
+
+    monkeypatch.setattr(mcp_waiting, "_LOOK_S", 0.01)
+    monkeypatch.setattr(mcp_waiting, "_AGAIN_S", 0.05)
+    monkeypatch.setattr(sys, "stderr", Stream())
+    settings = McpSettings(start_timeout_ms=500)
+    async with McpServers({"hang": server(command="sleep", args=["1000"])}, settings) as clients:
+        await started(clients, ["hang"], settings)
+        assert [status.state for status in clients.statuses()] == ["failed"]
+    said = sys.stderr.getvalue().splitlines()
+    assert (len(said) > 1) is is_terminal
+    assert all(line.startswith("waiting for hang, ") for line in said)
 
 
 def test_when_no_server_can_be_used_the_command_has_failed(tools, home):
