@@ -52,8 +52,6 @@ def _is_version(before: str) -> bool:
 
 
 def ipv6(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    if "::" not in text and text.count(":") < 7:
-        return
     begin = 0
     while (colons := _COLONS.search(text, begin)) is not None:
         start = colons.start()

@@ -11,7 +11,6 @@ from .strength import is_random
 # "@" as it is and as URLs have it. What stands beside it is looked at by hand: a pattern that begins with the name
 # would try each word of the text.
 _AT = re.compile(r"@(?<=[\w+'-]@)(?=\w)|%40(?<=[\w+'-]%40)(?=\w)")
-_AT_IN_URL = "%40"
 _NAME_BACKWARDS = re.compile(r"[\w.+'-]{1,64}+")
 _DOMAIN = re.compile(r"[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}+")
 # Files for screens with two dots for one (logo@2x.png), and versions of packages that end like a file.
@@ -26,8 +25,6 @@ _NOT_IN_CREDENTIALS = re.compile(r"[\s/?#@\"'<>\\]")
 
 
 def emails(text: str, lowered: str) -> Iterator[Span]:
-    if "@" not in text and _AT_IN_URL not in text:
-        return
     begin = 0
     for at in _AT.finditer(text):
         domain = _DOMAIN.match(text, at.end())

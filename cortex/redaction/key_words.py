@@ -28,11 +28,18 @@ _VALUE = re.compile(
     r"(?:word|wd|phrase|code)?(?:[_-]?(?:access[_-]?)?(?:key|value|id))?"
     r"(?:[\"'`\\\]]{0,8}\s{0,4}(?:=>|:=|[:=]{1,3}|\x1f| is | was )\s{0,4}|>|(?<=\w) (?=\S))"
     r"(?P<quote>[\\\"'`]{0,8})(?:(?:bearer|basic|token|digest)\s{1,4}|\w{1,20}=(?=\w{12}))?"
-    r"(?P<value>[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{4,4096}+)(?P<after>[(.\[]?)"
+    r"(?P<value>[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{4,256}+)(?P<after>[(.\[]?)"
 )
 # What follows in other words, and in none that _VALUE takes.
 _GO_ON = frozenset("bdefghjlmnoqrstuyz.,)")
-_QUOTED = re.compile(r"[^\s\"'`\\\x1e\x1f]{4,4096}+")
+_QUOTED = re.compile(r"[^\s\"'`\\\x1e\x1f]{4,256}+")
+_JUDGED = 256
+# So much more belongs to a value that was found to be one.
+_REST = re.compile(r"[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{0,3840}+")
+_QUOTED_REST = re.compile(r"[^\s\"'`\\\x1e\x1f]{0,3840}+")
+# How often a word is looked at that stands in the value of the same word: "token=token=token=…" would take a look at
+# two hundred characters for each.
+_MAX_WITHIN = 2
 _NAME = re.compile(r"[A-Za-z_$][\w$.]*;?")
 _BEARER = re.compile(r"(?:bearer|basic)\s{1,4}([A-Za-z0-9._~+/=-]{12,4096}+)", re.IGNORECASE)
 _CREDENTIALS = re.compile(
@@ -43,7 +50,7 @@ _CREDENTIALS = re.compile(
 def key_words(text: str, lowered: str) -> Iterator[Span]:
     # Asked first, because nearly always none is there, and the question costs less than a search.
     for word, befores in [entry for entry in _WORDS if entry[0] in lowered]:
-        begin = 0
+        begin, value_end, within = 0, 0, 0
         while (at := lowered.find(word, begin)) >= 0:
             begin = at + len(word)
             # "tokens", "passed" and "keys" are everywhere, and this letter is cheaper than the pattern.
@@ -58,6 +65,11 @@ def key_words(text: str, lowered: str) -> Iterator[Span]:
             if span is not None:
                 yield span
                 begin = span.end
+                continue
+            within = within + 1 if at < value_end else 0
+            value_end = max(value_end, match.end())
+            if within >= _MAX_WITHIN:
+                begin = value_end
 
 
 def _judged(text: str, lowered: str, word: str, at: int, match: re.Match[str]) -> Span | None:
@@ -65,7 +77,8 @@ def _judged(text: str, lowered: str, word: str, at: int, match: re.Match[str]) -
     between = lowered[at + len(word) : start]
     if not _is_meant(word, lowered[max(0, at - 16) : at], between, text[end : end + 1]):
         return None
-    if match["quote"] or between.endswith(NAMED):
+    is_quoted = bool(match["quote"]) or between.endswith(NAMED)
+    if is_quoted:
         quoted = _QUOTED.match(text, start)
         value = quoted[0] if quoted else ""
     else:
@@ -73,7 +86,10 @@ def _judged(text: str, lowered: str, word: str, at: int, match: re.Match[str]) -
         if _is_code(value, match["after"], between):
             return None
     strong = is_password(value) if word in {"pass", "pwd"} else is_random(value) and not is_placeholder(value)
-    return Span(start, start + len(value), "secret") if strong else None
+    if not strong:
+        return None
+    rest = (_QUOTED_REST if is_quoted else _REST).match(text, start + len(value)) if len(value) >= _JUDGED else None
+    return Span(start, rest.end() if rest else start + len(value), "secret")
 
 
 def _is_meant(word: str, before: str, between: str, after: str) -> bool:
@@ -102,11 +118,10 @@ def _is_code(value: str, after: str, between: str) -> bool:
     return "." in value or any(word in value.lower() for word in ("pass", "pwd", "secret", "token", "key"))
 
 
-def bearers(text: str, lowered: str) -> Iterator[Span]:
-    if "bearer" in lowered or "basic" in lowered:
-        for match in _BEARER.finditer(text):
-            if is_random(match[1]) and not text[match.start() - 1 : match.start()].isalnum():
-                yield Span(match.start(1), match.end(1), "secret")
+def bearers(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
+    for match in _BEARER.finditer(text):
+        if is_random(match[1]) and not text[match.start() - 1 : match.start()].isalnum():
+            yield Span(match.start(1), match.end(1), "secret")
 
 
 def url_passwords(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001

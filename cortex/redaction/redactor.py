@@ -1,4 +1,12 @@
-"""The door's own class: texts and JSON values in, the same without what must not be seen out."""
+"""The door's own class: texts and JSON values in, the same without what must not be seen out.
+
+All strings of a value are joined to one text, which is scanned once. A result of two thousand rows has 18,000 short
+strings, and each scan has its price before it reads the first letter: one by one they take three times as long. It
+also shows a name beside its value, so that {"password": "…"} is found by the rule for `password=…`. Two signs that
+hardly any text has (and where one does, it is a blank) keep the strings apart: BETWEEN ends a string, and no rule but
+that for private keys reaches across it; NAMED stands between a name and its value. What is found in the joined text is
+dealt out to the strings again, by where each begins.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +66,8 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         parts = pieces_of(value)
+        if not parts:
+            return rebuilt(value, iter(()))
         joined, pieces = "".join(parts), parts[::2]
         if joined.count(BETWEEN) + joined.count(NAMED) != len(pieces):
             # One of the strings has such signs itself, and would pass for several.

@@ -65,7 +65,7 @@ class Tokens:
     def leave_alone(self, text: str) -> None:
         """Texts from outside may have such tokens of their own: their numbers are passed over, so that nobody takes one
         for the other."""
-        if "[" not in text:
+        if "[" not in text or "_" not in text:
             return
         for match in TOKEN.finditer(text):
             kind, number = _KINDS[match[1]], int(match[2])
