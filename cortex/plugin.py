@@ -86,7 +86,8 @@ class MotorCortex:
             home.state, self.settings, record=self.audit.record, flusher=self._flusher, now=now
         )
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
-        self.servers = McpServers(enabled, self.settings.mcp) if enabled else None
+        running = Running(self.switch.running, self.switch.refusal)
+        self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
         """The MCP servers, if there are any; sessions begin when they are first needed."""
         self._discovery = discovery_of(self.settings)
         self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery)

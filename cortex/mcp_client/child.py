@@ -21,6 +21,8 @@ from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
+from sandbox import Running, SandboxUnavailable
+
 from .errors import TOO_LONG, LinkFault, too_long
 from .lines import Lines, TooLong
 
@@ -71,10 +73,17 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def started(
-    program: Program, witness: Witness, max_message_bytes: int
+    program: Program, witness: Witness, max_message_bytes: int, running: Running
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """The streams of a program that runs as long as the block does. Raises LinkFault when it cannot be started."""
     process = await _spawn(program)
+    try:
+        # Before it is told anything: the kill switch ends what is noted, from outside, whatever we are doing.
+        running.note(process.pid)
+    except SandboxUnavailable as error:
+        with anyio.CancelScope(shield=True):
+            await _end(process, 0.0)
+        raise LinkFault(str(error)) from error
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage]()
     grace_s = 0.0
@@ -89,6 +98,7 @@ async def started(
         finally:
             with anyio.CancelScope(shield=True):
                 await _end(process, grace_s)
+            running.forget(process.pid)
             witness.exit = process.returncode
             for stream in (to_us, incoming, outgoing, from_us):
                 stream.close()

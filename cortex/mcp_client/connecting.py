@@ -20,6 +20,8 @@ from .watched import Wire
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
+    from sandbox import Running
+
     from ..mcp_config import McpServerSettings
     from ..sections import McpSettings
 
@@ -32,7 +34,14 @@ MIN_SECRET = 6
 
 
 class Attempt:
-    def __init__(self, settings: McpServerSettings, general: McpSettings, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: McpServerSettings,
+        general: McpSettings,
+        environment: Mapping[str, str],
+        running: Running,
+    ) -> None:
+        self._running = running
         self._settings = settings
         self._general = general
         self._environment = environment
@@ -98,7 +107,7 @@ class Attempt:
             # Not where we are: npx and others look there first, and that may be a repository that somebody has cloned.
             os.path.expanduser("~") if settings.cwd is None else self._expanded(settings.cwd),
         )
-        return started(program, self._witness, max_bytes)
+        return started(program, self._witness, max_bytes, self._running)
 
     def _expanded(self, text: str) -> str:
         environment = _Noting(self._environment)

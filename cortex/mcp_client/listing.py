@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
-from sandbox import BadSchema, schema_problem
+from sandbox import BadSchema, place_of_tools, schema_problem
 
 from .names import tool_names
 from .tool import Caller, McpTool
@@ -54,7 +55,7 @@ def tools_of(server: str, listed: Iterable[Listed], policy: Policy, caller: Call
             continue
         taken[tool.name] = (tool, schema, output)
     names = tool_names(server, taken)
-    return tuple(
+    tools = [
         McpTool(
             server=server,
             tool=original,
@@ -68,7 +69,9 @@ def tools_of(server: str, listed: Iterable[Listed], policy: Policy, caller: Call
             caller=caller,
         )
         for original, (tool, schema, output) in taken.items()
-    )
+    ]
+    places = place_of_tools([tool.declaration for tool in tools])
+    return tuple(replace(tool, places=places.get(tool.name, ())) for tool in tools)
 
 
 def _description(tool: Listed) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ from .unwrap import unwrapped
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    from sandbox import ReadyJson
+    from sandbox import ReadyJson, Running
 
     from ..mcp_config import McpServerSettings
     from ..sections import McpSettings
@@ -67,8 +68,10 @@ class Server:
         environment: Mapping[str, str],
         on_change: Callable[[], None],
         now: Callable[[], float],
+        running: Running,
     ) -> None:
         self.name = name
+        self._running = running
         self.tools: tuple[McpTool, ...] = ()
         """Also after a crash, because it will be started again; not when that has failed."""
         self._settings = settings
@@ -95,6 +98,17 @@ class Server:
         if self._link is not None and not self._link.wire.has_ended:
             return "ready"
         return "idle" if self._error is None and self._link is None else "failed"
+
+    @property
+    def has_failed(self) -> bool:
+        """It was tried, and could not be had; perhaps it can be now."""
+        return self._error is not None
+
+    def start(self) -> None:
+        """For others to find it ready later. Nobody waits for it."""
+        if self._settled is None:
+            with suppress(McpUnavailable):
+                self._begin()
 
     def status(self) -> ServerStatus:
         return ServerStatus(
@@ -192,7 +206,7 @@ class Server:
     async def _connection(self, mode: Mode) -> _Ended:
         from .connecting import Attempt  # noqa: PLC0415 - the SDK takes a second
 
-        attempt = Attempt(self._settings, self._general, self._environment)
+        attempt = Attempt(self._settings, self._general, self._environment, self._running)
         began: float | None = None
         with anyio.CancelScope(deadline=_deadline(self._general.start_timeout_ms)) as clock:
             self._start = clock

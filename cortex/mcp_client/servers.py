@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
+from sandbox import Running
+
 from .errors import McpUnavailable
 from .server import Server
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 # For all servers together, to end in good order. What is left then is killed.
 CLOSING_S = 4.0
+# What somebody who searches waits for stragglers.
+PATIENCE_S = 5.0
+_LOOK_S = 0.01
 
 
 class McpServers:
@@ -35,12 +40,14 @@ class McpServers:
         *,
         environment: Mapping[str, str] | None = None,
         call_limit_now: Callable[[], float] = time.monotonic,
+        running: Running | None = None,
     ) -> None:
+        """`running` are the notes by which another program can end those that are started here."""
         environment = os.environ if environment is None else environment
         self._version = 0
         self._tasks: TaskGroup | None = None
         self._servers = {
-            name: Server(name, server, settings, environment, self._changed, call_limit_now)
+            name: Server(name, server, settings, environment, self._changed, call_limit_now, running or Running())
             for name, server in servers.items()
             if not server.disabled
         }
@@ -68,13 +75,25 @@ class McpServers:
         """Of those that are not disabled, in their order."""
         return tuple(self._servers)
 
-    async def tools(self) -> Sequence[McpTool]:
-        """Of all that can be had. Those not started yet are, side by side; nobody waits for one that failed lately."""
-        async with anyio.create_task_group() as tasks:
-            for server in self._servers.values():
-                if server.state != "ready":
-                    tasks.start_soon(_tried, server)
+    async def tools(self, patience_s: float = PATIENCE_S) -> Sequence[McpTool]:
+        """Of all that can be had. Those not started yet are, side by side. Once there is one, the others are waited for
+        as long as the patience lasts, and go on starting; nobody waits for one that failed before."""
+        async with anyio.create_task_group() as around:
+            around.start_soon(self._lose_patience, patience_s, around.cancel_scope)
+            async with anyio.create_task_group() as tasks:
+                for server in self._servers.values():
+                    if server.has_failed:
+                        server.start()
+                    elif server.state != "ready":
+                        tasks.start_soon(_tried, server)
+            around.cancel_scope.cancel()
         return self.known()
+
+    async def _lose_patience(self, patience_s: float, waiting: anyio.CancelScope) -> None:
+        await anyio.sleep(patience_s)
+        while not any(server.state == "ready" for server in self._servers.values()):  # noqa: ASYNC110 - of many
+            await anyio.sleep(_LOOK_S)
+        waiting.cancel()
 
     async def tools_of(self, server: str) -> Sequence[McpTool]:
         """Starts this one only. Raises McpUnavailable with the reason."""

@@ -36,6 +36,8 @@ class McpTool:
     schema_json: bytes = field(repr=False)
     output_json: bytes | None = field(repr=False)
     caller: Caller = field(repr=False, compare=False)
+    places: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    """Where it stands below `tools`, among all tools of its server."""
 
     @property
     def for_code(self) -> bool:
@@ -49,7 +51,13 @@ class McpTool:
     @property
     def declaration(self) -> ToolDeclaration:
         return ToolDeclaration(
-            self.name, self.description, self.input_schema, self.output_schema, server=self.server, tool=self.tool
+            self.name,
+            self.description,
+            self.input_schema,
+            self.output_schema,
+            server=self.server,
+            tool=self.tool,
+            places=self.places,
         )
 
     def read(self, arguments: Mapping[str, Any] | str | None) -> McpArguments:

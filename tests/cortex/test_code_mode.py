@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import anyio
 import pytest
 
 from cortex import Decision, MotorCortex, ScriptedOwner, Settings, Toolbox
 from neurons import KillSwitch
-from tests.mcp_client.support import raw
+from tests.conftest import descendants
+from tests.mcp_client.support import raw, until
 
 SCHEMA = {
     "type": "object",
@@ -417,3 +419,20 @@ async def test_what_a_run_expects_is_redacted_in_the_audit_and_long_words_are_cu
         [record] = [record for record in hands.audit.records() if record.kind == "intent"]
     assert record.facts["expected_output"] == "mail of [EMAIL_1]"
     assert len(record.facts["purpose"]) <= 1_000
+
+
+async def test_the_kill_switch_ends_servers_and_what_they_are_doing(tmp_path, nothing_left):
+    texts: list[str] = []
+    async with cortex(tmp_path, servers={"git": raw("silent")}) as hands, hands.turn() as turn:
+
+        async def waits() -> None:
+            texts.append(await run(turn, "await tools.git.silent({})"))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(waits)
+            await until(lambda: any(record.kind == "intent" for record in hands.audit.records()))
+            assert [line for line in descendants().values() if "raw.py" in line]
+            KillSwitch(tmp_path / "state").turn_on("smoke", "owner")
+        assert "Kill switch is on" in texts[0]
+        assert not [line for line in descendants().values() if "raw.py" in line]
+        KillSwitch(tmp_path / "state").turn_off("toast", "owner")

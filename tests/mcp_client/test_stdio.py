@@ -12,7 +12,7 @@ import pytest
 
 from cortex.mcp_client import McpServers, McpUnavailable
 from cortex.sections import McpSettings
-from sandbox import ToolError
+from sandbox import Running, ToolError, kill_recorded
 from tests.conftest import descendants
 
 from .support import Clock, is_alive, raw, result, sdk, servers, tool, until
@@ -117,8 +117,9 @@ async def test_tools_outlive_a_crash_but_not_a_start_that_fails(tmp_path: Path):
         assert ([tool.name for tool in mcp.known()], mcp.version()) == (["s.crash"], 1)
         gone.touch()
         clock.now += 2
-        assert await mcp.tools() == []
-        assert mcp.version() == 2
+        with pytest.raises(McpUnavailable):
+            await mcp.tools_of("s")
+        assert (mcp.known(), mcp.version()) == ([], 2)
 
 
 async def test_each_further_failure_waits_longer():
@@ -127,7 +128,8 @@ async def test_each_further_failure_waits_longer():
     async with servers(now=clock, settings=patient, s=raw(early_exit=1)) as mcp:
         waits = []
         for _ in range(3):
-            await mcp.tools()
+            with pytest.raises(McpUnavailable):
+                await mcp.tools_of("s")
             waits.append(mcp.statuses()[0].next_try_in_s)
             clock.now += 10
         assert waits == [3, 5, 5]
@@ -139,6 +141,37 @@ async def test_nobody_waits_for_a_server_that_failed_lately():
         await mcp.tools()
         assert len(await mcp.tools()) == 1
         assert mcp.statuses()[0].restarts == 0
+
+
+async def test_a_server_that_hangs_holds_up_no_search():
+    async with servers(hangs=raw(deaf=True), good=raw()) as mcp:
+        with anyio.fail_after(15):
+            assert [tool.name for tool in await mcp.tools(patience_s=0.1)] == ["good.echo"]
+        assert [status.state for status in mcp.statuses()] == ["starting", "ready"]
+
+
+async def test_one_that_failed_is_tried_again_while_nobody_waits():
+    clock = Clock()
+    async with servers(now=clock, s=raw(early_exit=1)) as mcp:
+        assert await mcp.tools() == []
+        clock.now += 10
+        assert await mcp.tools() == []
+        await until(lambda: mcp.statuses()[0].restarts == 1)
+
+
+async def test_what_is_started_is_noted_to_be_killed_from_outside_and_refused_while_that_is_so(tmp_path: Path):
+    reasons: list[str] = []
+    running = Running(tmp_path, lambda _: reasons[0] if reasons else None)
+    async with McpServers({"s": raw("silent", "pid")}, McpSettings(), running=running) as mcp:
+        pid = (await result(mcp, "s.pid"))["pid"]
+        assert [note.stem for note in tmp_path.glob("*.json")] == [str(pid)]
+        reasons.append("the switch is on")
+        assert kill_recorded(tmp_path).killed == (pid,)
+        await until(lambda: mcp.statuses()[0].state == "failed")
+        await anyio.sleep(1.1)
+        with pytest.raises(McpUnavailable, match="the switch is on"):
+            await mcp.tools_of("s")
+    assert list(tmp_path.glob("*.json")) == []
 
 
 async def test_a_list_that_changes_is_read_again():
