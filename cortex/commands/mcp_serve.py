@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from cortex.mcp_server import Cortex, HttpDoor
 
 MIN_TOKEN_CHARACTERS = 16
+AT_A_TERMINAL = (
+    "An MCP client is to start this command, and speaks to it through stdin and stdout (docs/clients.md). "
+    "To listen for clients instead: cortex mcp serve --http 127.0.0.1:8765. Ctrl-C ends it."
+)
 
 
 def add_serve_arguments(parser: ArgumentParser) -> None:
@@ -40,6 +44,8 @@ def add_serve_arguments(parser: ArgumentParser) -> None:
 
 def serve(options: Namespace) -> int:
     """Until the client leaves, or a signal comes. Raises CommandError."""
+    if options.json:
+        raise CommandError("cortex mcp serve speaks MCP and prints nothing else: leave --json out")
     import anyio
 
     from cortex.plugin import MotorCortex
@@ -77,6 +83,8 @@ async def _serve(cortex: Cortex, settings: Settings, front: Front | None) -> int
             print(*front.told, sep="\n", file=sys.stderr, flush=True)
             await serve_http(server, front.listening, front.door, calls, until=stop)
         else:
+            if sys.stdin.isatty():
+                print(AT_A_TERMINAL, file=sys.stderr, flush=True)
             async with anyio.create_task_group() as client:
                 client.start_soon(_cancel_after, stop, client.cancel_scope)
                 await serve_stdio(server)

@@ -6,7 +6,7 @@ here: there is nobody to ask, and no tool that decides.
 
 from .address import Address, BadAddress, address_of, is_loopback
 from .calls import Calls
-from .http import PATH, listen, serve_http
+from .http import PATH, HttpLimits, listen, serve_http
 from .http_door import HttpDoor
 from .ports import CodeAnswer, Cortex, Hands
 from .server import mcp_server
@@ -21,6 +21,7 @@ __all__ = [
     "Cortex",
     "Hands",
     "HttpDoor",
+    "HttpLimits",
     "address_of",
     "is_loopback",
     "listen",

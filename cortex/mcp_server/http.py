@@ -5,34 +5,40 @@ The server below it runs on asyncio alone, so this does too.
 
 from __future__ import annotations
 
+import math
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
 from .address import Address
 from .http_door import HttpDoor, Refusal
+from .http_sessions import Sessions
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
     from .calls import Calls
+    from .http_sessions import App, Message, Receive, Scope, Send
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 8 * 1024 * 1024
-MAX_SESSIONS = 100
-MAX_CONNECTIONS = 200
 SESSION_IDLE_S = 30 * 60
 ENDING_S = 2
 """For answers that are on their way when the server stops."""
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+class HttpLimits(NamedTuple):
+    """What strangers and forgetful clients can take at most."""
+
+    waiting_s: float = 10
+    """So long a connection is kept on which no whole request comes."""
+    connections: int = 200
+    sessions: int = 100
+
+
+USUAL = HttpLimits()
 
 _FOR_PAGES = (
     (b"access-control-allow-methods", b"GET, POST, DELETE"),
@@ -61,32 +67,45 @@ def listen(address: Address) -> socket.socket:
 
 
 async def serve_http(
-    server: Server[Any], listening: socket.socket, door: HttpDoor, calls: Calls, *, until: anyio.Event
+    server: Server[Any],
+    listening: socket.socket,
+    door: HttpDoor,
+    calls: Calls,
+    *,
+    until: anyio.Event,
+    limits: HttpLimits = USUAL,
 ) -> None:
     """Until the event is set, or this is cancelled. The calls that are running then are ended first: each client is
     told so. The socket is closed."""
     import uvicorn  # noqa: PLC0415 - only in `cortex mcp serve --http`
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
 
+    from .http_connection import Connection  # noqa: PLC0415
+
+    class Limited(Connection):
+        waiting_s = limits.waiting_s
+
     sessions = StreamableHTTPSessionManager(
         server,
         max_request_body_size=MAX_BODY_BYTES,
-        max_sessions=MAX_SESSIONS,
+        max_sessions=limits.sessions,
         session_idle_timeout=SESSION_IDLE_S,
         # No list of hosts and origins here: the door in front has looked, and two lists would only differ.
         security_settings=None,
     )
-    front = Front(door, sessions.handle_request)
+    front = Front(door, Sessions(sessions.handle_request, limits.sessions))
     config = uvicorn.Config(
         front,
         log_config=None,
         access_log=False,
-        http="h11",
+        http=Limited,
         ws="none",
         lifespan="off",
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=MAX_CONNECTIONS,
+        limit_concurrency=limits.connections,
+        # Longer than most clients keep one: they would else use it in the moment in which it is closed.
+        timeout_keep_alive=math.ceil(limits.waiting_s),
         timeout_graceful_shutdown=ENDING_S,
     )
     web = uvicorn.Server(config)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..tools import CoreTool, core_definitions, openai_tools, policy_of
+from ..tools.code_arguments import NAME as EXECUTE_CODE
 
 if TYPE_CHECKING:
     from ..settings import Settings
-
-EXECUTE_CODE = "execute_code"
 
 CORE = ("core_execute", "core_search", "core_describe", "core_energy", "core_consolidate")
 """Of the cortex's own tools those that make sense to somebody who is not its agent."""
@@ -41,7 +40,7 @@ ANSWER_SCHEMA = {
     "required": ["text"],
 }
 
-_NUMBER = {"type": "number"}
+_MEASURED = ("executionTimeMs", "startupTimeMs", "totalTimeMs", "memoryUsedMB", "toolCalls", "fetches")
 RUN_SCHEMA = {
     "type": "object",
     "properties": {
@@ -49,9 +48,10 @@ RUN_SCHEMA = {
         "logs": {"type": "array", "items": {"type": "string"}},
         "metrics": {
             "type": "object",
-            "properties": {"executionTimeMs": _NUMBER, "startupTimeMs": _NUMBER, "memoryUsedMB": _NUMBER},
+            "properties": {**{name: {"type": "number"} for name in _MEASURED}, "cached": {"type": "boolean"}},
         },
         "state": {"type": "object", "description": "What the code wants to be kept, if it does"},
+        "truncatedFromBytes": {"type": "integer", "description": "Of a result that was too large to be given whole"},
         "error": {
             "type": "object",
             "properties": {"type": {"type": "string"}, "message": {"type": "string"}},
@@ -61,19 +61,16 @@ RUN_SCHEMA = {
     "required": ["result", "logs", "metrics"],
 }
 
-_RUN = (
-    "Execute TypeScript code in an isolated, single-use Deno sandbox, with tools that fit `intent` lent to it, and get "
-    "its result with logs and metrics. The code is the body of an async function: `return` plain data. Tools are "
-    "called as await tools.github.listCommits({…}). Costs energy, like core_execute."
-)
+_RUN = "core_execute for programs: takes `context` and limits, answers with result, logs, metrics and the code's state."
 
 
 def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[str, Any]]:
     """From the tools as a model is told of them. Where code may not be run, `execute_code` is not there either; to
     search is always possible, also where an agent need not, so that a client's configuration does not depend on it."""
+    ours = core_definitions(settings.execute, searches=True, has_turns=False)
     searching = [
         tool
-        for tool in core_definitions(settings.execute, searches=True)
+        for tool in ours
         if tool.name in {"core.search", "core.describe"} and policy_of(CoreTool(tool.name), settings.tools) != "deny"
     ]
     given = {tool["function"]["name"]: tool["function"] for tool in (*openai_tools(searching), *told)}
@@ -82,33 +79,36 @@ def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[
         for name in CORE
         if name in given
     ]
-    return [*tools, _tool(EXECUTE_CODE, _RUN, _code_parameters(settings), RUN_SCHEMA)] if CORE[0] in given else tools
+    if CORE[0] not in given:
+        return tools
+    # In the words for those to whom each call is a turn.
+    tools[0]["description"] = ours[0].description
+    return [*tools, _tool(EXECUTE_CODE, _RUN, _code_parameters(settings), RUN_SCHEMA)]
 
 
 def _code_parameters(settings: Settings) -> dict[str, Any]:
-    text = {"type": "string"}
-    execute, sandbox = settings.execute, settings.sandbox
-    hosts = "only hosts that the owner allows" if sandbox.network.allow else "no host is allowed at present"
-    longest = execute.max_timeout_network_ms if sandbox.network.allow else execute.max_timeout_isolated_ms
+    text, flag = {"type": "string"}, {"type": "boolean"}
+    sandbox = settings.sandbox
+    hosts = "allowed hosts alone" if sandbox.network.allow else "none"
     config = {
-        "timeoutMs": {"type": "integer", "description": f"At most {longest}"},
-        "heapLimitMB": {"type": "integer", "description": f"At most {min(sandbox.max_heap_mb, sandbox.max_memory_mb)}"},
-        "allowedReadPaths": {"type": "array", "items": text, "description": "None can be given"},
-        "allowNetwork": {"type": "boolean", "description": f"Costs more; {hosts}"},
-        "allowWrite": {"type": "boolean", "description": "Cannot be given"},
+        "timeoutMs": {"type": "integer", "description": f"≤ {settings.execute.max_timeout_network_ms}"},
+        "heapLimitMB": {"type": "integer", "description": f"≤ {min(sandbox.max_heap_mb, sandbox.max_memory_mb)}"},
+        "allowedReadPaths": {"type": "array", "items": text},
+        "allowNetwork": flag,
+        "allowWrite": flag,
     }
     properties = {
-        "code": {**text, "description": "TypeScript or JavaScript: the body of an async function"},
-        "intent": {**text, "description": "What it is to do: tools that fit are lent to it"},
-        "context": {"type": "object", "description": "Data that the code finds as `context`"},
+        "code": text,
+        "intent": {**text, "description": "Lends tools that fit"},
+        "tools": {"type": "array", "items": text, "description": "To lend, by name"},
+        "context": {"type": "object"},
         "sandbox_config": {
             "type": "object",
-            "description": "Less than the host gives; more is not to be had",
+            "description": f"Can only narrow. No files; network: {hosts}",
             "properties": config,
-            "additionalProperties": False,
         },
     }
-    return {"type": "object", "properties": properties, "required": ["code"], "additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": ["code"]}
 
 
 def _tool(name: str, description: str, parameters: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:

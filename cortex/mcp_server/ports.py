@@ -23,7 +23,7 @@ class CodeAnswer(Protocol):
     def ok(self) -> bool: ...
 
     @property
-    def structured(self) -> Mapping[str, Any] | None:
+    def structured(self) -> Mapping[str, Any]:
         """For a program: `result`, `logs`, `metrics`, and `state` or `error` where there is one."""
         ...
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
+from ..code_answer import refused_answer
 from ..text import whole
 
 if TYPE_CHECKING:
     from ..loop import Answer
     from .ports import CodeAnswer
 
-MAX_LOG_CHARACTERS = 32_768
 MAX_DEPTH = 200
 
 
@@ -25,34 +25,17 @@ def answer_result(answer: Answer) -> dict[str, Any]:
 
 
 def code_result(answer: CodeAnswer) -> dict[str, Any]:
-    structured = None
-    if answer.structured is not None:
-        structured = {**answer.structured, "logs": _bounded(answer.structured.get("logs", ()))}
-    return _result([whole(answer.text)], structured, ok=answer.ok)
+    return _result([whole(answer.text)], answer.structured, ok=answer.ok)
 
 
-def error_result(text: str) -> dict[str, Any]:
-    return _result([whole(text)], None, ok=False)
+def refusal_result(text: str, *, of_code: bool = False) -> dict[str, Any]:
+    """What the server itself refuses, in the form that the tool's own answers have."""
+    return code_result(refused_answer(text)) if of_code else _result([whole(text)], {"text": text}, ok=False)
 
 
-def _result(texts: Sequence[str], structured: Mapping[str, Any] | None, *, ok: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {"content": [{"type": "text", "text": text} for text in texts], "isError": not ok}
-    if structured is not None:
-        result["structuredContent"] = _writable(structured)
-    return result
-
-
-def _bounded(logs: Sequence[str]) -> list[str]:
-    """As many lines as fit: the rest would fill the context of whoever reads this."""
-    kept: list[str] = []
-    room = MAX_LOG_CHARACTERS
-    for line in logs:
-        if len(line) > room:
-            kept.append(f"… ({len(logs) - len(kept)} more lines left out)")
-            break
-        room -= len(line) + 1
-        kept.append(line)
-    return kept
+def _result(texts: Sequence[str], structured: Mapping[str, Any], *, ok: bool) -> dict[str, Any]:
+    content = [{"type": "text", "text": text} for text in texts]
+    return {"content": content, "isError": not ok, "structuredContent": _writable(structured)}
 
 
 def _writable(value: Any) -> Any:

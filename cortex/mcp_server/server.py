@@ -8,9 +8,10 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ..replies import denied, failed
+from ..tools.code_arguments import NAME as EXECUTE_CODE
 from .calls import PROGRESS_S, STOPPING, Calls, Progress
-from .offered import EXECUTE_CODE, INSTRUCTIONS, offered
-from .results import answer_result, code_result, error_result
+from .offered import INSTRUCTIONS, offered
+from .results import answer_result, code_result, refusal_result
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -63,9 +64,11 @@ class _Answers:
     async def call_tool(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> dict[str, Any]:
         name = params.name
         if name not in self._names:
-            return error_result(denied(f'There is no tool "{name[:100]}"; there are {", ".join(sorted(self._names))}'))
+            known = ", ".join(sorted(self._names))
+            return refusal_result(denied(f'There is no tool "{name[:100]}"; there are {known}'))
+        of_code = name == EXECUTE_CODE
         if (refusal := self._calls.refusal) is not None:
-            return error_result(refusal)
+            return refusal_result(refusal, of_code=of_code)
         progress = Progress(ctx.session.report_progress, self._progress_s)
 
         async def answered() -> dict[str, Any]:
@@ -73,11 +76,12 @@ class _Answers:
                 return await self._answer(name, params.arguments or {}, progress)
             except Exception as error:
                 log.exception("The host failed to answer a client")
-                return error_result(failed("InternalError", f"the host failed with {type(error).__name__}"))
+                text = failed("InternalError", f"the host failed with {type(error).__name__}")
+                return refusal_result(text, of_code=of_code)
 
         # To a client that has not asked for progress, the SDK sends none.
         result = await self._calls.run(lambda: progress.during(answered))
-        return result if result is not None else error_result(STOPPING)
+        return result if result is not None else refusal_result(STOPPING, of_code=of_code)
 
     async def _answer(self, name: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
         async with self._cortex.turn(progress.watch) as turn:

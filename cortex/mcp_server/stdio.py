@@ -95,6 +95,7 @@ async def _streams(
     reading = anyio.CancelScope()
 
     async def read() -> None:
+        is_told = False
         with reading:
             async with request_sender:
                 async for line in lines(ends.reading, max_line_bytes):
@@ -103,6 +104,9 @@ async def _streams(
                         item = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
                     except ValueError as error:
                         item = error  # what is no message costs the client this line and nothing else
+                        if not is_told:
+                            log.warning("A client sent a line that is no message of MCP, which was passed over")
+                        is_told = True
                     with suppress(anyio.BrokenResourceError):
                         await request_sender.send(item)
 

@@ -33,7 +33,7 @@ _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
 compute or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
 crypto, TextEncoder, setTimeout …) and console; no import, require, process or files, and nothing is kept between \
-runs. Each run costs energy. At most {runs} in one turn. An answer that begins with EXECUTION_ is no result and says \
+runs. Each run costs energy.{limit} An answer that begins with EXECUTION_ is no result and says \
 why: correct the code, or tell the user."""
 _SEARCH = "Find functions that code may call, by what they do: name, one line, score. Then core_describe them."
 _DESCRIBE = "TypeScript declarations of functions by name."
@@ -73,16 +73,20 @@ def core_definitions(
     *,
     learns: bool = False,
     searches: bool = False,
+    has_turns: bool = True,
 ) -> tuple[ToolDefinition, ...]:
     """The tools of the cortex, always in the same order and the same words for the same settings. `core.consolidate` is
-    there where the agent may learn, `core.search` and `core.describe` where there is more than it was told of."""
+    there where the agent may learn, `core.search` and `core.describe` where there is more than it was told of. To whom
+    each call is a turn of its own, nothing is said of how many runs there are in one."""
     text = {"type": "string"}
     searching = (
         ToolDefinition("core.search", _SEARCH, _object({"query": text})),
         ToolDefinition("core.describe", _DESCRIBE, _object({"tools": {"type": "array", "items": text}})),
     )
     tools = (
-        ToolDefinition("core.execute", _execute_text(settings), _execute_parameters(settings, hosts, lent, searches)),
+        ToolDefinition(
+            "core.execute", _execute_text(settings, has_turns), _execute_parameters(settings, hosts, lent, searches)
+        ),
         *(searching if searches else ()),
         ToolDefinition("core.energy", _ENERGY, _object({})),
         ToolDefinition("core.say", _SAY, _object({"text": {"type": "string"}})),
@@ -95,9 +99,10 @@ def core_definitions(
     return (*tools, ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())) if learns else tools
 
 
-def _execute_text(settings: ExecuteSettings) -> str:
+def _execute_text(settings: ExecuteSettings, has_turns: bool) -> str:
     runs = settings.max_calls_per_turn
-    return _EXECUTE.format(runs=f"{runs} run" if runs == 1 else f"{runs} runs")
+    limit = f" At most {runs} run{'' if runs == 1 else 's'} in one turn." if has_turns or not runs else ""
+    return _EXECUTE.format(limit=limit)
 
 
 def _execute_parameters(

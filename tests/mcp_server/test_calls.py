@@ -10,8 +10,13 @@ from mcp import Client
 from mcp_types import ElicitResult
 
 from cortex import Answer
+from cortex.code_answer import code_answer
 from cortex.mcp_server import Calls, mcp_server
-from cortex.sections import ToolSettings
+from cortex.mcp_server.offered import offered
+from cortex.redaction import Redactor
+from cortex.sections import RedactionSettings, ToolSettings
+from cortex.tools.code_arguments import _LIMITS, _PARAMETERS
+from sandbox import ExecutionOutcome, LogEntry
 
 from .scripted import STRUCTURED, CodeSaid, ScriptedCortex, settings
 
@@ -44,11 +49,31 @@ async def test_the_tools_are_those_of_the_core_and_execute_code(tmp_path, era):
 async def test_execute_code_has_the_schema_of_its_source(tmp_path, era):
     async with client(mcp_server(ScriptedCortex(), settings(tmp_path)), era) as asking:
         tool = (await asking.list_tools()).tools[-1]
-    assert list(tool.input_schema["properties"]) == ["code", "intent", "context", "sandbox_config"]
+    assert list(tool.input_schema["properties"]) == ["code", "intent", "tools", "context", "sandbox_config"]
     assert tool.input_schema["required"] == ["code"]
     config = tool.input_schema["properties"]["sandbox_config"]["properties"]
     assert list(config) == ["timeoutMs", "heapLimitMB", "allowedReadPaths", "allowNetwork", "allowWrite"]
     assert {"result", "logs", "metrics", "state"} <= tool.output_schema["properties"].keys()
+    # What is read of the arguments, and what clients are told of them, is the same.
+    assert tool.input_schema["properties"].keys() == _PARAMETERS.keys()
+    assert config.keys() == _LIMITS.keys()
+
+
+async def test_a_client_is_told_of_no_limit_that_does_not_hold_for_it(tmp_path):
+    def told(**execute: int) -> str:
+        return offered(ScriptedCortex().openai_tools(), settings(tmp_path, execute=execute))[0]["description"]
+
+    # Each of its calls is a turn.
+    assert "in one turn" in ScriptedCortex().openai_tools()[0]["function"]["description"]
+    assert "in one turn" not in told()
+    assert "At most 0 runs in one turn" in told(max_calls_per_turn=0)
+
+
+async def test_what_a_client_is_told_is_short(tmp_path):
+    tools = offered(ScriptedCortex().openai_tools(), settings(tmp_path))
+    for_a_model = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools]
+    # Four bytes are a token, roughly.
+    assert len(json.dumps(for_a_model, ensure_ascii=False, separators=(",", ":")).encode()) / 4 < 1_000
 
 
 async def test_the_list_of_tools_is_the_same_to_the_byte_each_time(tmp_path, era):
@@ -130,6 +155,7 @@ async def test_a_tool_that_is_not_there_is_an_answer_that_names_those_that_are(t
             assert result.is_error
             assert "core_execute" in result.content[0].text
             assert len(result.content[0].text) < 500
+            assert result.structured_content == {"text": result.content[0].text}
     assert cortex.asked == []
 
 
@@ -144,15 +170,17 @@ async def test_what_the_host_does_wrong_is_an_answer_without_its_secrets(tmp_pat
 
 
 async def test_half_characters_and_floods_of_logs_do_not_reach_the_client(tmp_path, era):
-    odd = {"result": {"a\ud83d": ["\udc00"]}, "logs": ["x" * 1_000] * 1_000, "metrics": {}}
-    cortex = ScriptedCortex(Answer("\ud83d", "\udc00"), CodeSaid("\ud83d", structured=odd))
+    logs = (LogEntry(level="log", text="\ud83d" + "x" * 1_000),) * 1_000
+    outcome = ExecutionOutcome(ok=True, result={"a\ud83d": ["\udc00"]}, logs=logs)
+    answer = code_answer(outcome, "\ud83d", Redactor(RedactionSettings()))
+    cortex = ScriptedCortex(Answer("\ud83d", "\udc00"), answer)
     async with client(mcp_server(cortex, settings(tmp_path)), era) as asking:
         await asking.call_tool("core_energy", {})
         result = await asking.call_tool("execute_code", {"code": "x"})
     assert "\ud83d" not in json.dumps(result.structured_content, ensure_ascii=False)
-    logs = result.structured_content["logs"]
-    assert sum(map(len, logs)) < 34_000
-    assert logs[-1] == f"… ({1_000 - len(logs) + 1} more lines left out)"
+    kept = result.structured_content["logs"]
+    assert sum(map(len, kept)) < 34_000
+    assert kept[-1] == f"… and {1_000 - len(kept) + 1} more lines"
 
 
 async def test_calls_run_at_the_same_time_and_more_than_can_be_taken_are_refused(tmp_path, era):
@@ -172,6 +200,9 @@ async def test_calls_run_at_the_same_time_and_more_than_can_be_taken_are_refused
                     await anyio.sleep(0.01)
             await call()
             assert texts == ["EXECUTION_DENIED: 3 calls are being answered already; wait for one of them"]
+            await asking.list_tools()  # so that the client checks the result by the schema
+            refused = await asking.call_tool("execute_code", {"code": "x"})
+            assert refused.structured_content["error"]["message"].startswith("3 calls are being answered")
             go.set()
         assert texts[1:] == ["2"] * 3
         assert (await asking.call_tool("core_energy", {})).content[0].text == "2"

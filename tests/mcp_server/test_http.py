@@ -14,8 +14,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from cortex.mcp_server import Address, Calls, HttpDoor, listen, mcp_server, serve_http
-from cortex.mcp_server.http import MAX_BODY_BYTES
+from cortex.mcp_server import Address, Calls, HttpDoor, HttpLimits, listen, mcp_server, serve_http
+from cortex.mcp_server.http import MAX_BODY_BYTES, USUAL
 
 from .scripted import ScriptedCortex, settings
 from .test_stdio import HELLO
@@ -37,7 +37,9 @@ def era(request) -> str:
 
 
 @asynccontextmanager
-async def serving(cortex: ScriptedCortex, tmp_path, stop: anyio.Event | None = None) -> AsyncIterator[str]:
+async def serving(
+    cortex: ScriptedCortex, tmp_path, stop: anyio.Event | None = None, limits: HttpLimits = USUAL
+) -> AsyncIterator[str]:
     """Its URL."""
     listening = listen(Address("127.0.0.1", 0))
     port = listening.getsockname()[1]
@@ -46,7 +48,7 @@ async def serving(cortex: ScriptedCortex, tmp_path, stop: anyio.Event | None = N
     door = HttpDoor(TOKEN, ["cortex.example"], [PAGE])
 
     async def serve() -> None:
-        await serve_http(server, listening, door, calls, until=until)
+        await serve_http(server, listening, door, calls, until=until, limits=limits)
 
     with anyio.fail_after(15):
         async with anyio.create_task_group() as tasks:

@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+import tty
+from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -21,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from cortex import Settings
 from cortex.commands.exits import CommandError
-from cortex.commands.mcp_serve import _front
+from cortex.commands.mcp_serve import AT_A_TERMINAL, _front, serve
 from tests.conftest import descendants, is_readable
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
@@ -60,13 +62,13 @@ async def until(is_so) -> None:
 
 
 @pytest.mark.deno
-@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
-async def test_a_client_that_starts_it_runs_code_and_kills_what_it_gives_up(era, tmp_path, nothing_left):
+async def test_a_client_that_starts_it_runs_code_and_kills_what_it_gives_up(tmp_path, nothing_left):
+    """In the era of the handshake; below, over HTTP, in the one after it. What both transports do is tested in both."""
     with open(tmp_path / "stderr", "w+") as errors:
         started = StdioServerParameters(
             command=CORTEX[0], args=[*CORTEX[1:], "mcp", "serve"], env=environment(tmp_path)
         )
-        async with Client(stdio_client(started, errlog=errors), mode=era, read_timeout_seconds=20) as client:
+        async with Client(stdio_client(started, errlog=errors), mode="legacy", read_timeout_seconds=20) as client:
             assert "execute_code" in [tool.name for tool in (await client.list_tools()).tools]
             result = await client.call_tool("core_execute", {"purpose": "sum", "code": "return 1 + 1"})
             assert (result.is_error, result.content[0].text) == (False, "2")
@@ -118,7 +120,7 @@ async def test_over_http_ctrl_c_ends_what_runs_and_then_the_server(tmp_path, not
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, trust_env=False) as http,
     ):
         assert (await httpx2.AsyncClient(trust_env=False).post(url, json={})).status_code == 401
-        async with Client(streamable_http_client(url, http_client=http), mode="legacy") as client:
+        async with Client(streamable_http_client(url, http_client=http), mode="2026-07-28") as client:
 
             async def call() -> None:
                 texts.append((await client.call_tool("core_execute", ENDLESS)).content[0].text)
@@ -134,22 +136,25 @@ async def test_over_http_ctrl_c_ends_what_runs_and_then_the_server(tmp_path, not
 
 @pytest.mark.deno
 async def test_a_signal_to_end_ends_it_in_the_middle_of_a_line(tmp_path, nothing_left):
-    process = subprocess.Popen(
-        [*CORTEX, "mcp", "serve"],
-        env=environment(tmp_path),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with process.stdin, process.stdout, process.stderr:
-        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        process.stdin.write(json.dumps(ping).encode() + b'\n{"half')
-        process.stdin.flush()
-        with anyio.fail_after(20):
-            assert json.loads(await anyio.to_thread.run_sync(process.stdout.readline))["id"] == 1
-        process.send_signal(signal.SIGTERM)
-        assert await anyio.to_thread.run_sync(process.wait, 10) == 0
-        assert process.stderr.read() == b""
+    """At a terminal, where a person has started it and is told what it is for."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)  # half a line is there at once, and nothing is echoed
+    with open(ours, "wb", buffering=0) as terminal, open(theirs, "rb", buffering=0) as stdin:
+        process = subprocess.Popen(
+            [*CORTEX, "mcp", "serve"],
+            env=environment(tmp_path),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with process.stdout, process.stderr:
+            ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            terminal.write(json.dumps(ping).encode() + b'\n{"half')
+            with anyio.fail_after(20):
+                assert json.loads(await anyio.to_thread.run_sync(process.stdout.readline))["id"] == 1
+            process.send_signal(signal.SIGTERM)
+            assert await anyio.to_thread.run_sync(process.wait, 10) == 0
+            assert process.stderr.read().decode() == f"{AT_A_TERMINAL}\n"
 
 
 NOISY = """
@@ -238,6 +243,11 @@ def test_hosts_and_origins_of_the_settings_are_let_in(tmp_path):
 def test_what_cannot_be_served_is_told_at_once(where, serve, tmp_path):
     with pytest.raises(CommandError, match=r"HOST:PORT|shorter than 16"):
         front(where, tmp_path, **serve)
+
+
+def test_there_is_nothing_to_print_as_json():
+    with pytest.raises(CommandError, match="leave --json out"):
+        serve(Namespace(json=True))
 
 
 def test_a_place_that_is_taken_is_told(tmp_path):

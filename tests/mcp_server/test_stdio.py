@@ -120,7 +120,7 @@ async def test_progress_is_sent_to_those_alone_who_asked(wires, tmp_path):
         assert told["params"]["progressToken"] == "p"
 
 
-async def test_lines_that_are_no_message_cost_nothing_but_themselves(wires, tmp_path):
+async def test_lines_that_are_no_message_cost_nothing_but_themselves(wires, tmp_path, caplog):
     ends, wire = wires
     odd = [
         b"\n",
@@ -140,6 +140,7 @@ async def test_lines_that_are_no_message_cost_nothing_but_themselves(wires, tmp_
         assert answers[2]["error"]["code"] == -32602
         assert "result" in answers[3]
     assert [name for name, _ in cortex.asked] == ["core_energy"] * 2
+    assert caplog.text.count("no message of MCP") == 1
 
 
 async def test_a_line_that_is_too_long_is_dropped_as_it_comes(wires, tmp_path, caplog):

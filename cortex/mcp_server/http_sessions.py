@@ -1,0 +1,124 @@
+"""The sessions that clients of the handshake have opened: when there are too many, the one that was idle longest ends.
+
+A client that crashes, or that connects anew for each call, closes none of them, and the SDK would refuse everybody else
+until they have expired. A client whose session is gone is told so and greets again: the protocol wants that of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+log = logging.getLogger("motor_cortex")
+
+ENDING_S = 2.0
+_SESSION = b"mcp-session-id"
+_VERSION = b"mcp-protocol-version"
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(eq=False)
+class Session:
+    id: bytes | None = None
+    """None until the app has named it."""
+    asking: int = 0
+    listening: int = 0
+    used: float = 0.0
+
+
+class Sessions:
+    """An app in front of the SDK's. It ends a session as its client would, by a request."""
+
+    def __init__(self, app: App, most: int) -> None:
+        from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS  # noqa: PLC0415 - it takes a second to load
+
+        self._app = app
+        self._most = most
+        self._handshakes = frozenset(version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS)
+        self._open: list[Session] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(reversed(scope["headers"]))  # of two with one name the first counts, as in the app
+        name, version = headers.get(_SESSION), headers.get(_VERSION)
+        session = next((session for session in self._open if name is not None and session.id == name), None)
+        if session is None:
+            if name is not None or (version is not None and version not in self._handshakes):
+                # One that is not there, or a client of the era that has none.
+                await self._app(scope, receive, send)
+                return
+            await self._make_room()
+            session = Session()
+            self._open.append(session)
+        await self._in_session(session, scope, receive, send)
+
+    async def _in_session(self, session: Session, scope: Scope, receive: Receive, send: Send) -> None:
+        is_listening = scope["method"] == "GET"
+
+        async def seen(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._answered(session, scope["method"], message)
+            await send(message)
+
+        session.listening += is_listening
+        session.asking += not is_listening
+        try:
+            await self._app(scope, receive, seen)
+        finally:
+            session.listening -= is_listening
+            session.asking -= not is_listening
+            session.used = anyio.current_time()
+            if session.id is None:
+                self._forget(session)
+
+    def _answered(self, session: Session, method: str, message: Message) -> None:
+        status = message["status"]
+        if session.id is None and status < 400:
+            session.id = dict(message.get("headers", ())).get(_SESSION)
+        if status == 404 or (method == "DELETE" and status < 400):
+            self._forget(session)
+
+    def _forget(self, session: Session) -> None:
+        if session in self._open:
+            self._open.remove(session)
+
+    async def _make_room(self) -> None:
+        if len(self._open) < self._most:
+            return
+        ending = longest_idle(self._open)
+        if ending is None or ending.id is None:
+            return  # the app has a limit of its own, and refuses
+        self._forget(ending)
+        log.warning("There are %d sessions of clients: the one that was idle longest is ended", self._most)
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "DELETE",
+            "path": "/",
+            "query_string": b"",
+            "headers": [(_SESSION, ending.id)],
+        }
+        with anyio.move_on_after(ENDING_S):
+            await self._app(scope, _nothing_more, _to_nobody)
+
+
+def longest_idle(sessions: list[Session]) -> Session | None:
+    """None while each waits for an answer. One whose client listens is alive, and comes last."""
+    idle = [session for session in sessions if not session.asking]
+    return min(idle, key=lambda session: (bool(session.listening), session.used), default=None)
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _to_nobody(message: Message) -> None:
+    del message
