@@ -8,14 +8,16 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from cortex.setting_errors import SettingsError
 from cortex.setting_keys import HIDDEN, Explained, nearest
-from cortex.settings import DEFAULT, explain_settings
+from cortex.settings import DEFAULT, Settings, explain_settings, load_settings
 from cortex.terminal import styled
 from cortex.text import bounded
 from sandbox import data_file
 
 from .exits import SUCCESS, CommandError
 
+SERVERS = "mcpServers"
 _NAME_WIDTH = 24
 _VALUE_WIDTH = 28
 _SOURCE_COLUMN = 44
@@ -40,7 +42,25 @@ def run(options: Namespace) -> int:
         print(json.dumps([setting._asdict() for setting in explained]))
     else:
         print("\n".join(_lines(explained, _row if sys.stdout.isatty() else _toml_line)))
+        if any(setting.key == SERVERS for setting in explained):
+            _tell_of_the_home(load_settings(options.config, home=options.home))
     return SUCCESS
+
+
+def _tell_of_the_home(settings: Settings) -> None:
+    """Servers that are in force and no settings. A file that cannot be read is for `cortex mcp` to tell of."""
+    from cortex.mcp_config import McpFile
+
+    try:
+        count = len(McpFile(settings.home).read())
+    except SettingsError:
+        count = 0
+    if count:
+        servers = "1 server" if count == 1 else f"{count} servers"
+        print(
+            f"cortex config: {SERVERS} is not all: {servers} of cortex mcp add in the home, see cortex mcp list",
+            file=sys.stderr,
+        )
 
 
 def _chosen(explained: Sequence[Explained], keys: Sequence[str]) -> list[Explained]:

@@ -39,21 +39,25 @@ class Account:
         return Account(self.definitions, self.written, self.read, rounds)
 
 
-def table(code: Account, plain: Account) -> Iterator[str]:
-    """One line for each thing that is counted, in both ways."""
-    yield _row("", "code mode", "plain calls")
-    yield _row("tool definitions", code.definitions, plain.definitions)
-    yield _row("calls, written", code.written, plain.written)
-    yield _row("results, read", code.read, plain.read)
-    yield _row("bytes in the context", code.total, plain.total)
-    yield _row("tokens, estimated", code.tokens, plain.tokens)
-    yield _row("rounds of the model", code.rounds, plain.rounds)
-
-
-def _row(label: str, *cells: int | str) -> str:
-    return f"{label:{_LABEL}}" + "".join(
-        f"{cell:>{_COLUMN},}" if isinstance(cell, int) else f"{cell:>{_COLUMN}}" for cell in cells
-    )
+def table(code: Account, plain: Account, width: int) -> Iterator[str]:
+    """One line for each thing that is counted, in both ways; two where a line has no room for it."""
+    rows: dict[str, tuple[int, int] | tuple[str, str]] = {
+        "": ("code mode", "plain calls"),
+        "tool definitions": (code.definitions, plain.definitions),
+        "calls, written": (code.written, plain.written),
+        "results, read": (code.read, plain.read),
+        "bytes in the context": (code.total, plain.total),
+        "tokens, estimated": (code.tokens, plain.tokens),
+        "rounds of the model": (code.rounds, plain.rounds),
+    }
+    is_wide = width >= _LABEL + 2 * _COLUMN
+    column = _COLUMN if is_wide else min(_COLUMN, width // 2)
+    for label, cells in rows.items():
+        line = "".join(f"{f'{cell:,}' if isinstance(cell, int) else cell:>{column}}" for cell in cells)
+        if is_wide:
+            yield f"{label:{_LABEL}}{line}"
+        else:
+            yield from (label, line) if label else (line,)
 
 
 def verdict(code: Account, plain: Account) -> str:

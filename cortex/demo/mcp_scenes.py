@@ -28,6 +28,8 @@ class McpScene(_Part):
     about: str
     user: Annotated[str, Field(min_length=1)]
     steps: Annotated[tuple[ScriptedStep, ...], Field(min_length=1)]
+    refused: ScriptedStep | None = None
+    """What the model says in place of its last step, where the owner was asked and said no."""
     plain: tuple[PlainCall, ...] = ()
     """Empty where there is nothing to compare."""
     plain_about: str = ""

@@ -7,12 +7,12 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from sandbox import SandboxSettings
 
 from ..home import Home
-from ..loop import CallEnded, Conversations, run_turn
+from ..loop import CallEnded, Conversations, ignore, run_turn
 from ..owner import Decision
 from ..plugin import MotorCortex
 from ..scripted_model import ScriptedModel
@@ -26,10 +26,10 @@ from .mcp_settings import demo_servers, demo_settings
 from .page import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..events import TurnEvent
-    from ..loop import Conversation, Event
+    from ..loop import Conversation, Event, Message, ModelReply
     from ..owner import Question
     from .mcp_plain import PlainClient
     from .mcp_scenes import McpScene
@@ -73,7 +73,7 @@ async def tell_mcp(
         cortex = MotorCortex(settings, owner=owner, now=clock, channels=())
         async with cortex, plain_client(compared) as plain:
             conversations = Conversations(Home(settings.home).conversations, now=clock)
-            stage = McpStage(cortex, plain, page)
+            stage = McpStage(cortex, plain, page, owner)
             for number, scene in enumerate(scenes, 1):
                 if scene.plain or number == 1:
                     # Each is counted by itself: nothing is known from the one before.
@@ -84,19 +84,46 @@ async def tell_mcp(
     return is_whole
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PageOwner:
     """The person who reads the page, asked on it."""
 
     asker: Asker
     page: Page
+    has_refused: bool = False
+    """The last time."""
 
     async def decide(self, question: Question) -> Decision:
         self.page.line()
         self.page.row("May it?", f"{question.tool} {compact(question.arguments)}")
-        allowed, reason = await self.asker.agrees(self.page)
-        self.page.line()
+        try:
+            allowed, reason = await self.asker.agrees(self.page)
+        finally:
+            # Also when somebody leaves instead: what is said of that must not stand in the line of the prompt.
+            self.page.line()
+        self.has_refused = not allowed
         return Decision(allowed, reason)
+
+
+class _Model:
+    """A scene's words, of which the last depend on what the owner has decided."""
+
+    def __init__(self, scene: McpScene, owner: PageOwner, pause_s: float) -> None:
+        *first, last = scene.steps
+        self._first = ScriptedModel(first, pause_s=pause_s)
+        self._last = ScriptedModel([last], pause_s=pause_s)
+        self._refused = self._last if scene.refused is None else ScriptedModel([scene.refused], pause_s=pause_s)
+        self._owner = owner
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        on_text: Callable[[str], None] = ignore,
+    ) -> ModelReply:
+        last = self._refused if self._owner.has_refused else self._last
+        return await (self._first if self._first.remaining else last).reply(messages, tools, on_text=on_text)
 
 
 @dataclass(slots=True)
@@ -106,6 +133,7 @@ class McpStage:
     cortex: MotorCortex
     plain: PlainClient
     page: Page
+    owner: PageOwner
 
     @property
     def bytes_per_tool(self) -> float:
@@ -121,7 +149,7 @@ class McpStage:
             self.page.line()
             self.page.paragraph(f"The same by plain calls. {scene.plain_about}", "dim")
             self.page.line()
-            for line in table(code, plain):
+            for line in table(code, plain, self.page.width):
                 self.page.line(line)
             self.page.line()
             self.page.paragraph(verdict(code, plain), "bold")
@@ -146,7 +174,7 @@ class McpStage:
                 if isinstance(event, CallEnded) and (looked := _looked(event)) is not None:
                     show.note(looked)
 
-        model = ScriptedModel(scene.steps, pause_s=_PAUSE_S if page.stream.isatty() else 0)
+        model = _Model(scene, self.owner, _PAUSE_S if page.stream.isatty() else 0)
         try:
             async with cortex.turn(watch) as turn:
                 settings = cortex.settings.loop

@@ -13,6 +13,8 @@ import tomllib
 import pytest
 
 from cortex import load_settings
+from cortex.commands import run_command
+from cortex.mcp_config import McpFile, McpServerSettings
 from sandbox import data_file
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()", "config"]
@@ -170,3 +172,23 @@ def test_the_defaults_are_printed_with_their_reasons():
     assert (done.returncode, done.stdout) == (0, data_file("config", "defaults.toml").read_text())
     done = config("--defaults", "energy")
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_servers_of_the_home_are_named_beside_the_settings(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_path / "home"))
+    assert run_command(["config", "mcpServers"]) == 0
+    assert capsys.readouterr().err == ""
+    McpFile(tmp_path / "home").add({"a": McpServerSettings(command="x")})
+    assert run_command(["config", "mcpServers"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == (
+        "cortex config: mcpServers is not all: 1 server of cortex mcp add in the home, see cortex mcp list\n"
+    )
+    assert shown.out.startswith("mcpServers = {}")
+    # Who asks for something else, or is a program, reads nothing of it.
+    for arguments in (["energy"], ["--json"]):
+        assert run_command(["config", *arguments]) == 0
+        assert capsys.readouterr().err == ""
+    # A settings file that is right can be looked at whatever the home is like.
+    (tmp_path / "home" / "mcp.json").write_text("{")
+    assert run_command(["config", "mcpServers"]) == 0

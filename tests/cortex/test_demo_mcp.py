@@ -10,13 +10,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import pytest
 
 from cortex.demo import Asker, load_mcp_scenes, tell_mcp
 from cortex.demo.mcp_accounts import Account, table, verdict
 from cortex.demo.mcp_plain import plain_client
 from cortex.demo.mcp_settings import demo_servers
+from cortex.demo.mcp_story import PageOwner
 from cortex.demo.page import Page
+from cortex.owner import Question
 from cortex.scripted_model import ScriptError
 from cortex.terminal import columns_of
 from sandbox import SandboxSettings
@@ -130,6 +133,8 @@ def test_without_consent_a_ticket_stays_open_and_code_catches_the_refusal(told):
     scene = told.scene(4)
     assert "Nobody is at a terminal, and that is a no." in scene
     assert '"server":"ticket-desk","tool":"close_ticket","code":"denied"' in scene
+    assert "You did not agree: T-017 stays open" in scene
+    assert "You agreed" not in scene
 
 
 @pytest.mark.deno
@@ -144,13 +149,24 @@ async def test_with_yes_the_ticket_is_closed(anyio_backend):
     assert await tell_mcp(SandboxSettings(), stream, Asker(None, says_yes=True), load_mcp_scenes()[-1:])
     assert "--yes agrees for you." in stream.getvalue()
     assert '{"status":"closed"}' in stream.getvalue()
+    assert "You agreed: T-017 is closed" in stream.getvalue()
+    assert "You did not agree" not in stream.getvalue()
+
+
+async def test_whoever_leaves_at_the_question_leaves_a_whole_line():
+    reading, writing = os.pipe()
+    page = Page(io.StringIO())
+    with os.fdopen(reading) as keyboard, os.fdopen(writing, "w"), anyio.move_on_after(0.05):
+        await PageOwner(Asker(keyboard), page).decide(Question("desk.close", {}, "code"))
+    assert page.stream.getvalue().endswith("> \n")
 
 
 @pytest.mark.deno
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_script_that_does_not_fit_stops_the_story_and_every_process(anyio_backend):
     scene = load_mcp_scenes()[-1]
-    wrong = scene.model_copy(update={"steps": (scene.steps[0], scene.steps[1].model_copy(update={"expect": "never"}))})
+    never = scene.steps[1].model_copy(update={"expect": "never"})
+    wrong = scene.model_copy(update={"steps": (scene.steps[0], never), "refused": never})
     with pytest.raises(ScriptError, match="expects /never/"):
         await tell_mcp(SandboxSettings(), io.StringIO(), None, [wrong])
     assert [line for line in descendants().values() if "cortex.demo.servers" in line] == []
@@ -195,7 +211,15 @@ def test_the_verdict_is_for_whoever_put_less_into_the_context():
     assert verdict(large, small) == "A plain call put 9,900 bytes less into the context, which is 99 %."
     assert verdict(small, small) == "Neither put less into the context."
     assert "which is 99.96 %" in verdict(Account(480), Account(1_200_000))
-    assert {len(line) for line in table(small, large)} == {54}
+    assert {len(line) for line in table(small, large, 54)} == {54}
+
+
+@pytest.mark.parametrize("width", [53, 40, 24])
+def test_a_narrow_page_has_two_lines_for_each_count(width):
+    lines = list(table(Account(10, 20, 70, 4), Account(1_000, 2_000, 1_200_000, 2), width))
+    assert max(map(len, lines)) <= width
+    assert lines[1] == "tool definitions"
+    assert [line.split() for line in lines if "1,203,000" in line] == [["100", "1,203,000"]]
 
 
 def test_each_scene_that_is_compared_searches_describes_and_executes():
