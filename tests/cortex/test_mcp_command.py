@@ -128,7 +128,7 @@ def test_a_mistake_is_told_and_nothing_is_added(mcp, home, arguments, problem):
     _, err = mcp(*arguments, code=2)
     assert problem in err
     assert "SECRET" not in err
-    assert "the command line" not in err
+    assert '(in "' not in err, "it is no file"
     assert not (home / "mcp.json").exists()
 
 
@@ -189,15 +189,13 @@ def test_a_path_in_a_folder_means_that_folder_for_ever(mcp, home, tmp_path, monk
     ("place", "arguments"),
     [
         ("mine.py", ["-m", "mine"]),
-        ("mine/__init__.py", ["-I", "-mmine.server"]),
+        ("mine/server/__init__.py", ["-I", "-mmine.server"]),
         ("mine/server.py", ["-m", "mine.server"]),
     ],
 )
 def test_a_module_in_the_folder_means_that_folder_too(mcp, home, tmp_path, place, arguments):
-    (tmp_path / "here" / place).parent.mkdir(exist_ok=True)
+    (tmp_path / "here" / place).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "here" / place).touch()
-    (tmp_path / "here" / "mine").mkdir(exist_ok=True)
-    (tmp_path / "here" / "mine" / "server.py").touch()
     _, err = mcp("add", "a", "--", "python", *arguments)
     assert (
         f'"a" is always started in "{tmp_path / "here"}", because "{arguments[-1].removeprefix("-m")}" is there' in err
