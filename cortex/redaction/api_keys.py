@@ -74,18 +74,16 @@ _BOT = re.compile(r"(?:(?<![\w-])|(?<=/bot))[0-9]{8,10}\Z")
 def signed_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     for sign in [sign for sign in "-_." if sign in text]:
         by_end, places = _places(sign)
-        done = 0
         for place in places.finditer(text):
             begin = place.end()
             for prefix in by_end[text[begin - 3 : begin]]:
                 start = begin - len(prefix)
                 # Asked before the shape: in "ghp_ghp_ghp_…" each of them would have a long word behind it.
-                if start < done or not text.startswith(prefix, start) or not begins(text, start):
+                if not text.startswith(prefix, start) or not begins(text, start):
                     continue
                 match = _compiled(_SIGNED[prefix]).match(text, begin)
                 if match is not None and _is_key(prefix, match[0]):
                     yield Span(start, match.end(), "api_key")
-                    done = match.end()
                     break
 
 

@@ -31,7 +31,7 @@ _WRITTEN = frozenset(spelt for pair in _COMMON.split() for spelt in (pair, pair.
 _PAIR = re.compile(r"(?=([A-Za-z][A-Za-z0-9]|[0-9][A-Za-z]))")
 _LOOKED_AT = 100
 # Fewer letters, and a name of three abbreviations would do.
-_MIN_UNLIKE_WORDS, _MIN_PAIRS = 16, 10
+_MIN_UNLIKE_WORDS, _MIN_PAIRS, _MANY_MIXED = 16, 10, 5
 _LETTER_AND_OTHER = re.compile(r"(?=.*[A-Za-z])(?=.*[^A-Za-z_.-])", re.DOTALL)
 
 
@@ -49,7 +49,11 @@ def is_random(word: str) -> bool:
 
 def _is_unlike_words(word: str) -> bool:
     pairs = _PAIR.findall(word)
-    return len(pairs) >= _MIN_PAIRS and sum(pair in _WRITTEN for pair in pairs) * 10 < len(pairs) * 3
+    if len(pairs) < _MIN_PAIRS:
+        return False
+    # Where digits stand here and there, it takes more of them to make it a name.
+    limit = 0.45 if sum(not pair.isalpha() for pair in pairs) >= _MANY_MIXED else 0.3
+    return sum(pair in _WRITTEN for pair in pairs) < len(pairs) * limit
 
 
 def is_placeholder(word: str) -> bool:

@@ -160,6 +160,16 @@ def test_what_was_cut_in_the_middle(cut, shown):
     assert redacted(cut) == shown
 
 
+def test_a_long_secret_goes_to_its_last_character():
+    secret = "aB3dE5fG7hI9jK1lM3nO5p" * 100
+    for text in ("token={}", 'token: "{}"', "a?token={}&b=1"):
+        assert redacted(text.format(secret)) == text.format("[SECRET_1]")
+
+
+def test_behind_the_name_of_a_service_any_long_word_is_a_key():
+    assert redacted("sk-" + "ant-api03-" + "onlywordsandwords" * 3) == "[API_KEY_1]"
+
+
 def test_values_of_a_json_value_are_known_by_their_names():
     headers = {"Authorization": "Bearer mF9xB5fQ4Jq1MzKp7wRt", "x-pass": "Tr0ub4dor&3,(x)"}
     assert Redactor(RedactionSettings()).value(headers) == {
