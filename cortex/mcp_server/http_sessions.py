@@ -45,6 +45,7 @@ class Sessions:
         self._most = most
         self._handshakes = frozenset(version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS)
         self._open: list[Session] = []
+        self._is_told = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(reversed(scope["headers"]))  # of two with one name the first counts, as in the app
@@ -97,7 +98,9 @@ class Sessions:
         if ending is None or ending.id is None:
             return  # the app has a limit of its own, and refuses
         self._forget(ending)
-        log.warning("There are %d sessions of clients: the one that was idle longest is ended", self._most)
+        if not self._is_told:
+            log.warning("There are %d sessions of clients: each new one ends the one that was idle longest", self._most)
+        self._is_told = True
         scope = {
             "type": "http",
             "http_version": "1.1",

@@ -155,7 +155,7 @@ async def test_a_new_client_ends_the_session_that_was_idle_longest(tmp_path):
         assert statuses == {one: 200, four: 200, five: 200}
 
 
-async def test_of_sessions_that_listen_one_goes_last_and_of_those_that_wait_for_an_answer_none(tmp_path):
+async def test_of_sessions_that_listen_one_goes_last_and_of_those_that_wait_for_an_answer_none(tmp_path, caplog):
     cortex = ScriptedCortex(work=anyio.sleep_forever)
     async with (
         serving(cortex, tmp_path, limits=HttpLimits(sessions=3)) as url,
@@ -183,3 +183,4 @@ async def test_of_sessions_that_listen_one_goes_last_and_of_those_that_wait_for_
         refused = await post(http, HELLO)
         assert (refused.status_code, cortex.cancelled) == (503, 0)
         tasks.cancel_scope.cancel()
+    assert caplog.text.count("each new one ends") == 1
