@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
     from .running import Running
     from .runtime import DenoRuntime
-    from .schema_check import BadSchema, schema_problem
+    from .schema_check import TooMuchToCheck, schema_problem, usable_schema
+    from .schema_parts import BadSchema
     from .settings import SandboxSettings
     from .tiers import Tier
     from .tool_names import place_of_tools
@@ -90,6 +91,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "SandboxUnavailable",
     "SignalAnswer",
     "Tier",
+    "TooMuchToCheck",
     "ToolDeclaration",
     "ToolError",
     "Wall",
@@ -114,12 +116,13 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "sweep_unfinished",
     "time_is_up",
     "typescript_of",
+    "usable_schema",
 ]
 
 __getattr__ = late_names(
     __name__,
     {
-        "BadSchema": "schema_check",
+        "BadSchema": "schema_parts",
         "BatchAnswer": "resident_contracts",
         "Change": "changes",
         "Changes": "changes",
@@ -161,6 +164,7 @@ __getattr__ = late_names(
         "SandboxUnavailable": "errors",
         "SignalAnswer": "resident_contracts",
         "Tier": "tiers",
+        "TooMuchToCheck": "schema_check",
         "ToolDeclaration": "ports",
         "ToolError": "errors",
         "Wall": "jail",
@@ -184,5 +188,6 @@ __getattr__ = late_names(
         "sweep_unfinished": "whole_files",
         "time_is_up": "person",
         "typescript_of": "declarations",
+        "usable_schema": "schema_check",
     },
 )

@@ -19,7 +19,7 @@ from .errors import RunFault, ToolError
 from .frames import Call, Fetch, FileCall, ToolCall, encode, tool_error_frame, tool_result_frame
 from .person import CallUnderWay
 from .ports import ReadyJson
-from .schema_check import schema_problem
+from .schema_check import TooMuchToCheck, schema_problem
 from .tool_names import Lent, place
 
 if TYPE_CHECKING:
@@ -234,10 +234,13 @@ def _checked(tool: Lent, params: Any) -> dict[str, Any]:
             code="invalid_arguments",
         )
     schema = tool.declaration.input_schema
-    if not isinstance(schema, Mapping) or not schema:
+    # Whoever lends the tool of a server reads what it is given more kindly than its schema does, and checks it then.
+    if not isinstance(schema, Mapping) or not schema or tool.declaration.server is not None:
         return params
     try:
         problem = schema_problem(encode(schema), params)
+    except TooMuchToCheck as error:
+        raise ToolError(f"{tool.expression}: {error}", code="invalid_arguments") from error
     except ValueError as error:
         message = f'Tool "{tool.name}" has a schema that cannot be used: {str(error)[:300]}'
         raise ToolError(message, code="bad_schema") from error

@@ -24,7 +24,8 @@ class ToolDeclaration:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     server: str | None = None
-    """The MCP server whose tool it is, if it is one: its errors are `MCPToolError`, with this name."""
+    """The MCP server whose tool it is, if it is one: its errors are `MCPToolError`, with this name. Its arguments are
+    checked by whoever lends it, and not before."""
     tool: str | None = None
     """And what that server calls it."""
     places: tuple[tuple[str, ...], ...] = ()

@@ -1,34 +1,169 @@
-"""Whether a value fits a JSON Schema that nobody has vouched for. Patterns run in linear time, nothing is fetched, and
-a schema that would take long is not used at all."""
+"""Whether a value fits a JSON Schema that nobody has vouched for. Nothing is fetched, patterns run in linear time, and
+what would take long is not begun, or ended soon: the library holds the interpreter until it is done, so that no clock,
+no cancellation and no Ctrl-C would be heard meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
+
+from .schema_meter import STEP, Meter, Step, meter_references
+from .schema_parts import BadSchema, Part, Parts
+from .schema_patterns import Patterns, regex_options
 
 if TYPE_CHECKING:
     import jsonschema_rs
 
-# References let thirty lines stand for a billion. So much of it is still checked in a few milliseconds.
-MAX_UNFOLDED = 100_000
-_KEPT_APART = frozenset({"$defs", "definitions"})
+# Parts of the schema times values: a few tenths of a second at the very worst, a millisecond as a rule.
+MAX_WORK = 10_000_000
+# Schemas that unfold to less are checked as they are. Others are metered.
+MAX_UNFOLDED = 20_000
+# Each step of a metered one asks us, which takes longer than a part does.
+MAX_STEPS = 500_000
+# Steps to find the words for what does not fit, which costs a hundred times as much as to find that it does not.
+MAX_TOLD_PARTS = 500
+MAX_TOLD_STEPS = 2_000
+# Each part that looks at a value because of another is some frames of the library's stack, whose end is no exception.
+MAX_CHAIN = 64
+MAX_NESTED = 5_000
+MAX_LEFT_OVER = 5_000
+# Characters times patterns.
+MAX_MATCHED = 100_000
+# Numbers that wide are compared each with each.
+MAX_WIDE_UNIQUE = 300
+MAX_KEPT_BYTES = 67_108_864
+# What a schema takes compiled, for each of its bytes, and for each of its patterns.
+_KEPT_TIMES = 20
+_KEPT_PATTERN = 262_144
 
 
-class BadSchema(ValueError):
-    """The schema cannot be used. The message says why."""
+class TooMuchToCheck(BadSchema):
+    """The schema is good, but not for so much. The message says of what there is too much."""
 
 
 def schema_problem(schema_json: bytes, value: Any, what: str = "arguments") -> str | None:
     """The first thing in which the value does not fit, or None. Raises BadSchema."""
-    validator = _validator(schema_json)
-    if isinstance(validator, str):
-        raise BadSchema(validator)
-    if validator.is_valid(value):
-        return None
-    # Only the first: there may be as many as there are values.
+    return _kept.check(schema_json).problem(value, what)
+
+
+def usable_schema(schema_json: bytes) -> None:
+    """Raises BadSchema for one that is none, or that would take too long. The answer is kept for those who check."""
+    _kept.check(schema_json)
+
+
+class Measure(NamedTuple):
+    values: int
+    depth: int
+    characters: int
+    wide: int
+    """Integers of more than 64 bits."""
+    containers: list[Any]
+
+
+class _Check:
+    def __init__(self, schema_json: bytes) -> None:
+        schema = from_json(schema_json)
+        self._schema = schema
+        self._parts = parts = Parts(schema if isinstance(schema, dict) else {})
+        self._chain = parts.chain()
+        if self._chain > MAX_CHAIN:
+            raise BadSchema("its parts lead from one to the next too often")
+        if parts.left_over() > MAX_LEFT_OVER:
+            raise BadSchema("too much is to be looked through for what is not evaluated")
+        unfolded = parts.unfolded()
+        self._is_metered = unfolded is None or unfolded > MAX_UNFOLDED
+        self._weight = parts.longest_body() if unfolded is None or self._is_metered else unfolded
+        self._has_unique = parts.have("uniqueItems")
+        self._is_told_at_once = not self._is_metered and self._weight <= MAX_TOLD_PARTS
+        self._patterns = Patterns(parts)
+        self.patterns = self._patterns.leave_out_unusable()
+        if self._is_metered:
+            meter_references(parts)
+        self._validator = self._compiled()
+        self._without_patterns: jsonschema_rs.Validator | None = None
+
+    def problem(self, value: Any, what: str) -> str | None:
+        measure = measured(value, MAX_WORK // self._weight + 1)
+        self._refuse_too_much(measure, what)
+        validator = self._validator_for(measure, what)
+        with self._meter(measure) as meter:
+            fits = validator.is_valid(value)
+        if meter.is_over:
+            raise TooMuchToCheck(f"the {what} are too deep or too many for the references of this schema")
+        if fits:
+            return None
+        if not self._is_told_at_once and not self._is_soon_told(value):
+            return f"the {what} do not fit its schema, which has too many choices to say where"
+        # Only the first: there may be as many as there are values.
+        with self._meter(measure):
+            return _first_problem(validator, value, what)
+
+    def _refuse_too_much(self, measure: Measure, what: str) -> None:
+        if measure.values * self._weight > MAX_WORK:
+            raise TooMuchToCheck(f"the {what} have too many values for a schema of {self._weight} parts")
+        if self._chain * measure.depth > MAX_NESTED:
+            raise TooMuchToCheck(f"the {what} are nested too deep for this schema")
+        if self._has_unique and measure.wide > MAX_WIDE_UNIQUE:
+            raise TooMuchToCheck(f"the {what} have too many numbers of more than 64 bits")
+
+    def _validator_for(self, measure: Measure, what: str) -> jsonschema_rs.Validator:
+        if measure.characters * self.patterns <= MAX_MATCHED:
+            return self._validator
+        if self._without_patterns is None:
+            try:
+                self._patterns.leave_out_all()
+            except BadSchema as error:
+                raise TooMuchToCheck(f"the {what} are too long for its patterns") from error
+            self._without_patterns = self._compiled()
+        return self._without_patterns
+
+    def _meter(self, measure: Measure) -> Meter:
+        if not self._is_metered:
+            return Meter({}, 0)
+        sizes: dict[int, int] = {}
+        for container in reversed(measure.containers):
+            inner = container.values() if isinstance(container, dict) else container
+            sizes[id(container)] = 1 + sum(sizes.get(id(part), 1) for part in inner)
+        return Meter(sizes, min(MAX_WORK // self._weight, MAX_STEPS))
+
+    def _is_soon_told(self, value: Any) -> bool:
+        """Whether all ways through schema and value together are few."""
+        same, within = self._parts.same, self._parts.within
+        waiting: list[tuple[Part, Any]] = [(self._parts.root, value)]
+        for _ in range(MAX_TOLD_STEPS):
+            if not waiting:
+                return True
+            part, inner = waiting.pop()
+            waiting += [(other, inner) for other in same[id(part)]]
+            if isinstance(inner, dict | list) and within[id(part)]:
+                waiting += _applied(part, inner)
+            if len(waiting) > MAX_TOLD_STEPS:
+                return False
+        return False
+
+    def _compiled(self) -> jsonschema_rs.Validator:
+        import jsonschema_rs  # noqa: PLC0415 - 25 ms that a run without tools need not pay
+
+        def refuse(uri: str) -> Any:
+            raise ValueError(f'no outside schema is fetched: "{uri}"')
+
+        try:
+            return jsonschema_rs.validator_for(
+                to_json(self._schema).decode(),
+                retriever=refuse,
+                pattern_options=regex_options(),
+                # One of them is to be a pattern, of any size.
+                validate_formats=False,
+                keywords={STEP: Step},
+            )
+        except ValueError as error:
+            raise BadSchema(str(error)[:300]) from error
+
+
+def _first_problem(validator: jsonschema_rs.Validator, value: Any, what: str) -> str:
     try:
         validator.validate(value)
     except ValueError as problem:
@@ -38,64 +173,92 @@ def schema_problem(schema_json: bytes, value: Any, what: str = "arguments") -> s
     return f"the {what} do not fit its schema"
 
 
-@lru_cache(maxsize=512)
-def _validator(schema_json: bytes) -> jsonschema_rs.Validator | str:
-    """The validator for a schema, or why there is none."""
-    import jsonschema_rs  # noqa: PLC0415 - 25 ms that a run without tools need not pay
+def measured(value: Any, most: int) -> Measure:
+    """How much there is in a value, counted until it is more than so many."""
+    values = depth = characters = wide = 0
+    containers: list[Any] = []
+    level = [value]
+    while level and values <= most:
+        depth += 1
+        values += len(level)
+        below: list[Any] = []
+        for part in level:
+            if isinstance(part, str):
+                characters += len(part)
+            elif isinstance(part, dict):
+                containers.append(part)
+                below.extend(part.values())
+                characters += sum(map(len, part))
+            elif isinstance(part, list):
+                containers.append(part)
+                below.extend(part)
+            elif isinstance(part, int) and part.bit_length() > 64:
+                wide += 1
+                values += (part.bit_length() // 64) ** 2
+        level = below
+    return Measure(values, depth, characters, wide, containers)
 
-    def refuse(uri: str) -> Any:
-        raise ValueError(f'no outside schema is fetched: "{uri}"')
 
+_FOR_MEMBERS = ("additionalProperties", "unevaluatedProperties")
+_FOR_ITEMS = ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains")
+
+
+def _applied(part: Part, value: dict[str, Any] | list[Any]) -> list[tuple[Part, Any]]:
+    """The parts that look at what is in a value, each with what it looks at. Not more than a few thousand."""
+    if isinstance(value, list):
+        parts = [inner for keyword in _FOR_ITEMS for inner in _parts_of(part.get(keyword))]
+        return [(inner, item) for inner in parts for item in value[:MAX_TOLD_STEPS]][: MAX_TOLD_STEPS + 1]
+    named = part.get("properties")
+    named = named if isinstance(named, dict) else {}
+    parts = [inner for keyword in _FOR_MEMBERS for inner in _parts_of(part.get(keyword))]
+    by_pattern = part.get("patternProperties")
+    parts += _parts_of(list(by_pattern.values()) if isinstance(by_pattern, dict) else None)
+    found = [(named[name], inner) for name, inner in value.items() if isinstance(named.get(name), dict)]
+    return [*found, *((inner, member) for inner in parts for member in value.values())][: MAX_TOLD_STEPS + 1]
+
+
+def _parts_of(written: Any) -> list[Part]:
+    return [part for part in (written if isinstance(written, list) else [written]) if isinstance(part, dict)]
+
+
+class _Kept:
+    """What was found out about schemas, as much as there is room for: those used last."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._size = 0
+        self._checks: OrderedDict[bytes, _Check | BadSchema] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def check(self, schema_json: bytes) -> _Check:
+        with self._lock:
+            found = self._checks.get(schema_json)
+            if found is None:
+                found = _built(schema_json)
+                self._checks[schema_json] = found
+                self._size += _size(schema_json, found)
+            self._checks.move_to_end(schema_json)
+            while self._size > self._most and len(self._checks) > 1:
+                self._size -= _size(*self._checks.popitem(last=False))
+        if isinstance(found, BadSchema):
+            raise BadSchema(str(found))
+        return found
+
+
+def _built(schema_json: bytes) -> _Check | BadSchema:
     try:
-        if unfolded(from_json(schema_json)) > MAX_UNFOLDED:
-            return f"its references unfold to more than {MAX_UNFOLDED} parts"
-        return jsonschema_rs.validator_for(
-            schema_json.decode(), retriever=refuse, pattern_options=jsonschema_rs.RegexOptions()
-        )
-    except RecursionError:
-        return "its references lead from one to the next too often"
+        return _Check(schema_json)
+    except BadSchema as error:
+        # Without its trace, which would keep all that was there.
+        return BadSchema(str(error))
     except ValueError as error:
-        return str(error)[:300]
+        return BadSchema(str(error)[:300])
 
 
-def unfolded(schema: Any) -> int:
-    """How many parts the schema has when each reference is replaced by what it means. One that leads back to where it
-    is counts nothing: those are followed once."""
-    sizes: dict[int, int] = {}
-
-    def size(part: Any) -> int:
-        known = sizes.get(id(part))
-        if known is not None:
-            return known
-        sizes[id(part)] = 0
-        total = 1 + sum(size(inner) for inner in _inner(part, schema))
-        sizes[id(part)] = total
-        return total
-
-    return size(schema)
+def _size(schema_json: bytes, check: _Check | BadSchema) -> int:
+    if isinstance(check, BadSchema):
+        return 2 * len(schema_json)
+    return _KEPT_TIMES * len(schema_json) + _KEPT_PATTERN * check.patterns + 2_048
 
 
-def _inner(part: Any, root: Any) -> Iterator[Any]:
-    if isinstance(part, list):
-        yield from (item for item in part if isinstance(item, dict | list))
-    elif isinstance(part, Mapping):
-        for name, value in part.items():
-            if name in {"$ref", "$dynamicRef"} and isinstance(value, str):
-                target = _target(value, root)
-                if target is not None:
-                    yield target
-            elif isinstance(value, dict | list) and name not in _KEPT_APART:
-                yield value
-
-
-def _target(reference: str, root: Any) -> Any:
-    """What a reference within the document means. Those by name are few in the wild, and stand for the whole here."""
-    if not reference.startswith("#/"):
-        return root if reference.startswith("#") else None
-    found = root
-    for step in reference[2:].split("/"):
-        key = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, Mapping) or key not in found:
-            return None
-        found = found[key]
-    return found if isinstance(found, dict | list) else None
+_kept = _Kept(MAX_KEPT_BYTES)

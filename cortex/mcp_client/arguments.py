@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox import BadSchema, ToolError, schema_problem
+from sandbox import BadSchema, ToolError, TooMuchToCheck, schema_problem, usable_schema
 
 from ..tools.arguments import fitted, invalid, object_of
 
@@ -27,10 +27,12 @@ def read_arguments(tool: str, schema: Mapping[str, Any], schema_json: bytes, raw
         if schema_json == b"{}":
             return McpArguments(given)
         # First of all, whether it is a schema: what brings values nearer to one takes its form for granted.
-        problem = schema_problem(schema_json, given)
+        usable_schema(schema_json)
         if len(schema_json) <= MAX_FITTED_SCHEMA_BYTES and _values(given, MAX_FITTED_VALUES) < MAX_FITTED_VALUES:
             given = _brought_nearer(given, schema)
-            problem = schema_problem(schema_json, given)
+        problem = schema_problem(schema_json, given)
+    except TooMuchToCheck as error:
+        raise invalid(f"{tool}: {error}") from error
     except BadSchema as error:
         raise ToolError(f'Tool "{tool}" has a schema that cannot be used: {error}', code="bad_schema") from error
     if problem is not None:

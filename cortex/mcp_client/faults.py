@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
-from sandbox import ToolError, schema_problem
+from sandbox import BadSchema, ToolError, schema_problem
 
 from .errors import McpUnavailable, is_too_long, short
 
@@ -47,10 +47,15 @@ def _told(error: MCPError, name: str, has_ended: bool) -> ToolError:
 
 
 def check_result(tool: McpTool, answer: Mapping[str, Any]) -> None:
-    """Code is written against the declared type: a result of another would fail somewhere later. Raises ToolError."""
+    """Code is written against the declared type: a result of another would fail somewhere later. What cannot be
+    checked, or not in a moment, is good as it is: the tool has done its work. Raises ToolError."""
     if tool.output_json is None or answer.get("structuredContent") is None:
         return
-    problem = schema_problem(tool.output_json, answer["structuredContent"], "result")
+    try:
+        problem = schema_problem(tool.output_json, answer["structuredContent"], "result")
+    except BadSchema as error:
+        log.debug('The result of tool "%s" is not checked: %s', tool.name, error)
+        return
     if problem is not None:
         message = f'Tool "{tool.name}" answered with something else than it declares: {problem}'
         raise ToolError(message, code="bad_answer")

@@ -243,7 +243,9 @@ class Server:
 
     async def _list(self, link: Link) -> None:
         listed = await link.tools(self._general.max_tools)
-        self._take(tools_of(self.name, listed, self._settings.policy, self))
+        # Thousands of schemas are written out: not while everybody else waits.
+        tools = await anyio.to_thread.run_sync(tools_of, self.name, listed, self._settings.policy, self)
+        self._take(tools)
 
     def _take(self, tools: tuple[McpTool, ...]) -> None:
         if tools != self.tools:

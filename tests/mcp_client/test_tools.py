@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from pydantic_core import to_json
 from cortex.mcp_client import McpTool
 from cortex.mcp_client.arguments import MAX_FITTED_VALUES
 from cortex.mcp_client.listing import MAX_DESCRIPTION, MAX_SCHEMA_BYTES, tools_of
+from cortex.mcp_client.server import Server
+from cortex.sections import McpSettings
 from cortex.tools.usable import UsableTool
 from sandbox import ReadyJson, ToolError, typescript_of
 from tests.conftest import is_readable
@@ -80,19 +84,35 @@ def test_a_text_alone_is_the_only_parameter():
 
 
 LOOP = {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 HOSTILE = [
-    {"type": "object", "properties": {"x": LOOP}, "$defs": {"a": LOOP}},
-    {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": [1]},
-    {"type": "object", "properties": {"x": True, "y": False}},
-    {"type": "object", "required": ["x"] * 1000},
-    {"anyOf": [{"type": "object"}, {"type": "null"}]},
+    ({"type": "object", "properties": {"x": LOOP}, "$defs": {"a": LOOP}}, "bad_schema"),
+    ({"$schema": DRAFT_4, "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": [1]}, "bad_schema"),
+    ({"type": "object", "properties": {"x": True, "y": False}}, None),
+    ({"type": "object", "required": ["x"] * 1000}, "bad_schema"),
+    ({"anyOf": [{"type": "object"}, {"type": "null"}]}, None),
 ]
 
 
-@pytest.mark.parametrize("schema", HOSTILE)
-def test_no_schema_takes_for_ever_or_fails_in_another_way(schema: Any):
-    with suppress(ToolError):
-        only(schema).read({"x": {"y": "1"}, "Z": None})
+@pytest.mark.parametrize(("schema", "code"), HOSTILE)
+def test_no_schema_takes_for_ever_or_fails_in_another_way(schema: Any, code: str | None):
+    found = None
+    try:
+        assert only(schema).read({"x": {"y": "1"}, "Z": None}).shown["x"]
+    except ToolError as error:
+        found = error.code
+    assert found == code
+
+
+def test_arguments_that_are_too_deep_for_a_schema_are_told_as_wrong_arguments():
+    arms = [{"type": "object", "required": ["x"], "properties": {"x": {"$ref": f"#/$defs/a{n}"}}} for n in range(30)]
+    schema = {"properties": {"x": {"anyOf": arms}}, "$defs": {f"a{n}": {"anyOf": arms} for n in range(30)}}
+    value: Any = 1
+    for _ in range(40):
+        value = {"x": value}
+    with pytest.raises(ToolError, match="too deep or too many for the references of this schema") as caught:
+        only(schema).read(value)
+    assert caught.value.code == "invalid_arguments"
 
 
 def test_a_schema_that_cannot_be_used_says_so():
@@ -121,7 +141,36 @@ def test_what_a_server_lists_is_bounded():
     )
     assert [tool.tool for tool in tools] == ["a", "vast_output", "odd_output", "untold"]
     assert [len(tool.description) for tool in tools] == [MAX_DESCRIPTION, 7, 7, 7]
-    assert {tool.output_schema is None for tool in tools} == {True}
+    assert [tool.output_schema for tool in tools] == [None, None, {"type": "strin"}, None]
+
+
+def test_no_schema_is_compiled_before_it_is_used():
+    program = (
+        "import sys; from tests.mcp_client.test_tools import Listed, taken; "
+        "taken(Listed(output={'type': 'object'})); assert 'jsonschema_rs' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=30, cwd=Path(__file__).parents[2])
+
+
+async def test_while_a_list_is_taken_everything_else_goes_on():
+    class Long(tuple[Listed, ...]):
+        """A list during which another task has its turn, or else never ends."""
+
+        def __iter__(self) -> Iterator[Listed]:
+            assert turn.wait(10)
+            return super().__iter__()
+
+    class Linked:
+        async def tools(self, most: int) -> Long:
+            return Long([Listed("a"), Listed("b")])
+
+    turn = threading.Event()
+    server = Server("s", raw(), McpSettings(), {}, lambda: None, time.monotonic, None)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server._list, Linked())
+        await anyio.sleep(0.01)
+        turn.set()
+    assert [tool.name for tool in server.tools] == ["s.a", "s.b"]
 
 
 async def test_arguments_that_do_not_fit_never_reach_the_server(tmp_path: Path):
@@ -141,6 +190,21 @@ async def test_a_result_that_is_not_what_the_tool_declares_is_an_error():
         with pytest.raises(ToolError, match=r"something else than it declares: result\.a") as caught:
             await result(mcp, "s.echo", a="one")
         assert caught.value.code == "bad_answer"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [{"type": "strin"}, {"$ref": "#/properties/n/items"}, {"enum": [{"a": n} for n in range(5_000)]}],
+    ids=["odd", "loop", "vast"],
+)
+async def test_a_result_that_cannot_be_checked_in_a_moment_is_good_as_it_is(output: Any):
+    declared = {
+        "name": "echo",
+        "inputSchema": {"type": "object"},
+        "outputSchema": {"type": "object", "properties": {"n": {"items": output}}},
+    }
+    async with servers(s=raw(declared)) as mcp:
+        assert await result(mcp, "s.echo", n=[1] * 10_000) == {"n": [1] * 10_000}
 
 
 async def test_an_error_of_the_protocol_has_its_code():

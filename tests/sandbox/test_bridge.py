@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 
-from sandbox import ReadyJson, SandboxSettings
+from sandbox import ReadyJson, SandboxSettings, ToolDeclaration
 from sandbox.bridge import Bridge
 from sandbox.frames import Fetch, FileCall, ToolCall
 from sandbox.run_clock import RunClock
@@ -66,3 +67,43 @@ async def test_json_text_is_sent_as_it_is_and_in_one_line():
     bridge = Bridge(FunctionTools({"ready": ready}), SandboxSettings())
     sent = await line(bridge, ToolCall("7", "ready", {}))
     assert sent == b'{"type":"__tool_result__","call_id":"7","result":{"a":  1.50, "a": 1e2}}\n'
+
+
+class Kind(FunctionTools):
+    """A tool whose schema takes a number, of a server or not."""
+
+    def __init__(self, server: str | None) -> None:
+        async def wait(arguments):
+            return float(arguments["seconds"])
+
+        self._server = server
+        super().__init__({"s.wait": wait})
+
+    def declarations(self):
+        schema = {"type": "object", "properties": {"seconds": {"type": "number"}}}
+        return [ToolDeclaration("s.wait", input_schema=schema, server=self._server, tool=self._server and "wait")]
+
+
+async def test_what_a_servers_tool_is_given_is_read_by_whoever_lends_it():
+    """Who may well make a number of a text. Checked here before, it would never come to that."""
+    call = ToolCall("7", "s.wait", {"seconds": "1"})
+    assert (await answer(Bridge(Kind("s"), SandboxSettings()), call))["result"] == 1
+    assert (await answer(Bridge(Kind(None), SandboxSettings()), call))["code"] == "invalid_arguments"
+    assert (await answer(Bridge(Kind("s"), SandboxSettings()), ToolCall("7", "s.wait", [1])))["code"] == (
+        "invalid_arguments"
+    )
+
+
+async def test_arguments_that_are_too_deep_for_a_schema_are_told():
+    async def echo(arguments):
+        return arguments
+
+    arms = [{"type": "object", "required": ["x"], "properties": {"x": {"$ref": f"#/$defs/a{n}"}}} for n in range(30)]
+    schema = {"properties": {"x": {"anyOf": arms}}, "$defs": {f"a{n}": {"anyOf": arms} for n in range(30)}}
+    value: Any = 1
+    for _ in range(40):
+        value = {"x": value}
+    tools = FunctionTools({"echo": echo}, {"echo": schema})
+    frame = await answer(Bridge(tools, SandboxSettings()), ToolCall("7", "echo", value))
+    assert frame["code"] == "invalid_arguments"
+    assert "tools.echo: the arguments are too deep" in frame["error"]
