@@ -574,17 +574,6 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
-        "DEMO-MCP-7",
-        "002",
-        'policy "ask" holds inside the sandbox: refused without a person, made with one',
-        (
-            "tests/cortex/test_demo_mcp.py::test_without_consent_a_ticket_stays_open_and_code_catches_the_refusal",
-            "tests/cortex/test_demo_mcp.py::test_with_yes_the_ticket_is_closed",
-            "tests/cortex/test_demo_mcp.py::test_a_person_at_the_keyboard_agrees_with_yes_and_with_nothing_else",
-            "tests/cortex/test_demo_mcp.py::test_a_person_has_time_to_think_while_code_waits",
-        ),
-    ),
-    Requirement(
         "DEMO-MCP-8",
         "002",
         "what the model reads in the demo has no e-mail address (redaction is wired, through the whole path)",
@@ -717,6 +706,48 @@ REQUIREMENTS = (
             "tests/redaction/test_redactor.py::test_what_is_redacted_twice_is_redacted_once_and_comes_back_whole",
             "tests/redaction/test_redactor.py::test_what_is_redacted_once_holds_nothing_more",
         ),
+    ),
+    Requirement(
+        "RED-13",
+        "002",
+        "No key of a known shape (55 shapes, 1,000 random ones each) is missed, from first character to last; Telegram bots too",
+        (
+            "tests/redaction/test_chance.py::test_no_key_of_a_known_shape_is_missed",
+            "tests/redaction/test_chance.py::test_a_telegram_token_in_an_address_is_one",
+            "tests/redaction/test_found.py::test_behind_the_name_of_a_service_any_long_word_is_a_key",
+        ),
+    ),
+    Requirement(
+        "RED-14",
+        "002",
+        "Of random secrets beside a key word at most 0.5 % are missed",
+        (
+            "tests/redaction/test_chance.py::test_of_two_hundred_secrets_beside_a_word_at_most_one_is_missed",
+            "tests/redaction/test_chance.py::test_what_is_beside_a_name_of_a_value_is_found_as_well",
+            "tests/redaction/test_found.py::test_a_long_secret_goes_to_its_last_character",
+        ),
+    ),
+    Requirement(
+        "RED-15",
+        "002",
+        "The first look (which rules are asked at all) hides nothing from the rules",
+        (
+            "tests/redaction/test_first_look.py::test_of_the_values_that_are_known",
+            "tests/redaction/test_first_look.py::test_of_what_chance_makes",
+            "tests/redaction/test_first_look.py::test_and_most_texts_are_asked_about_little",
+        ),
+    ),
+    Requirement(
+        "RED-9 (more)",
+        "002",
+        "Key words within values of key words: linear (M7)",
+        ("tests/redaction/test_hostile.py::test_also_in_a_megabyte",),
+    ),
+    Requirement(
+        "E7",
+        "002",
+        "may_vary takes linear time, by a CPU clock",
+        ("tests/sandbox/test_determinism.py::test_a_long_code_is_looked_at_in_linear_time",),
     ),
     Requirement(
         "CACHE-1",
@@ -1029,6 +1060,79 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "MCPS-21",
+        "002",
+        "a connection on which no whole request comes within 10 s is closed, also when bytes trickle in; one that waits for an answer is kept",
+        (
+            "tests/mcp_server/test_http_crowd.py::test_a_connection_on_which_no_whole_request_comes_is_closed",
+            "tests/mcp_server/test_http_crowd.py::test_bytes_that_trickle_in_gain_no_time",
+            "tests/mcp_server/test_http_crowd.py::test_an_answer_that_takes_longer_is_waited_for",
+        ),
+    ),
+    Requirement(
+        "MCPS-22",
+        "002",
+        "those who only connect make way for those who ask (oldest silent connection first, never one that is being answered)",
+        ("tests/mcp_server/test_http_crowd.py::test_those_who_only_connect_make_way_for_those_who_ask",),
+    ),
+    Requirement(
+        "MCPS-23",
+        "002",
+        "one session too many ends the one that was idle longest; those that listen last, those that wait for an answer never; modern clients end none",
+        (
+            "tests/mcp_server/test_http_crowd.py::test_a_new_client_ends_the_session_that_was_idle_longest",
+            "tests/mcp_server/test_http_crowd.py::test_of_sessions_that_listen_one_goes_last_and_of_those_that_wait_for_an_answer_none",
+        ),
+    ),
+    Requirement(
+        "MCPS-24",
+        "002",
+        "a client is told of no limit that does not hold for it (runs in one turn)",
+        ("tests/mcp_server/test_calls.py::test_a_client_is_told_of_no_limit_that_does_not_hold_for_it",),
+    ),
+    Requirement(
+        "MCPS-25",
+        "002",
+        "what a client's model is told is under 1,000 tokens (bytes/4; names, descriptions, input schemas; no hosts; 985 now)",
+        ("tests/mcp_server/test_calls.py::test_what_a_client_is_told_is_short",),
+    ),
+    Requirement(
+        "MCPS-26",
+        "002",
+        "heapLimitMB narrows through the server and never widens",
+        (
+            "tests/mcp_server/test_with_cortex.py::test_a_smaller_heap_is_one_and_a_larger_one_is_not_to_be_had",
+            "tests/mcp_server/test_with_cortex.py::test_a_config_narrows_and_never_widens",
+        ),
+    ),
+    Requirement(
+        "MCPS-27",
+        "002",
+        "the kill switch ends calls that run, refuses new ones, the list of tools stays, and after revive they run",
+        (
+            "tests/mcp_server/test_with_cortex.py::test_the_kill_switch_ends_the_calls_of_clients_and_they_can_go_on_after_it",
+            "tests/mcp_server/test_with_cortex.py::test_the_kill_switch_holds_for_clients",
+        ),
+    ),
+    Requirement(
+        "MCPS-28",
+        "002",
+        "what the server itself refuses has the structured form of its tool",
+        (
+            "tests/mcp_server/test_calls.py::test_calls_run_at_the_same_time_and_more_than_can_be_taken_are_refused",
+            "tests/mcp_server/test_calls.py::test_a_tool_that_is_not_there_is_an_answer_that_names_those_that_are",
+        ),
+    ),
+    Requirement(
+        "MCPS-29",
+        "002",
+        "at a terminal a person is told what it is for; --json is refused",
+        (
+            "tests/mcp_server/test_serve_command.py::test_a_signal_to_end_ends_it_in_the_middle_of_a_line",
+            "tests/mcp_server/test_serve_command.py::test_there_is_nothing_to_print_as_json",
+        ),
+    ),
+    Requirement(
         "CMD-1",
         "002",
         "cortex mcp add` keeps a server (command, args, env; url, headers; policy) in the home, in the format of .mcp.json, private, whole or not at all",
@@ -1169,6 +1273,105 @@ REQUIREMENTS = (
         ("tests/cortex/test_mcp_command.py::test_serve_is_part_of_the_command",),
     ),
     Requirement(
+        "CMD-15",
+        "002",
+        "${env:NAME:-default}` has a default; a URL may begin with a reference; Claude Code's own file is imported as it is",
+        (
+            "tests/cortex/test_mcp_file.py::test_a_default_stands_for_a_variable_that_is_not_set",
+            "tests/cortex/test_mcp_file.py::test_without_a_default_a_variable_has_to_be_there",
+            "tests/cortex/test_mcp_file.py::test_a_url_may_begin_with_a_variable_and_with_nothing_else",
+            "tests/cortex/test_mcp_file.py::test_a_file_as_claude_code_has_it_is_taken_as_it_is",
+            "tests/cortex/test_mcp_command.py::test_a_url_of_the_environment_is_reached_when_the_variable_is_there",
+        ),
+    ),
+    Requirement(
+        "CMD-16",
+        "002",
+        "Two servers whose names are the same but for case, - and _ are refused: in the settings, the file, between both, in an import",
+        (
+            "tests/cortex/test_mcp_file.py::test_two_names_that_code_cannot_tell_apart_are_refused_wherever_they_come_from",
+            "tests/cortex/test_settings.py::test_a_mistake_is_named",
+            "tests/cortex/test_mcp_command.py::test_what_the_settings_have_is_theirs",
+        ),
+    ),
+    Requirement(
+        "CMD-17",
+        "002",
+        "A secret that is the default of a reference is warned of and hidden like any other",
+        ("tests/cortex/test_mcp_file.py::test_secrets_that_stand_there_as_they_are_are_found",),
+    ),
+    Requirement(
+        "CMD-18",
+        "002",
+        "A misspelt key of an import is refused; envFile is named; sse is explained in the settings too; a misspelt key of a server is told with the right one",
+        (
+            "tests/cortex/test_mcp_file.py::test_a_key_that_is_probably_one_of_ours_is_not_left_out",
+            "tests/cortex/test_mcp_file.py::test_keys_of_other_programs_are_left_out_and_named",
+            "tests/cortex/test_mcp_file.py::test_the_file_of_the_home_is_taken_as_it_is_meant_or_not_at_all",
+            "tests/cortex/test_settings.py::test_a_mistake_is_named",
+        ),
+    ),
+    Requirement(
+        "CMD-19",
+        "002",
+        "cortex tools` searches and resolves names with the workbench, as core.search and core.describe do; core.describe takes the name of a server",
+        (
+            "tests/cortex/test_tools_command.py::test_names_mean_what_they_mean_to_core_describe",
+            "tests/cortex/test_tools_command.py::test_a_search_gives_the_best_first_with_their_scores",
+        ),
+    ),
+    Requirement(
+        "CMD-20",
+        "002",
+        "In a terminal, and nowhere else, it is said which servers are waited for",
+        (
+            "tests/cortex/test_tools_command.py::test_in_a_terminal_it_says_whom_it_waits_for",
+            "tests/cortex/test_tools_command.py::test_who_is_waited_for_is_said_again_and_to_nobody_but_a_person",
+        ),
+    ),
+    Requirement(
+        "CMD-21",
+        "002",
+        "show` without a name and `--limit 0` are mistakes; `mcp serve --json` too",
+        (
+            "tests/cortex/test_tools_command.py::test_show_without_a_name_and_a_list_of_nothing_are_mistakes",
+            "tests/cortex/test_mcp_command.py::test_a_mistake_is_told_and_nothing_is_added",
+        ),
+    ),
+    Requirement(
+        "CMD-22",
+        "002",
+        'A module of the folder pins the folder as a path does; "To try" repeats --home and --config; 401 says which header',
+        (
+            "tests/cortex/test_mcp_command.py::test_a_module_in_the_folder_means_that_folder_too",
+            "tests/cortex/test_mcp_command.py::test_what_is_to_be_tried_is_the_same_home_and_the_same_settings",
+            "tests/cortex/test_mcp_command.py::test_a_server_that_knows_nobody_is_told_what_it_wants",
+        ),
+    ),
+    Requirement(
+        "CMD-23",
+        "002",
+        "cortex config` says that servers are in the home",
+        ("tests/cortex/test_config_command.py::test_servers_of_the_home_are_named_beside_the_settings",),
+    ),
+    Requirement(
+        "CMD-24",
+        "002",
+        "The settings load only what a server is; the door of mcp_config is sorted and true",
+        ("tests/cortex/test_mcp_file.py::test_the_settings_load_nothing_but_what_a_server_is",),
+    ),
+    Requirement(
+        "DEMO-NARROW",
+        "002",
+        "The demo says what was decided, ends the line of its prompt, fits a narrow page",
+        (
+            "tests/cortex/test_demo_mcp.py::test_without_consent_a_ticket_stays_open_and_code_catches_the_refusal",
+            "tests/cortex/test_demo_mcp.py::test_with_yes_the_ticket_is_closed",
+            "tests/cortex/test_demo_mcp.py::test_whoever_leaves_at_the_question_leaves_a_whole_line",
+            "tests/cortex/test_demo_mcp.py::test_a_narrow_page_has_two_lines_for_each_count",
+        ),
+    ),
+    Requirement(
         "MODE-1",
         "002",
         "tools.<server>.<tool>(args) in the original name and in camelCase, results unwrapped",
@@ -1263,6 +1466,96 @@ REQUIREMENTS = (
         (
             "tests/test_docs.py::test_the_typescript_of_the_readme_runs",
             "tests/test_docs.py::test_the_configuration_for_clients_starts_the_server",
+        ),
+    ),
+    Requirement(
+        "MODE-16",
+        "002",
+        "A server gets past no policy by the name of its tool",
+        ("tests/cortex/tools/test_consent.py::test_a_server_gets_past_no_policy_by_the_name_of_its_tool",),
+    ),
+    Requirement(
+        "MODE-17",
+        "002",
+        "A misspelt tool is told which names come near, quickly among thousands",
+        (
+            "tests/cortex/test_near_names.py::test_a_misspelt_name_is_near_to_the_one_that_was_meant",
+            "tests/cortex/test_near_names.py::test_a_name_without_end_is_looked_at_in_part",
+        ),
+    ),
+    Requirement(
+        "MODE-18",
+        "002",
+        "The kill switch ends MCP servers and what they are doing, also from outside",
+        (
+            "tests/cortex/test_code_mode.py::test_the_kill_switch_ends_servers_and_what_they_are_doing",
+            "tests/mcp_client/test_stdio.py::test_what_is_started_is_noted_to_be_killed_from_outside_and_refused_while_that_is_so",
+        ),
+    ),
+    Requirement(
+        "MODE-19",
+        "002",
+        "A server that hangs or has failed holds up no search",
+        (
+            "tests/mcp_client/test_stdio.py::test_a_server_that_hangs_holds_up_no_search",
+            "tests/mcp_client/test_stdio.py::test_one_that_failed_is_tried_again_while_nobody_waits",
+        ),
+    ),
+    Requirement(
+        "MODE-20",
+        "002",
+        "The same expression means the same tool, whatever else is lent",
+        (
+            "tests/cortex/test_code_mode.py::test_a_name_means_the_same_tool_whatever_else_is_lent",
+            "tests/sandbox/test_tool_names.py::test_a_place_that_was_settled_among_more_tools_stays_the_same_among_fewer",
+        ),
+    ),
+    Requirement(
+        "MODE-21",
+        "002",
+        "Code may take a server or a function into a variable",
+        ("tests/cortex/test_code_mode.py::test_code_may_take_a_server_or_a_function_into_a_variable",),
+    ),
+    Requirement(
+        "MODE-22",
+        "002",
+        "Code that waits for servers has the time of the network tier",
+        ("tests/cortex/test_code_mode.py::test_code_that_waits_for_servers_has_the_time_of_the_network_tier",),
+    ),
+    Requirement(
+        "MODE-23",
+        "002",
+        "An owner who is asked about code sees all that it is given",
+        ("tests/cortex/test_code_mode.py::test_an_owner_who_is_asked_about_code_sees_what_it_is_given",),
+    ),
+    Requirement(
+        "MODE-24",
+        "002",
+        "What goes into the audit in the model's words is cut, then redacted",
+        (
+            "tests/cortex/test_code_mode.py::test_what_a_run_expects_is_redacted_in_the_audit_and_long_words_are_cut_first",
+        ),
+    ),
+    Requirement(
+        "MODE-25",
+        "002",
+        "Mistakes about servers and policies are told with what to do",
+        ("tests/cortex/test_code_mode.py::test_a_mistake_about_servers_is_told_with_what_to_do",),
+    ),
+    Requirement(
+        "BENCH-CODE-MODE",
+        "002",
+        "A tool call through sandbox and MCP stdio server against the client, discovery, redaction, cache hit against run are rows of the benchmark",
+        ("tests/test_benchmarks.py::test_the_benchmark_runs_and_prints_its_table",),
+    ),
+    Requirement(
+        "MODE-26",
+        "002",
+        "Hints and wake signals are redacted as answers are; turns of a conversation share tokens",
+        (
+            "tests/cortex/test_code_mode.py::test_hints_are_redacted_as_answers_are",
+            "tests/cortex/chat/test_learning.py::test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user",
+            "tests/cortex/test_code_mode.py::test_a_token_means_the_same_in_all_turns_that_share_a_redactor",
         ),
     ),
 )

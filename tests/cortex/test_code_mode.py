@@ -9,9 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from cortex import Decision, MotorCortex, ScriptedOwner, Settings, Toolbox
+from cortex import Decision, MotorCortex, Redactor, ScriptedOwner, Settings, Toolbox
 from neurons import KillSwitch
 from tests.conftest import descendants
+from tests.cortex.learning import learning_cortex
 from tests.mcp_client.support import raw, until
 
 SCHEMA = {
@@ -133,8 +134,10 @@ async def test_policies_hold_inside_code_as_they_do_outside(tmp_path):
 
 
 async def test_a_model_searches_and_describes_what_there_is(tmp_path):
-    servers = {"git": raw(COMMITS, ANSWER), "dead": raw(early_exit=3)}
+    mailing = {"name": "mail", "description": f"Writes to {SECRET}", "inputSchema": {"type": "object"}}
+    servers = {"git": raw(COMMITS, ANSWER, mailing), "dead": raw(early_exit=3)}
     async with cortex(tmp_path, servers=servers) as hands, hands.turn() as turn:
+        assert "Writes to [EMAIL_1]" in await turn.call("core_search", {"query": "write a mail"})
         found = (await turn.call("core_search", {"query": "commits of a repository"})).splitlines()
         assert found[0].startswith("git.list-commits  List the commits of a repository  (")
         assert found[-1].startswith("(not there now: dead: ")
@@ -436,3 +439,27 @@ async def test_the_kill_switch_ends_servers_and_what_they_are_doing(tmp_path, no
         assert "Kill switch is on" in texts[0]
         assert not [line for line in descendants().values() if "raw.py" in line]
         KillSwitch(tmp_path / "state").turn_off("toast", "owner")
+
+
+class Noticing:
+    """An observer that has noticed something about somebody."""
+
+    def hint(self) -> str:
+        return f"You keep asking {SECRET}"
+
+
+async def test_hints_are_redacted_as_answers_are(tmp_path):
+    async with learning_cortex(tmp_path, observer=Noticing()) as hands, hands.turn() as turn:
+        assert (await turn.answer("core.energy")).note == "You keep asking [EMAIL_1]"
+
+
+async def test_a_token_means_the_same_in_all_turns_that_share_a_redactor(tmp_path):
+    async with cortex(tmp_path, servers={}) as hands:
+        redactor = Redactor(hands.settings.redaction)
+        texts = []
+        for code in ('return "a@corp.example"', f'return "{SECRET}"', 'return "a@corp.example"'):
+            async with hands.turn(redactor=redactor) as turn:
+                texts.append(await run(turn, code))
+        async with hands.turn() as turn:
+            texts.append(await run(turn, f'return "{SECRET}"'))
+    assert texts == ["[EMAIL_1]", "[EMAIL_2]", "[EMAIL_1]", "[EMAIL_1]"]

@@ -334,13 +334,15 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
         talk.agent.cortex.turn = turn
 
         def woken():
-            talk.portal.call(talk.agent.wake, Signal("price_change", "neuron:crypto-price", {"price": 7}))
+            talk.portal.call(talk.agent.wake, Signal("price_change", "neuron:crypto-price", {"by": "a.b@corp.example"}))
             return "hi"
 
         dialogue(talk, tmp_path, out, [woken, "and now?"], is_idle=False).run("tiny")
         said = [message.text for message in talk.agent.conversation.messages() if isinstance(message, UserMessage)]
     assert [text.split("\n")[0][:30] for text in said] == ["hi", "(A signal woke you; the user h", "and now?"]
-    assert said[1].endswith('\n{"price":7}')
+    # A neuron may have its words from a server: the model is not shown all of them.
+    assert said[1].endswith('\n{"by":"[EMAIL_1]"}')
+    assert (tmp_path / "conversations" / f"{talk.agent.conversation.id}.tokens.json").exists()
     assert "price_change woke the agent.\n\nThe price fell." in out.getvalue()
     # It is no message of the user, for neurons either.
     assert emitted == ["hi", None, "and now?"]
