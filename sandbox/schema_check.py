@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
 from .schema_meter import STEP, Meter, Step, meter_references
-from .schema_parts import BadSchema, Part, Parts
+from .schema_parts import BadSchema, Parts
 from .schema_patterns import Patterns, regex_options
+from .schema_values import Measure, are_few_ways, measured
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -23,9 +24,8 @@ MAX_WORK = 10_000_000
 MAX_UNFOLDED = 20_000
 # Each step of a metered one asks us, which takes longer than a part does.
 MAX_STEPS = 500_000
-# Steps to find the words for what does not fit, which costs a hundred times as much as to find that it does not.
+# What does not fit larger ones is told only where that is soon found.
 MAX_TOLD_PARTS = 500
-MAX_TOLD_STEPS = 2_000
 # Each part that looks at a value because of another is some frames of the library's stack, whose end is no exception.
 MAX_CHAIN = 64
 MAX_NESTED = 5_000
@@ -52,15 +52,6 @@ def schema_problem(schema_json: bytes, value: Any, what: str = "arguments") -> s
 def usable_schema(schema_json: bytes) -> None:
     """Raises BadSchema for one that is none, or that would take too long. The answer is kept for those who check."""
     _kept.check(schema_json)
-
-
-class Measure(NamedTuple):
-    values: int
-    depth: int
-    characters: int
-    wide: int
-    """Integers of more than 64 bits."""
-    containers: list[Any]
 
 
 class _Check:
@@ -95,7 +86,7 @@ class _Check:
             raise TooMuchToCheck(f"the {what} are too deep or too many for the references of this schema")
         if fits:
             return None
-        if not self._is_told_at_once and not self._is_soon_told(value):
+        if not self._is_told_at_once and not are_few_ways(self._parts, value):
             return f"the {what} do not fit its schema, which has too many choices to say where"
         # Only the first: there may be as many as there are values.
         with self._meter(measure):
@@ -129,21 +120,6 @@ class _Check:
             sizes[id(container)] = 1 + sum(sizes.get(id(part), 1) for part in inner)
         return Meter(sizes, min(MAX_WORK // self._weight, MAX_STEPS))
 
-    def _is_soon_told(self, value: Any) -> bool:
-        """Whether all ways through schema and value together are few."""
-        same, within = self._parts.same, self._parts.within
-        waiting: list[tuple[Part, Any]] = [(self._parts.root, value)]
-        for _ in range(MAX_TOLD_STEPS):
-            if not waiting:
-                return True
-            part, inner = waiting.pop()
-            waiting += [(other, inner) for other in same[id(part)]]
-            if isinstance(inner, dict | list) and within[id(part)]:
-                waiting += _applied(part, inner)
-            if len(waiting) > MAX_TOLD_STEPS:
-                return False
-        return False
-
     def _compiled(self) -> jsonschema_rs.Validator:
         import jsonschema_rs  # noqa: PLC0415 - 25 ms that a run without tools need not pay
 
@@ -171,54 +147,6 @@ def _first_problem(validator: jsonschema_rs.Validator, value: Any, what: str) ->
         where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
         return f"{what}{where}: {getattr(problem, 'message', problem)}"[:600]
     return f"the {what} do not fit its schema"
-
-
-def measured(value: Any, most: int) -> Measure:
-    """How much there is in a value, counted until it is more than so many."""
-    values = depth = characters = wide = 0
-    containers: list[Any] = []
-    level = [value]
-    while level and values <= most:
-        depth += 1
-        values += len(level)
-        below: list[Any] = []
-        for part in level:
-            if isinstance(part, str):
-                characters += len(part)
-            elif isinstance(part, dict):
-                containers.append(part)
-                below.extend(part.values())
-                characters += sum(map(len, part))
-            elif isinstance(part, list):
-                containers.append(part)
-                below.extend(part)
-            elif isinstance(part, int) and part.bit_length() > 64:
-                wide += 1
-                values += (part.bit_length() // 64) ** 2
-        level = below
-    return Measure(values, depth, characters, wide, containers)
-
-
-_FOR_MEMBERS = ("additionalProperties", "unevaluatedProperties")
-_FOR_ITEMS = ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains")
-
-
-def _applied(part: Part, value: dict[str, Any] | list[Any]) -> list[tuple[Part, Any]]:
-    """The parts that look at what is in a value, each with what it looks at. Not more than a few thousand."""
-    if isinstance(value, list):
-        parts = [inner for keyword in _FOR_ITEMS for inner in _parts_of(part.get(keyword))]
-        return [(inner, item) for inner in parts for item in value[:MAX_TOLD_STEPS]][: MAX_TOLD_STEPS + 1]
-    named = part.get("properties")
-    named = named if isinstance(named, dict) else {}
-    parts = [inner for keyword in _FOR_MEMBERS for inner in _parts_of(part.get(keyword))]
-    by_pattern = part.get("patternProperties")
-    parts += _parts_of(list(by_pattern.values()) if isinstance(by_pattern, dict) else None)
-    found = [(named[name], inner) for name, inner in value.items() if isinstance(named.get(name), dict)]
-    return [*found, *((inner, member) for inner in parts for member in value.values())][: MAX_TOLD_STEPS + 1]
-
-
-def _parts_of(written: Any) -> list[Part]:
-    return [part for part in (written if isinstance(written, list) else [written]) if isinstance(part, dict)]
 
 
 class _Kept:

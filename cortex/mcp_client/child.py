@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -20,11 +21,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from pydantic_core import from_json
 
 from sandbox import Running, SandboxUnavailable
 
-from .errors import TOO_LONG, LinkFault, too_long
-from .lines import Lines, TooLong
+from .errors import TOO_LONG, LinkFault, NoProgram, too_long
+from .lines import HEAD_BYTES, Lines, TooLong
 
 log = logging.getLogger("motor_cortex.mcp")
 
@@ -37,8 +39,13 @@ LOOK_S = 0.25
 ENDLESS_TIMES = 4
 CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_096
+PRINTED_BYTES = 100
 
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\b')
+_INSIDE = re.compile(rb'"(?:result|error|params)"')
+_LAST_ID = re.compile(
+    rb'"id"\s{0,9}:\s{0,9}(\d{1,15})\s{0,9}(?:,\s{0,9}"jsonrpc"\s{0,9}:\s{0,9}"2\.0"\s{0,9})?\}\s{0,9}\Z'
+)
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -61,6 +68,8 @@ class Witness:
     exit: int | None = None
     status: int | None = None
     """The last one over HTTP."""
+    printed: bytes = b""
+    """The first line that was no message, where messages belong."""
 
     def hear(self, chunk: bytes) -> None:
         self.said = (self.said + chunk)[-TAIL_BYTES:]
@@ -88,7 +97,7 @@ async def started(
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage]()
     grace_s = 0.0
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_read, process, to_us, max_message_bytes)
+        tasks.start_soon(_read, process, to_us, max_message_bytes, witness)
         tasks.start_soon(_write, process, from_us, to_us)
         tasks.start_soon(_hear, process, witness)
         tasks.start_soon(_watch, process, to_us)
@@ -116,13 +125,31 @@ async def _spawn(program: Program) -> anyio.abc.Process:
                 start_new_session=True,
             )
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise LinkFault(f'"{program.command}" cannot be started: {reason}') from error
+        reason = _why_not(program) or getattr(error, "strerror", None) or str(error)
+        raise NoProgram(f'"{program.command}" cannot be started: {reason}') from error
     return process
 
 
+def _why_not(program: Program) -> str | None:
+    """The system gives one reason for many things, and for some the wrong one."""
+    folder, path = program.folder or ".", program.environment.get("PATH", os.defpath)
+    if not os.path.isdir(folder):
+        return f'there is no folder "{folder}" to start it in'
+    command = os.path.join(folder, program.command)
+    if "/" not in program.command:
+        return None if shutil.which(program.command, path=path) else "there is no such program where PATH looks"
+    if not os.path.exists(command):
+        return "there is no such program"
+    if os.path.isdir(command):
+        return "it is a folder"
+    return None if os.access(command, os.X_OK) else "it may not be executed"
+
+
 async def _read(
-    process: anyio.abc.Process, to_us: MemoryObjectSendStream[SessionMessage | Exception], max_bytes: int
+    process: anyio.abc.Process,
+    to_us: MemoryObjectSendStream[SessionMessage | Exception],
+    max_bytes: int,
+    witness: Witness,
 ) -> None:
     lines = Lines(max_bytes)
     stdout = process.stdout
@@ -134,6 +161,8 @@ async def _read(
                     message = message_of(line, max_bytes)
                     if message is not None:
                         await to_us.send(SessionMessage(message))
+                    elif isinstance(line, bytes) and not witness.printed:
+                        witness.printed = line.strip()[:PRINTED_BYTES]
                 if lines.size > ENDLESS_TIMES * max_bytes:
                     return
 
@@ -145,16 +174,24 @@ def message_of(line: bytes | TooLong, max_bytes: int) -> JSONRPCMessage | None:
         if not line.strip():
             return None
         try:
-            return jsonrpc_message_adapter.validate_json(line, by_name=False)
+            # In two steps: in one, a list of thousands of tools is read four times.
+            return jsonrpc_message_adapter.validate_python(from_json(line), by_name=False)
         except ValueError:
             log.debug("An MCP server wrote a line that is no message: %r", line[:200])
-    head = line.head if isinstance(line, TooLong) else line[:512]
-    asked = _ID.search(head) if b'"jsonrpc"' in head else None
+    asked = _asked(line if isinstance(line, TooLong) else TooLong(line[:HEAD_BYTES], line[-HEAD_BYTES:]))
     if asked is None:
         return None
     reason = too_long(max_bytes) if isinstance(line, TooLong) else "the answer is no message"
     code = TOO_LONG if isinstance(line, TooLong) else -32_700
-    return JSONRPCError(jsonrpc="2.0", id=int(asked[1]), error=ErrorData(code=code, message=reason))
+    return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=reason))
+
+
+def _asked(line: TooLong) -> int | None:
+    """The request that it answers. Inside of a result there are other things that are called `id`."""
+    if b'"jsonrpc"' not in line.head + line.tail:
+        return None
+    found = _ID.search(_INSIDE.split(line.head, maxsplit=1)[0]) or _LAST_ID.search(line.tail)
+    return None if found is None else int(found[1])
 
 
 async def _write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
-from ..mcp_config import MissingVariable, expanded
+from ..mcp_config import MissingVariable, expanded, written_secrets
 from .child import Program, Witness, exit_text, inherited, started
-from .errors import LinkFault, short
+from .errors import LinkFault, NoProgram, short
 from .link import Link, Mode, linked
 from .remote import reached
 from .watched import Wire
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from ..mcp_config import McpServerSettings
     from ..sections import McpSettings
+
+log = logging.getLogger("motor_cortex.mcp")
 
 # A result is in an answer twice, as structure and as text, and in the text each quote is escaped.
 MESSAGE_TIMES = 4
@@ -45,7 +48,7 @@ class Attempt:
         self._settings = settings
         self._general = general
         self._environment = environment
-        own = (*settings.env.values(), *settings.headers.values())
+        own = (*settings.env.values(), *settings.headers.values(), *written_secrets(settings))
         self._secrets = {value for value in own if len(value) >= MIN_SECRET}
         self._witness = Witness()
 
@@ -57,33 +60,47 @@ class Attempt:
             yield link
 
     def reason(self, error: BaseException) -> str:
-        """Why there is no connection, or none any more, for people to read."""
+        """Why there is no connection, or none any more."""
         error = _first(error)
         match error:
             case LinkFault() | MissingVariable():
-                return self.told(str(error))
+                text = str(error)
             case MCPError() if error.code == CONNECTION_CLOSED:
-                return self.told(self.end())
+                text = self.end()
             case MCPError() if error.code == REQUEST_TIMEOUT:
-                return self.told("it does not answer")
+                text = "it does not answer"
             case MCPError():
-                return self.told(f"it refuses: {error.message}")
+                text = f"it refuses: {error.message}"
+            case NameError() | TypeError() | AttributeError() | LookupError() | AssertionError() | ImportError():
+                log.error("An MCP server cannot be used, and it is our fault", exc_info=error)
+                text = f"our client failed with {type(error).__name__}, as the log tells"
             case _ if self._settings.is_remote:
-                return self.told(f"it cannot be reached: {error or type(error).__name__}")
+                text = f"it cannot be reached: {error or type(error).__name__}"
             case _:
-                return self.told(f"it does not speak MCP: {error or type(error).__name__}")
+                text = f"it does not speak MCP: {error or type(error).__name__}"
+        return self.told(text)
+
+    def is_of_settings(self, error: BaseException) -> bool:
+        """Whether it will be the same until somebody changes something."""
+        return isinstance(_first(error), NoProgram | MissingVariable)
 
     def end(self) -> str:
         return "its connection has ended" if self._settings.is_remote else exit_text(self._witness.exit)
 
     def told(self, text: str) -> str:
-        """The text with what the server itself said last, and without our secrets, should it have said those."""
+        """The text without our secrets, should the server have said those."""
         text = self._hidden(text)
         if self._witness.status is not None and self._witness.status >= 400:
             text += f" (HTTP {self._witness.status})"
+        return short(text)
+
+    def said(self) -> str:
+        """The server's own words, of whenever, for people: a model would take them for an answer."""
+        printed = short(self._hidden(self._witness.printed.decode(errors="replace")))
         said = self._hidden(self._witness.said.decode(errors="replace"))
         tail = short(said[-SAID_CHARACTERS:], SAID_CHARACTERS)
-        return f"{short(text)}; it said: {tail}" if tail else short(text)
+        words = [f"it prints what is no MCP: {printed}"] if printed else []
+        return "; ".join([*words, f"it said: {tail}"] if tail else words)
 
     def may_be_legacy(self, error: BaseException, was_starting: bool) -> bool:
         """Whether it ended at the first word."""

@@ -22,12 +22,16 @@ def is_too_long(code: int, message: str) -> bool:
 class McpUnavailable(ToolError):
     """The server cannot be used now. The message says why, and when it will be tried again."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, code="unavailable", retryable=True)
+    def __init__(self, message: str, *, retryable: bool = True) -> None:
+        super().__init__(message, code="unavailable", retryable=retryable)
 
 
 class LinkFault(Exception):
     """A server cannot be started, or spoken to. The message says what is wrong."""
+
+
+class NoProgram(LinkFault):
+    """What the settings say cannot be started. To try again helps nobody."""
 
 
 def short(text: object, most: int = MAX_TEXT) -> str:

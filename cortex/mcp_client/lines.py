@@ -9,9 +9,10 @@ HEAD_BYTES = 512
 
 
 class TooLong(NamedTuple):
-    """A line that nobody keeps."""
+    """A line that nobody keeps, but for where it begins and where it ends."""
 
     head: bytes
+    tail: bytes
 
 
 class Lines:
@@ -20,6 +21,7 @@ class Lines:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._parts: list[bytes] = []
+        self._tail = b""
         self.size = 0
         """Of the line that has not ended yet."""
 
@@ -28,8 +30,8 @@ class Lines:
         for part in ended:
             self._add(part)
             line = b"".join(self._parts)
-            yield line if self.size <= self._max_bytes else TooLong(line[:HEAD_BYTES])
-            self._parts, self.size = [], 0
+            yield line if self.size <= self._max_bytes else TooLong(line[:HEAD_BYTES], self._tail)
+            self._parts, self.size, self._tail = [], 0, b""
         self._add(rest)
 
     def _add(self, part: bytes) -> None:
@@ -37,4 +39,6 @@ class Lines:
         if self.size <= self._max_bytes:
             self._parts.append(part)
         elif self._parts or part:
-            self._parts = [b"".join([*self._parts, part[:HEAD_BYTES]])[:HEAD_BYTES]]
+            kept = b"".join(self._parts)
+            self._tail = ((self._tail or kept[-HEAD_BYTES:]) + part)[-HEAD_BYTES:]
+            self._parts = [(kept[:HEAD_BYTES] + part[:HEAD_BYTES])[:HEAD_BYTES]]

@@ -7,6 +7,7 @@ against the patterns of a stranger's schema, which may take for ever, and answer
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Literal
@@ -36,6 +37,18 @@ log = logging.getLogger("motor_cortex.mcp")
 # What goes wrong here is told by our errors, not by lines in the middle of somebody's conversation.
 for _name in ("mcp", "client"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
+_URL = re.compile(r"(https?://)(?:[^/\s?#@]*@)?([^/\s?#@]+)[^\s]*")
+
+
+class _NoPaths(logging.Filter):
+    """The SDK logs whole URLs, and there are tokens in some."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = _URL.sub(r"\1\2/…", record.getMessage()), ()
+        return True
+
+
+logging.getLogger("mcp.client.streamable_http").addFilter(_NoPaths())
 
 MAX_PAGES = 200
 LISTEN_AGAIN_S = 5.0

@@ -46,6 +46,9 @@ class ServerStatus:
     tools: int
     protocol: str | None
     error: str | None
+    """For people: with the server's own words, which may be of any time, and lead a model astray."""
+    reason: str | None
+    """The same without them."""
     restarts: int
     """How often it was started again."""
     next_try_in_s: float
@@ -54,9 +57,11 @@ class ServerStatus:
 
 class _Ended(NamedTuple):
     reason: str
+    said: str = ""
     up_s: float | None = None
     """None when it never was."""
     may_be_legacy: bool = False
+    is_of_settings: bool = False
 
 
 class Server:
@@ -88,6 +93,8 @@ class Server:
         self._start: anyio.CancelScope | None = None
         self._mode: Mode = "auto"
         self._error: str | None = None
+        self._said = ""
+        self._is_of_settings = False
         self._protocol: str | None = None
         self._starts = 0
 
@@ -116,7 +123,8 @@ class Server:
             state=self.state,
             tools=len(self.tools),
             protocol=self._protocol,
-            error=self._error,
+            error="; ".join(filter(None, (self._error, self._said))) or None,
+            reason=self._error,
             restarts=max(0, self._starts - 1),
             next_try_in_s=self._restarts.wait_s(self._now()),
         )
@@ -144,7 +152,8 @@ class Server:
             if settled is not None:
                 await settled.wait()
         if self._link is None:
-            raise McpUnavailable(f'MCP server "{self.name}" cannot be used: {self._error or "it does not start"}')
+            reason = f'MCP server "{self.name}" cannot be used: {self._error or "it does not start"}'
+            raise McpUnavailable(reason, retryable=not self._is_of_settings)
         return self._link
 
     async def call(self, tool: McpTool, arguments: Mapping[str, Any], timeout_ms: int | None) -> ReadyJson:
@@ -178,8 +187,10 @@ class Server:
         wait_s = self._restarts.wait_s(self._now())
         if self._link is not None or wait_s > 0:
             when = f"in {wait_s:.1f} s" if self._link is None else "when it has ended"
-            reason = self._error or "its connection has ended"
-            raise McpUnavailable(f'MCP server "{self.name}" is not there: {reason}. It can be started again {when}')
+            reason = f'MCP server "{self.name}" is not there: {self._error or "its connection has ended"}'
+            if self._is_of_settings:
+                raise McpUnavailable(reason, retryable=False)
+            raise McpUnavailable(f"{reason}. It can be started again {when}")
         self._settled = anyio.Event()
         self._starts += 1
         self._tasks.start_soon(self._live)
@@ -194,10 +205,14 @@ class Server:
                 ended = await self._connection("legacy")
         finally:
             self._link = None
-            self._error = ended.reason
+            self._error, self._said, self._is_of_settings = ended.reason, ended.said, ended.is_of_settings
             self._restarts.failed(self._now(), ended.up_s or 0.0)
             log.log(
-                logging.DEBUG if self._tasks is None else logging.INFO, 'MCP server "%s": %s', self.name, ended.reason
+                logging.DEBUG if self._tasks is None else logging.INFO,
+                'MCP server "%s": %s %s',
+                self.name,
+                ended.reason,
+                ended.said,
             )
             if ended.up_s is None:
                 self._take(())
@@ -215,14 +230,20 @@ class Server:
                     await self._list(link)
                     clock.deadline = math.inf
                     began, self._mode = self._now(), mode
-                    self._link, self._protocol, self._error = link, link.protocol, None
+                    self._link, self._protocol, self._error, self._said = link, link.protocol, None, ""
                     self._settle()
                     await self._stay(link)
             except Exception as error:  # noqa: BLE001 - whatever the SDK meets ends this connection, not the host
-                return _Ended(attempt.reason(error), self._up_s(began), attempt.may_be_legacy(error, began is None))
+                return _Ended(
+                    attempt.reason(error),
+                    attempt.said(),
+                    self._up_s(began),
+                    attempt.may_be_legacy(error, began is None),
+                    attempt.is_of_settings(error),
+                )
         if clock.cancelled_caught:
-            return _Ended(attempt.told(f"it did not start within {self._general.start_timeout_ms} ms"))
-        return _Ended(attempt.told(attempt.end()), self._up_s(began))
+            return _Ended(f"it did not start within {self._general.start_timeout_ms} ms", attempt.said())
+        return _Ended(attempt.told(attempt.end()), attempt.said(), self._up_s(began))
 
     async def _stay(self, link: Link) -> None:
         """Until the connection ends, keep the list of tools as it is at the server."""

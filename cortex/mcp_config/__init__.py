@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .file import MAX_FILE_BYTES, McpFile, Named, checked_servers, refuse_alike, servers_of
     from .imports import imported
     from .references import MissingVariable, expanded
-    from .secrets import literal_secrets, shown_arguments
+    from .secrets import literal_secrets, shown_arguments, written_secrets
     from .servers import McpServerSettings, McpServerTable
 
 # Imported when they are asked for: the settings come through this door, and need the servers alone.
@@ -27,6 +27,7 @@ _HOMES = {
     "refuse_alike": "file",
     "servers_of": "file",
     "shown_arguments": "secrets",
+    "written_secrets": "secrets",
 }
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "refuse_alike",
     "servers_of",
     "shown_arguments",
+    "written_secrets",
 ]
 
 

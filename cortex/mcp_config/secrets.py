@@ -42,6 +42,16 @@ def shown_arguments(arguments: Sequence[str]) -> list[str]:
     return [_hidden(text) if number in secret else shown(text) for number, text in enumerate(arguments)]
 
 
+def written_secrets(server: McpServerSettings) -> list[str]:
+    """What looks like a secret in the arguments and in the URL, for those who must not repeat it."""
+    found = [server.args[number].partition("=")[2] or server.args[number] for number in _secret_arguments(server.args)]
+    if server.url is not None and _is_secret_url(server.url):
+        found += [value for name, value in _URL_QUERY.findall(server.url) if _is_secret(name, value)]
+        found += [login.strip(":/@") for login in _URL_PASSWORD.findall(server.url)]
+        found += [word for login in _URL_PASSWORD.findall(server.url) for word in login.strip("/@").split(":") if word]
+    return found
+
+
 def _hidden(text: str) -> str:
     found = _OPTION.fullmatch(text) or _ASSIGNED.fullmatch(text)
     return f"{text[: text.index('=') + 1]}{HIDDEN}" if found and found[2] else HIDDEN

@@ -89,6 +89,19 @@ async def test_our_headers_go_nowhere_else(site: Web):
         assert other.heard == []
 
 
+async def test_tokens_in_an_address_are_in_no_error_and_in_no_log(site: Web, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO", logger="mcp")
+    secret = "pathTOKENpathTOKEN77"
+    site.misbehave = lambda _: (307, {"Location": f"http://127.0.0.1:1/{secret}?api_key={secret}"}, b"")
+    address = at(site).model_copy(update={"url": f"{site.url}?api_key={secret}"})
+    async with servers(s=address) as mcp:
+        with pytest.raises(McpUnavailable, match="not followed") as caught:
+            await mcp.tools_of("s")
+        assert secret not in str(caught.value) + str(mcp.statuses()[0].error)
+    assert "not followed" in caplog.text
+    assert secret not in caplog.text
+
+
 async def test_nobody_at_the_address_is_told():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cortex.mcp_client.child import message_of
 from cortex.mcp_client.lines import HEAD_BYTES, Lines, TooLong
 from cortex.mcp_client.names import tool_names
 from cortex.mcp_client.rate import Rate
@@ -136,4 +137,26 @@ def test_of_a_line_that_is_too_long_only_the_beginning_is_kept():
     for _ in range(1_000):
         assert list(lines.feed(b"x" * 1_000)) == []
     assert sum(map(len, lines._parts)) <= HEAD_BYTES
-    assert list(lines.feed(b"\nnext\n")) == [TooLong(b"head" + b"x" * (HEAD_BYTES - 4)), b"next"]
+    assert list(lines.feed(b"\nnext\n")) == [
+        TooLong(b"head" + b"x" * (HEAD_BYTES - 4), b"x" * HEAD_BYTES),
+        b"next",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "asked"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"result":{"id":8,"text":"', b'"}}', 7),
+        (b'{"result":{"id":8,"text":"', b'"},"jsonrpc":"2.0","id":7}', 7),
+        (b'{"result":{"id":8,"text":"', b'"}, "id": 7, "jsonrpc": "2.0"} ', 7),
+        (b'{"jsonrpc":"2.0","result":{"id":8,"text":"', b'","id":8}}', None),
+        (b'{"id":7,"result":{"text":"', b'"}}', None),
+    ],
+)
+def test_whose_answer_was_too_long_is_read_where_the_message_says_so_and_not_inside_of_it(begins, ends, asked):
+    lines = Lines(1_000)
+    step = 7
+    data = begins + b"x" * 2_000 + ends + b"\n"
+    (line,) = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
+    message = message_of(line, 1_000)
+    assert (None if message is None else message.id) == asked

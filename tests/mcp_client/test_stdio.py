@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from cortex.mcp_client import McpServers, McpUnavailable
+from cortex.mcp_config import McpServerSettings
 from cortex.sections import McpSettings
 from sandbox import Running, ToolError, kill_recorded
 from tests.conftest import descendants
@@ -60,7 +61,7 @@ async def test_dead_servers_never_stop_the_others_and_say_why():
     async with servers(settings={"start_timeout_ms": 1_000}, **dead, good=raw()) as mcp:
         assert [tool.name for tool in await mcp.tools()] == ["good.echo"]
         said = {status.name: status.error for status in mcp.statuses()}
-        assert "cannot be started: No such file" in said["gone"]
+        assert said["gone"] == '"/no/such/program" cannot be started: there is no such program'
         assert said["broken"] == "it ended with status 3; it said: no token"
         assert said["deaf"] == "it did not start within 1000 ms"
         assert 'no variable "NOBODY_HAS_THIS"' in said["unset"]
@@ -98,7 +99,7 @@ async def test_a_crash_is_told_and_not_tried_again_and_the_server_comes_back_aft
         assert heard.read_text().count("tools/call") == 1
         echo = next(tool for tool in mcp.known() if tool.name == "s.echo")
         await until(lambda: mcp.statuses()[0].error is not None)
-        with pytest.raises(McpUnavailable, match=r"the sky is falling. It can be started again in 1\.0 s"):
+        with pytest.raises(McpUnavailable, match=r"it ended with status 3. It can be started again in 1\.0 s"):
             await echo.call_json({})
         with pytest.raises(McpUnavailable):
             await mcp.tools_of("s")
@@ -277,8 +278,56 @@ async def test_a_given_environment_takes_the_place_of_our_own():
 async def test_a_secret_that_a_server_gives_away_is_hidden_in_the_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MY_TOKEN", "token-of-mine")
     async with servers(s=raw(early_exit=1, stderr="bad token-of-mine\n", env={"T": "${env:MY_TOKEN}"})) as mcp:
-        with pytest.raises(McpUnavailable, match=r"it said: bad \[hidden\]"):
+        with pytest.raises(McpUnavailable):
             await mcp.tools_of("s")
+        assert "it said: bad [hidden]" in mcp.statuses()[0].error
+
+
+async def test_a_secret_that_is_written_into_the_arguments_is_hidden_too():
+    server = raw(early_exit=1, stderr="bad option: LITERALkey12345\n", args=["--api-key", "LITERALkey12345"])
+    async with servers(s=server) as mcp:
+        with pytest.raises(McpUnavailable):
+            await mcp.tools_of("s")
+        assert "it said: bad option: [hidden]" in mcp.statuses()[0].error
+
+
+async def test_what_a_server_says_beside_its_answers_is_for_people_and_not_for_a_model():
+    async with servers(s=raw("crash")) as mcp:
+        with pytest.raises(McpUnavailable):
+            await result(mcp, "s.crash")
+        await until(lambda: mcp.statuses()[0].reason is not None)
+        with pytest.raises(McpUnavailable, match="it ended with status 3") as caught:
+            await mcp.tools_of("s")
+        (status,) = mcp.statuses()
+        assert "the sky" not in str(caught.value) + str(status.reason)
+        assert status.error == "it ended with status 3; it said: the sky is falling"
+
+
+async def test_a_program_that_prints_to_the_wrong_place_is_told():
+    talker = McpServerSettings(command=sys.executable, args=("-c", "print('hello world', flush=True); input()"))
+    async with servers(settings={"start_timeout_ms": 1_000}, s=talker) as mcp:
+        with pytest.raises(McpUnavailable):
+            await mcp.tools_of("s")
+        assert "it prints what is no MCP: hello world" in mcp.statuses()[0].error
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd", "reason"),
+    [
+        ("/no/such/program", None, "there is no such program"),
+        ("no-such-program", None, "there is no such program where PATH looks"),
+        ("/usr", None, "it is a folder"),
+        (__file__, None, "it may not be executed"),
+        ("sh", "/no/such/folder", 'there is no folder "/no/such/folder" to start it in'),
+    ],
+)
+async def test_a_program_that_is_not_there_is_told_and_not_to_be_tried_again(command: str, cwd: str, reason: str):
+    async with servers(s=McpServerSettings(command=command, cwd=cwd)) as mcp:
+        for _ in range(2):
+            with pytest.raises(McpUnavailable) as caught:
+                await mcp.tools_of("s")
+            assert str(caught.value).endswith(f'"{command}" cannot be started: {reason}')
+            assert not caught.value.retryable
 
 
 @pytest.mark.parametrize(
@@ -374,3 +423,14 @@ async def test_the_end_of_a_program_is_the_end_of_what_it_started():
         with pytest.raises(McpUnavailable):
             await result(mcp, "s.crash")
         await until(lambda: not is_alive(child))
+
+
+async def test_a_fault_of_ours_is_not_told_as_the_servers(monkeypatch: pytest.MonkeyPatch, caplog):
+    def broken(*_: object) -> None:
+        raise NameError("name 'os' is not defined")
+
+    monkeypatch.setattr("cortex.mcp_client.server.tools_of", broken)
+    async with servers(s=raw()) as mcp:
+        with pytest.raises(McpUnavailable, match="our client failed with NameError"):
+            await mcp.tools_of("s")
+    assert "name 'os' is not defined" in caplog.text
