@@ -60,9 +60,13 @@ ONE_LOOP = {
     "test_in_a_turn.py",
     "test_jail.py",
     "test_limits.py",
+    "test_http.py",
     "test_network_tier.py",
+    "test_nothing_approves.py",
     "test_plasticity.py",
     "test_quarantine_real.py",
+    "test_stdio.py",
+    "test_tools_command.py",
     "test_repeatable.py",
     "test_workspace_tier.py",
 }

@@ -35,6 +35,15 @@ def nested(depth: int, leaf: Any = 1) -> Any:
     return leaf
 
 
+def of_arms(count: int, back: dict[str, Any]) -> dict[str, Any]:
+    """As many parts that look at the same member, all of which lead back."""
+    arms = [
+        {"type": "object", "required": ["x"], "minProperties": n % 2, "title": str(n), "properties": {"x": back}}
+        for n in range(count)
+    ]
+    return {"anyOf": [*arms, {"type": "string"}]}
+
+
 def test_a_value_fits_or_the_first_problem_is_told_with_its_place():
     schema = {"type": "object", "properties": {"items": {"type": "array", "items": {"type": "integer"}}}}
     assert problem(schema, {"items": [1, 2]}) is None
@@ -48,6 +57,7 @@ def test_a_value_fits_or_the_first_problem_is_told_with_its_place():
         {"$ref": "https://example.com/schema.json"},
         {"$ref": "#/$defs/missing"},
         {"$ref": "#missing"},
+        {"$id": "https://example.com/here", **of_arms(2, {"$ref": "here"})},
         {"type": "strin"},
         {"$ref": "#"},
         {"$defs": {"a": {"allOf": [ref("b")]}, "b": {"anyOf": [ref("a")]}}, **ref("a")},
@@ -66,15 +76,6 @@ def test_a_schema_that_cannot_be_used_says_so(schema: Any):
 def test_a_schema_may_say_yes_or_no_to_everything():
     assert problem(True, {"x": 1}) is None
     assert problem(False, {"x": 1}) is not None
-
-
-def of_arms(count: int, back: dict[str, Any]) -> dict[str, Any]:
-    """As many parts that look at the same member, all of which lead back."""
-    arms = [
-        {"type": "object", "required": ["x"], "minProperties": n % 2, "title": str(n), "properties": {"x": back}}
-        for n in range(count)
-    ]
-    return {"anyOf": [*arms, {"type": "string"}]}
 
 
 FAR = {f"a{n}": of_arms(1, {"anyOf": [ref(f"a{m}") for m in range(40) if m != n]}) for n in range(40)}
@@ -360,6 +361,11 @@ def test_patterns_that_are_not_used_are_left_to_the_server(pattern: str):
             usable_schema(to_json({strict: [part] if strict == "oneOf" else part}))
     with pytest.raises(BadSchema):
         usable_schema(to_json({"patternProperties": {pattern: True}}))
+
+
+def test_formats_are_left_to_the_server():
+    """One of them is to be a pattern, which would be compiled."""
+    assert problem({"$schema": DRAFT_7, "items": {"format": "regex"}}, ["("]) is None
 
 
 def test_so_many_patterns_are_matched_and_no_more():
