@@ -104,7 +104,7 @@ class Workbench:
     def troubles(self) -> list[str]:
         """What there is to say of servers that cannot be had."""
         statuses = self._servers.statuses() if self._servers is not None else []
-        failed = [f"{status.name}: {status.error}" for status in statuses if status.state == "failed"]
+        failed = [f"{status.name}: {status.reason}" for status in statuses if status.state == "failed"]
         return [*failed, *(f"{status.name}: it is still starting" for status in statuses if status.state == "starting")]
 
     async def describe(self, names: Sequence[str]) -> str:
