@@ -61,7 +61,7 @@ def change(options: Namespace, settings: Settings) -> int:
         print(json.dumps({"added": list(servers), "file": str(McpFile(settings.home).path), "warnings": warnings}))
         return SUCCESS
     for name, server in servers.items():
-        print(f"{name} was added: {fit(line_of(server), 200)}")
+        print(f"{name} was added: {fit(line_of(server), 200)}", flush=True)
     print(f"To try: cortex mcp test{said_again(options)} {' '.join(servers)}", file=sys.stderr)
     return SUCCESS
 
