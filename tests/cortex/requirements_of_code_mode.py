@@ -235,6 +235,20 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "MCPC-21B",
+        "002",
+        "No schema of a stranger, with any value, takes the host's time, memory or process: recursion, doubling, deep stacks, product of sizes, wide numbers, divisors, patterns, formats",
+        (
+            "tests/sandbox/test_schema_check.py::test_no_schema_takes_the_host_with_it",
+            "tests/sandbox/test_schema_check.py::test_what_is_too_much_for_a_schema_is_told",
+            "tests/sandbox/test_schema_check.py::test_values_that_are_nested_too_deep_for_a_schema_are_told",
+            "tests/sandbox/test_schema_check.py::test_references_that_would_take_years_are_not_followed",
+            "tests/sandbox/test_schema_check.py::test_references_that_lead_on_and_on_are_not_followed",
+            "tests/sandbox/test_schema_check.py::test_where_there_are_many_ways_only_that_it_does_not_fit_is_told",
+            "tests/mcp_client/test_tools.py::test_no_schema_takes_for_ever_or_fails_in_another_way",
+        ),
+    ),
+    Requirement(
         "MCPC-26",
         "002",
         "Recursive schemas of honest servers work (trees, filter grammars, documents of 20 kinds of blocks, pydantic, zod, typebox, GitHub-like), and mean what they meant",
