@@ -24,6 +24,7 @@ from cortex.scripted_model import ScriptError
 from cortex.terminal import columns_of
 from sandbox import SandboxSettings
 from tests.conftest import descendants
+from tests.documents import README
 
 DEMO = [sys.executable, "-c", "from cortex.commands import main; main()", "demo", "--mcp"]
 # Of an owner who allows nothing: the story must be the same.
@@ -77,6 +78,13 @@ def test_it_succeeds_whatever_the_owner_has_set_and_leaves_nothing(told):
     assert (told.code, told.errors, told.left) == (0, "", [])
     assert [part[:3] for part in RULE.split(told.text)[1:]] == ["1. ", "2. ", "3. ", "4. ", "Wha"]
     assert "Audit chain whole" in told.scene(5)
+
+
+@pytest.mark.deno
+def test_it_counts_what_the_readme_says(told):
+    rows = [row for row in README.rows("Code mode: your MCP servers as functions") if row[1].endswith(" bytes")]
+    counted = re.findall(r"bytes in the context +([\d,]+) +([\d,]+)", told.text)
+    assert [tuple(re.match(r"[\d,]+", cell)[0] for cell in row[1:3]) for row in rows] == counted
 
 
 @pytest.mark.deno

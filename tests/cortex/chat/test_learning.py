@@ -324,11 +324,12 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
     out = io.StringIO()
     steps = [{"text": "Hello."}, {"text": "The price fell."}, {"text": "Bye."}]
     with chat(tmp_path, steps, ForPeople(out, out), **NOWHERE) as talk:
-        emitted = []
+        emitted, redactors = [], set()
         told = talk.agent.cortex.turn
 
         def turn(watch, *, message=None, redactor=None):
             emitted.append(message)
+            redactors.add(redactor)
             return told(watch, redactor=redactor)
 
         talk.agent.cortex.turn = turn
@@ -346,6 +347,8 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
     assert "price_change woke the agent.\n\nThe price fell." in out.getvalue()
     # It is no message of the user, for neurons either.
     assert emitted == ["hi", None, "and now?"]
+    # One for the whole conversation: a token means the same in all its turns.
+    assert len(redactors - {None}) == len(redactors) == 1
 
 
 def test_a_prompt_at_which_nobody_types_is_left_for_a_signal(tmp_path):
