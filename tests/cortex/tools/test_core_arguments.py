@@ -174,6 +174,13 @@ ANYTHING = st.recursive(
 KEYS = st.sampled_from(["code", "CODE", "purpose", "timeout", "timeoutMs", "timeout_ms", "tier", "text", "script", "x"])
 
 
+TYPES: dict[str, Any] = {
+    "timeout": (int, float),
+    "energyBudget": (int, float),
+    **dict.fromkeys(("tools", "hosts", "inputSignals", "outputSignals"), list),
+}
+
+
 def read(name: str, raw: Any) -> dict[str, Any] | None:
     """The arguments, or None for the one kind of error that there may be."""
     try:
@@ -187,7 +194,7 @@ def read(name: str, raw: Any) -> dict[str, Any] | None:
 @given(name=st.sampled_from(CORE_TOOLS), raw=ANYTHING | st.dictionaries(KEYS, ANYTHING))
 def test_whatever_is_sent_there_are_arguments_of_the_right_types_or_one_kind_of_error(name, raw):
     for key, value in (read(name, raw) or {}).items():
-        assert isinstance(value, (int, float) if key == "timeout" else str)
+        assert isinstance(value, TYPES.get(key, str))
 
 
 @given(
