@@ -108,6 +108,8 @@ class Batch(Conversation):
             case Failed(batch, at, phase, name, message, stack):
                 self._check_place(batch, at)
                 error = self._diagnosis(Failure(phase, name, message, stack))
+                if error.type is ErrorType.MEMORY:
+                    raise RunFault(error)  # what it holds on to would fail the next signals, too
                 self.answers.append(SignalAnswer(ok=False, error=error))
                 self._next()
             case Result() | CutResult() | Failure():
