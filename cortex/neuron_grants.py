@@ -1,23 +1,10 @@
-"""What a neuron is lent when it runs: of what its owner approved only what the settings allow today. Pure, but for the
-calls themselves."""
+"""The network that a neuron is lent when it runs: of what its owner approved only what the settings allow today."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from sandbox import HostRule, NetworkPolicy
-
-from .owner import AbsentOwner
-from .tools import Calls, Consent, LentTools
-
-if TYPE_CHECKING:
-    from neurons import Neuron, Proposal
-    from sandbox import HostTools
-
-    from .sections import ToolSettings
-    from .tools import Toolbox
-    from .tools.calls import OnCall
 
 _HTTPS, _HTTP = 443, 80
 
@@ -53,32 +40,10 @@ def _is_below(host: str, pattern: str) -> bool:
     return pattern.startswith("*.") and host.removeprefix("*.").endswith(pattern[1:])
 
 
-def tools_for(
-    neuron: Neuron,
-    toolbox: Toolbox,
-    settings: ToolSettings,
-    *,
-    require: Callable[[], None],
-    on_call: OnCall,
-) -> HostTools | None:
-    """The approved tools. One that the owner wants to be asked about each time is refused: neurons act while nobody is
-    there, and an approval once is not a consent each time."""
-    lent = [tool for tool in toolbox if tool.name in neuron.tools]
-    if not lent:
-        return None
-    consent = Consent(AbsentOwner(), settings, turn=f"neuron:{neuron.id}")
-    return LentTools(lent, Calls(consent, require=require, on_call=on_call), purpose=neuron.metadata.purpose)
-
-
-def unreachable(wish: Neuron | Proposal, toolbox: Toolbox, allowed: NetworkPolicy) -> str | None:
-    """What it asks for that no neuron can have here, in words for its author; None when it is all there."""
-    for host in wish.hosts:
+def unreachable_host(hosts: Sequence[str], allowed: NetworkPolicy) -> str | None:
+    """Which of them no neuron can have here, in words for who asks for it; None when all can be had."""
+    for host in hosts:
         if not network_for([host], allowed).allow:
             known = ", ".join(dict.fromkeys(rule.host for rule in allowed.allow)) or "none"
             return f'hosts: "{host}" is not in the allowlist of this agent; allowed: {known[:500]}'
-    names = {tool.name for tool in toolbox if tool.for_code}
-    for tool in wish.tools:
-        if tool not in names:
-            known = ", ".join(sorted(names))[:500] or "none"
-            return f'tools: there is no tool "{tool}" for neurons, which have none of MCP servers; there are: {known}'
     return None

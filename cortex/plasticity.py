@@ -22,6 +22,7 @@ from neurons import (
     FingerprintReader,
     Habits,
     NeuronStore,
+    NotYet,
     On,
     Pipeline,
     Recordings,
@@ -33,7 +34,7 @@ from .candidates import Candidates
 from .channels import ConsoleChannel, WebhookChannel
 from .consolidate_tool import ConsolidateTool
 from .habit_watch import HabitWatch
-from .neuron_grants import network_for, tools_for, unreachable
+from .neuron_grants import network_for, unreachable_host
 from .notices import Notices
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from sandbox import Flusher, Guard, HostTools, NetworkPolicy, ResidentHost
 
     from .habit_watch import Observer
+    from .neuron_tools import NeuronTools
     from .settings import Settings
-    from .tools import Toolbox
     from .tools.calls import OnCall
 
     Lent: TypeAlias = Callable[[Neuron], HostTools | None]
@@ -60,7 +61,7 @@ class Surroundings:
 
     hosts: ResidentHost
     energy: Energy
-    toolbox: Toolbox
+    tools: NeuronTools
     guard: Guard | None
     is_killed: IsKilled
     skills: Skills
@@ -110,19 +111,15 @@ class Plasticity:
         watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now)
 
         def lent(neuron: Neuron) -> HostTools | None:
-            return tools_for(
-                neuron,
-                around.toolbox,
-                self._settings.tools,
-                require=around.require,
-                on_call=around.on_call(neuron.id),
-            )
+            return around.tools.lent(neuron, require=around.require, on_call=around.on_call(neuron.id))
 
         def lent_in_full(neuron: Neuron) -> HostTools | None:
             # Without its tools or hosts it would do half of what was approved, and pass a trial with that.
-            missing = unreachable(neuron, around.toolbox, self._settings.sandbox.network)
+            missing = self.unreachable(neuron, around.tools)
             if missing is not None:
                 raise SandboxUnavailable(missing)
+            if awaited := around.tools.awaited(neuron.tools):
+                raise NotYet(awaited)
             return lent(neuron)
 
         notices = self.notices(around.channels)
@@ -135,7 +132,7 @@ class Plasticity:
             try:
                 yield Living(
                     autonomic,
-                    self._consolidate(around.toolbox, candidates) if settings.max_awake else None,
+                    self._consolidate(around.tools, candidates) if settings.max_awake else None,
                     watch if settings.habits.enabled else None,
                 )
             finally:
@@ -197,9 +194,13 @@ class Plasticity:
             storage=self.storage,
         )
 
-    def _consolidate(self, toolbox: Toolbox, candidates: Candidates) -> ConsolidateTool:
+    def unreachable(self, wish: Neuron | Proposal, tools: NeuronTools) -> str | None:
+        """What it asks for that no neuron can have here."""
+        return unreachable_host(wish.hosts, self._settings.sandbox.network) or tools.missing(wish.tools)
+
+    def _consolidate(self, tools: NeuronTools, candidates: Candidates) -> ConsolidateTool:
         return ConsolidateTool(
-            _Proposals(self, toolbox, self._settings),
+            _Proposals(self, tools),
             max_code_bytes=self._settings.sandbox.max_code_bytes,
             read=self.reader.read,
             habits=self.habits.all,
@@ -210,10 +211,9 @@ class Plasticity:
 class _Proposals:
     """The pipeline as an agent has it: what no neuron could have here is refused before anything is tried."""
 
-    def __init__(self, plasticity: Plasticity, toolbox: Toolbox, settings: Settings) -> None:
+    def __init__(self, plasticity: Plasticity, tools: NeuronTools) -> None:
         self._plasticity = plasticity
-        self._toolbox = toolbox
-        self._settings = settings
+        self._tools = tools
 
     def propose(
         self,
@@ -223,7 +223,8 @@ class _Proposals:
         found: Fingerprint | None = None,
         max_code_bytes: int,
     ) -> Neuron:
-        problem = unreachable(proposal, self._toolbox, self._settings.sandbox.network)
+        proposal = proposal.model_copy(update={"tools": self._tools.spelled_out(proposal.tools)})
+        problem = self._plasticity.unreachable(proposal, self._tools)
         if problem is not None:
             raise Refused(problem)
         neuron = self._plasticity.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)

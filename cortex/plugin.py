@@ -24,6 +24,7 @@ from .journal import Journal
 from .mcp_client import McpServers
 from .mcp_config import servers_of
 from .memory import LearnedSkills, Memory
+from .neuron_tools import NeuronTools
 from .owner import AbsentOwner
 from .parts import Parts
 from .plasticity import Plasticity, Surroundings, channels_of, killed_by
@@ -135,13 +136,13 @@ class MotorCortex:
             poll_ms = self.settings.neurons.kill_poll_ms
             tasks.start_soon(watch_switch, self.switch, poll_ms, lambda on: stop(str(on)), allow)
         guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
+        if self.servers is not None:  # before neurons, which may have their tools
+            await stack.enter_async_context(self.servers)
         living = None
         if isinstance(runtime, ResidentHost):
             living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
-        if self.servers is not None:
-            await stack.enter_async_context(self.servers)
         return Parts(
             self.settings,
             self.toolbox,
@@ -166,7 +167,7 @@ class MotorCortex:
         return Surroundings(
             hosts=hosts,
             energy=self.energy,
-            toolbox=self.toolbox,
+            tools=NeuronTools(self.toolbox, self.servers, self.settings.tools),
             guard=guard,
             is_killed=killed_by(self.switch, refusal),
             skills=LearnedSkills(self.memory),

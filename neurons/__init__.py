@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .autonomic.autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
     from .autonomic.signal_queue import Drop
     from .built_in import user_message
-    from .errors import Conflict, NeuronError, NoSuchNeuron, Refused, StorageError
+    from .errors import Conflict, NeuronError, NoSuchNeuron, NotYet, Refused, StorageError
     from .habits.fingerprint import Fingerprint, FingerprintReader
     from .habits.habit import OFFER_S, Habit
     from .habits.habits import Habits
@@ -92,6 +92,7 @@ _HOMES = {
     "NeuronSettings": "settings",
     "NeuronStore": "storage.store",
     "NoSuchNeuron": "errors",
+    "NotYet": "errors",
     "Notice": "ports",
     "OFFER_S": "habits.habit",
     "Off": "kill_switch",
@@ -166,6 +167,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "NeuronSettings",
     "NeuronStore",
     "NoSuchNeuron",
+    "NotYet",
     "Notice",
     "OFFER_S",
     "Off",

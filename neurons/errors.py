@@ -19,5 +19,9 @@ class NoSuchNeuron(NeuronError):
     """There is no neuron of this id."""
 
 
+class NotYet(NeuronError):
+    """What a neuron needs is on its way. It is tried again soon, and that is no news."""
+
+
 class Refused(NeuronError):
     """A change of status that the table does not have, an approval that does not fit, a proposal that is not taken."""

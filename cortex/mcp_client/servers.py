@@ -106,6 +106,19 @@ class McpServers:
         """What is known now, without starting anything."""
         return [tool for server in self._servers.values() for tool in server.tools]
 
+    def knows(self, server: str) -> bool:
+        """Whether it is known what tools it has; not before it was started."""
+        return bool(self._servers[server].tools) or self._servers[server].state == "ready"
+
+    def wanted(self, server: str) -> str | None:
+        """For who comes again rather than wait: None when it is there, or else it is started and this says so."""
+        one = self._servers[server]
+        if one.state == "ready":
+            return None
+        one.start()
+        why = one.status().reason
+        return f'MCP server "{server}" is not there yet: {why or "it is starting"}'
+
     def version(self) -> int:
         """Grows whenever `known` changes."""
         return self._version

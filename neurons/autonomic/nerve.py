@@ -21,6 +21,7 @@ import anyio.lowlevel
 from sandbox import Tier
 
 from ..cost import cost_of
+from ..errors import NotYet
 from ..neuron import Status
 from ..pipeline.trial import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
 from ..program import program_of
@@ -246,7 +247,8 @@ class Nerve:
     def _report(self, error: Exception) -> None:
         trouble = f"{error}" or type(error).__name__
         if trouble != self.trouble:
-            log.warning('Neuron "%s" has no process: %s', self.neuron.id, trouble)
+            level = logging.INFO if isinstance(error, NotYet) else logging.WARNING
+            log.log(level, 'Neuron "%s" has no process: %s', self.neuron.id, trouble)
         self.trouble = trouble
 
 

@@ -25,7 +25,7 @@ MAX_LINES = 24
 _MAX_NAMED = 8
 _MAX_NAME = 80
 
-_NO_WORD = re.compile(r"[^A-Za-z0-9_$]+")
+_NO_WORD = re.compile(r"[^A-Za-z0-9$]+")
 _SPACE = re.compile(r"\s+")
 _TYPE_ASKED = re.compile(r"""\bsignal\??\.type\s?[!=]==?\s?(["'`])([^"'`\n]{1,64})\1""")
 _CLOCK = re.compile(r"\bDate\b|\bperformance\b|\bTemporal\b|\bsignal\??\.at\b")
@@ -183,8 +183,9 @@ def covers(declared: str, host: str) -> bool:
 
 
 def _as_written(tool: str) -> str:
-    """`git-hub/list.commits` is `tools.git_hub.list_commits` in code; here it is enough that both are the same."""
-    return _NO_WORD.sub("_", tool)
+    """`git-hub/list.commits` is `tools.git_hub.list_commits` in code, or `tools.gitHub.listCommits`; here it is enough
+    that all of them are the same. What is not lent cannot be called, whatever its name is like."""
+    return _NO_WORD.sub("", tool).casefold()
 
 
 def _strange(hosts: Iterable[str], declared: Sequence[str]) -> list[str]:

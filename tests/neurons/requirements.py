@@ -1831,12 +1831,27 @@ REQUIREMENTS = (
         (
             "tests/cortex/test_neuron_grants.py::test_a_neuron_reaches_what_was_approved_and_is_still_allowed",
             "tests/cortex/test_neuron_grants.py::test_what_the_owner_says_of_a_host_holds_for_neurons_too",
-            "tests/cortex/test_neuron_grants.py::test_a_neuron_has_its_approved_tools_and_no_other",
-            "tests/cortex/test_neuron_grants.py::test_while_nothing_may_be_done_a_neuron_calls_no_tool",
-            "tests/cortex/test_neuron_grants.py::test_a_neuron_without_tools_is_lent_none",
-            "tests/cortex/test_neuron_grants.py::test_what_no_neuron_could_have_here_is_told_before_anything_is_tried",
+            "tests/cortex/test_neuron_grants.py::test_a_host_that_no_neuron_could_have_here_is_told_before_anything_is_tried",
+            "tests/cortex/test_neuron_tools.py::test_a_neuron_has_its_approved_tools_and_no_other",
+            "tests/cortex/test_neuron_tools.py::test_while_nothing_may_be_done_a_neuron_calls_no_tool",
+            "tests/cortex/test_neuron_tools.py::test_a_neuron_without_tools_is_lent_none",
+            "tests/cortex/test_neuron_tools.py::test_what_no_neuron_could_have_here_is_told_before_anything_is_tried",
             "tests/cortex/test_plasticity.py::test_a_neuron_calls_the_tools_that_were_approved_and_that_is_recorded",
             "tests/cortex/test_plasticity.py::test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial",
+        ),
+    ),
+    Requirement(
+        "WHOLE-SERVERS",
+        "003",
+        "A habit over the tools of an MCP server becomes a neuron that has exactly these tools, under the same policies, "
+        "waits for its server, and names them in whatever spelling code may use",
+        (
+            "tests/cortex/test_neuron_tools.py::test_a_habit_over_a_server_becomes_a_neuron_that_calls_it",
+            "tests/cortex/test_neuron_tools.py::test_tools_of_a_server_are_known_when_it_was_started",
+            "tests/cortex/test_neuron_tools.py::test_a_server_is_started_for_who_comes_again",
+            "tests/cortex/test_neuron_tools.py::test_a_tool_may_be_named_as_code_spells_it",
+            "tests/cortex/test_neuron_tools.py::test_a_server_cannot_take_the_name_of_a_tool_of_the_toolbox",
+            "tests/neurons/test_validation.py::test_a_tool_is_known_in_each_spelling_that_code_has_for_it",
         ),
     ),
     Requirement(

@@ -62,6 +62,12 @@ def test_a_tool_that_the_code_names_is_used_also_when_it_was_never_reached():
     assert found.problems == ('its code calls the tool "a.b", which is not among its tools ("clock-1/now.utc")',)
 
 
+def test_a_tool_is_known_in_each_spelling_that_code_has_for_it():
+    neuron = candidate(tools=("git-hub.list-commits",))
+    named = Named(tools=["gitHub.listCommits", "git_hub.list_commits", "git-hub.list-commits"])
+    assert audit(neuron, seen(tools={"git-hub.list-commits"}), named=named).problems == ()
+
+
 def test_a_host_that_the_code_only_names_is_a_finding():
     found = audit(candidate(), seen(), named=Named(hosts=["docs.example"]))
     assert found.problems == ()
