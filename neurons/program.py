@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
     limits = settings.autonomic
+    waits = neuron.tier is Tier.NETWORK or bool(neuron.tools)  # a tool may be a server's, too
     return ResidentProgram(
         code=neuron.code,
         name=neuron.id,
         tier=neuron.tier,
-        timeout_ms=limits.timeout_network_ms if neuron.tier is Tier.NETWORK else limits.timeout_isolated_ms,
+        timeout_ms=limits.timeout_network_ms if waits else limits.timeout_isolated_ms,
         max_state_bytes=limits.max_state_bytes,
         max_emitted=limits.max_emitted,
         max_signal_bytes=limits.max_signal_bytes,

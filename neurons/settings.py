@@ -122,6 +122,7 @@ class AutonomicSettings(Section):
     timeout_isolated_ms: Positive = 1_000
     """For one signal."""
     timeout_network_ms: Positive = 15_000
+    """And of one that has tools."""
     max_state_bytes: Annotated[int, Field(gt=0, le=MAX_STATE_BYTES)] = MAX_STATE_BYTES
     max_emitted: Positive = 16
     """By one signal."""

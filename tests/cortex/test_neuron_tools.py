@@ -11,7 +11,8 @@ import pytest
 from cortex import Toolbox
 from cortex.neuron_tools import NeuronTools
 from cortex.sections import ToolSettings
-from neurons import Status
+from neurons import NeuronSettings, Status
+from neurons.program import program_of
 from sandbox import ToolError
 from tests.cortex.test_plasticity import Life
 from tests.cortex.test_plasticity import until as until_so
@@ -120,6 +121,13 @@ async def test_a_server_cannot_take_the_name_of_a_tool_of_the_toolbox():
         lent = tools(mcp).lent(neuron, require=lambda: None, on_call=lambda *_: None)
         assert lent is not None
         assert (await lent.call("shop.stock", {})).data == b"1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "timeout_ms"), [({}, 1_000), ({"tier": "network"}, 15_000), ({"tools": ("shop.stock",)}, 15_000)]
+)
+def test_a_neuron_that_waits_for_others_has_the_time_for_it(changes, timeout_ms):
+    assert program_of(Governed().in_trial(**changes), NeuronSettings()).timeout_ms == timeout_ms
 
 
 TICKETS = {

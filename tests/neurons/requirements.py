@@ -1849,6 +1849,7 @@ REQUIREMENTS = (
             "tests/cortex/test_neuron_tools.py::test_a_habit_over_a_server_becomes_a_neuron_that_calls_it",
             "tests/cortex/test_neuron_tools.py::test_tools_of_a_server_are_known_when_it_was_started",
             "tests/cortex/test_neuron_tools.py::test_a_server_is_started_for_who_comes_again",
+            "tests/cortex/test_neuron_tools.py::test_a_neuron_that_waits_for_others_has_the_time_for_it",
             "tests/cortex/test_neuron_tools.py::test_a_tool_may_be_named_as_code_spells_it",
             "tests/cortex/test_neuron_tools.py::test_a_server_cannot_take_the_name_of_a_tool_of_the_toolbox",
             "tests/neurons/test_validation.py::test_a_tool_is_known_in_each_spelling_that_code_has_for_it",
