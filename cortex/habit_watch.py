@@ -211,7 +211,5 @@ class HabitWatch:
 
     def _keep(self, run: ObservedRun, at: float) -> None:
         assert self._recordings is not None
-        self._recordings.keep(
-            # The code of an agent is given no context: what it works with is in it, or comes by tools and requests.
-            Recording(run.code_hash, at, {}, exchanges=run.exchanges, tool_calls=run.tool_calls())
-        )
+        given = run.intent.payload.context
+        self._recordings.keep(Recording(run.code_hash, at, given, exchanges=run.exchanges, tool_calls=run.tool_calls()))

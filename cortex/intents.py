@@ -38,7 +38,8 @@ class RunCode(_Data):
     tools: tuple[str, ...] = ()
     """Tools that it wants to be lent, by name."""
     context: Any = Field(default_factory=dict, repr=False)
-    """JSON that the code finds as `context`. It is never written down."""
+    """JSON that the code finds as `context`. It is written down for a
+    quarantine only, without secrets."""
     max_memory_mb: int | None = None
     """Less than the settings allow, if somebody wants less."""
 

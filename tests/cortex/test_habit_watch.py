@@ -95,7 +95,7 @@ class Watching:
             return await turn.answer("core.execute", arguments)
 
     async def looked(self, runs: int) -> None:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while len(self.noticing.seen) < runs:
                 await anyio.sleep(0.01)
 
@@ -150,7 +150,7 @@ async def test_that_the_model_was_told_is_noted_while_the_process_goes_on(tmp_pa
     async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
         await anyio.wait_all_tasks_blocked()
         assert (await watching.run()).note == "a hint about a habit"
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while not noticing.told:
                 await anyio.sleep(0.01)
 
@@ -175,7 +175,7 @@ async def test_so_many_hints_wait_here_and_more_wait_on_disk():
         await anyio.wait_all_tasks_blocked()
         for _ in range(2):
             watch.ended(watch.begin(intent, "hash"), GOOD)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while noticing.back != ["four"]:
                 await anyio.sleep(0.01)
         assert [watch.hint() for _ in range(4)] == [f"a hint about {name}" for name in ("one", "two", "three")] + [None]
@@ -336,6 +336,17 @@ def toolbox() -> Toolbox:
     return tools
 
 
+async def test_the_context_that_code_was_given_is_recorded_without_secrets(tmp_path):
+    recordings = Recordings(MemoryStorage(), HabitSettings(), now=lambda: 5.0)
+    async with Watching(tmp_path, Noticing(), recordings, runtime=ScriptedRuntime([GOOD])) as watching:
+        async with watching.cortex.turn() as turn:
+            given = {"coin": "ether", "password": "correct horse battery"}
+            await turn.execute_code({"code": "return 1", "context": given})
+    [kept] = recordings.of([code_hash("return 1")], 1)
+    assert kept.context["coin"] == "ether"
+    assert "horse" not in str(kept.context)
+
+
 @pytest.mark.parametrize("item", ["chair", "none"])
 async def test_tools_are_recorded_with_what_they_were_given_and_gave(item, tmp_path):
     noticing, keeping = Noticing(), Keeping()
@@ -406,11 +417,11 @@ async def test_a_script_that_comes_back_is_told_to_the_model_once_and_can_be_rep
                     answer = await watching.run({"purpose": f"price of {coin}", "code": code(coin), "tier": "network"})
                     assert answer.text == "14"
                     notes.append(answer.note)
-                    with anyio.fail_after(10):
+                    with anyio.fail_after(60):
                         while len(recordings.of([code_hash(code(coin))], 9)) < (2 if number == 3 else 1):
                             await anyio.sleep(0.02)
                     # Noticed right after it was kept.
-                    with anyio.fail_after(10):
+                    with anyio.fail_after(60):
                         while number == 2 and not habits.all():
                             await anyio.sleep(0.02)
                 failing = code("bitcoin").replace("/price", "/broken").replace("(await answer.json()).price", "1")

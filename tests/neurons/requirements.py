@@ -1408,6 +1408,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/test_habit_watch.py::test_a_run_in_which_something_failed_is_not_clean",
             "tests/cortex/test_habit_watch.py::test_a_request_that_was_answered_with_an_error_is_one_that_failed",
+            "tests/cortex/test_habit_watch.py::test_the_context_that_code_was_given_is_recorded_without_secrets",
             "tests/cortex/test_habit_watch.py::test_tools_are_recorded_with_what_they_were_given_and_gave",
             "tests/sandbox/test_tools.py::test_a_call_that_failed_is_counted_also_when_the_code_caught_it",
             "tests/sandbox/test_network_tier.py::test_a_request_that_failed_is_counted_and_a_status_is_an_answer",
