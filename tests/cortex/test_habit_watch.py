@@ -338,10 +338,12 @@ def toolbox() -> Toolbox:
 
 async def test_the_context_that_code_was_given_is_recorded_without_secrets(tmp_path):
     recordings = Recordings(MemoryStorage(), HabitSettings(), now=lambda: 5.0)
-    async with Watching(tmp_path, Noticing(), recordings, runtime=ScriptedRuntime([GOOD])) as watching:
-        async with watching.cortex.turn() as turn:
-            given = {"coin": "ether", "password": "correct horse battery"}
-            await turn.execute_code({"code": "return 1", "context": given})
+    async with (
+        Watching(tmp_path, Noticing(), recordings, runtime=ScriptedRuntime([GOOD])) as watching,
+        watching.cortex.turn() as turn,
+    ):
+        given = {"coin": "ether", "password": "correct horse battery"}
+        await turn.execute_code({"code": "return 1", "context": given})
     [kept] = recordings.of([code_hash("return 1")], 1)
     assert kept.context["coin"] == "ether"
     assert "horse" not in str(kept.context)
