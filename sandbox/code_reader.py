@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex.sandbox")
 
 START_TIMEOUT_S = 10.0
-# More than the process gives itself: this clock is for a process that is stuck elsewhere than in the parser.
-ANSWER_TIMEOUT_S = 1.0
+# Far more than the process gives itself, which counts its processor's time: this clock is for a process that is stuck
+# elsewhere than in the parser, and for a machine that is too busy to parse.
+ANSWER_TIMEOUT_S = 3.0
 _CHUNK_BYTES = 65_536
 
 

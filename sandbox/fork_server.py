@@ -280,6 +280,7 @@ class ForkServer:
         match event["event"]:
             case "started":
                 process.pid = event["pid"]
+                process.started.set()
             case "limited":
                 process.memory_limited = event["held"]
                 process.limited.set()

@@ -44,6 +44,8 @@ class WorkerProcess:
     stdout: int
     stderr: int
     pid: int | None = None
+    started: anyio.Event = field(default_factory=anyio.Event)
+    """That `pid` is known, or never will be."""
     exit: ProcessExit | None = None
     exited: anyio.Event = field(default_factory=anyio.Event)
     memory_limited: bool | None = None
@@ -60,6 +62,7 @@ class WorkerProcess:
     def note_exit(self, exit_: ProcessExit) -> None:
         if self.exit is None:
             self.exit = exit_
+            self.started.set()
             self.limited.set()
             self.exited.set()
             self.on_exit()

@@ -89,6 +89,9 @@ class Worker:
         try:
             with anyio.fail_after(settings.start_timeout_ms / 1000):
                 await worker._greet(spawner.harness + (FULL_REHEARSAL if rehearse else NO_REHEARSAL))
+                if process.pid is None:
+                    # It may be ready before the launcher has said which one it is, and could not be measured.
+                    await process.started.wait()
                 worker._private_bytes_at_start = private_bytes(process.pid)
                 worker._status = ProcessStatus(process.pid)
                 if not await spawner.limit_memory(process, settings.max_memory_mb * MIB):

@@ -681,6 +681,7 @@ REQUIREMENTS = (
         "A flood of lines leaves every other task its turn, and the deadline holds in the middle of it",
         (
             "tests/sandbox/test_worker.py::test_lines_that_come_together_are_taken_a_few_at_a_time",
+            "tests/sandbox/test_worker.py::test_a_process_that_is_ready_before_its_number_is_known_is_measured_all_the_same",
             "tests/sandbox/test_worker.py::test_the_deadline_holds_also_between_lines_that_came_together",
             ESCAPES + "test_a_host_that_holds_up_its_event_loop_is_noticed",
             ESCAPES + "test_only_what_a_busy_machine_can_spoil_is_measured_again",

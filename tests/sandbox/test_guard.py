@@ -20,6 +20,14 @@ from sandbox.errors import SandboxUnavailable
 from sandbox.guard import UNPARSABLE, Guard
 from sandbox.guard_patterns import PATTERNS, Finding, inspect, may_match, unescape
 
+
+@pytest.fixture(autouse=True)
+def patient_host(monkeypatch):
+    """The host's clocks are not what is tested here: on a busy machine, ordinary code would come too late for them."""
+    for name in ("START_TIMEOUT_S", "ANSWER_TIMEOUT_S"):
+        monkeypatch.setattr(f"sandbox.code_reader.{name}", 60)
+
+
 CAUGHT = {
     "dynamic import": [
         'await import("fs")',
@@ -333,7 +341,7 @@ async def test_one_process_serves_many_inspections(monkeypatch):
 async def test_code_that_would_hang_the_parser_is_answered_in_time(hostile):
     async with Guard() as guard:
         await guard.inspect("eval(1)")
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             assert await guard.inspect(hostile + "\n;eval(1)") in ((UNPARSABLE,), inspect("eval"))
         assert await guard.inspect("eval(1)") == inspect("eval(1)")
 
@@ -363,8 +371,9 @@ async def test_a_cancelled_inspection_takes_its_process_with_it(monkeypatch):
     started = count_starts(monkeypatch)
     async with Guard() as guard:
         await guard.inspect("eval(1)")
+        os.kill(started[0].pid, signal.SIGSTOP)  # it will not answer, and its own clock does not end it
         with anyio.move_on_after(0.05) as scope:
-            await guard.inspect(",+" * 25_000 + "eval(1)")
+            await guard.inspect("eval(1)")
         assert scope.cancelled_caught
         assert started[0].returncode == -signal.SIGKILL
         assert await guard.inspect("globalThis") == inspect("globalThis")
@@ -394,7 +403,6 @@ async def test_a_closed_guard_leaves_neither_process_nor_descriptor(monkeypatch)
 
 async def test_closing_does_not_wait_for_the_inspection_under_way(monkeypatch):
     started = count_starts(monkeypatch)
-    monkeypatch.setattr(code_reader, "ANSWER_TIMEOUT_S", 60)
     guard = Guard()
 
     async def inspect_until_closed():
@@ -447,7 +455,7 @@ def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
     os.set_blocking(process.stdin.fileno(), True)
     process.stdin.write(len(code).to_bytes(4, "big") + code)
     process.stdin.close()
-    assert process.wait(10) == -signal.SIGALRM
+    assert process.wait(60) == -signal.SIGPROF
     process.stdout.close()
 
 

@@ -9,6 +9,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from sandbox import DenoRuntime
+from sandbox.fork_server import ForkServer
 from sandbox.process import WorkerProcess
 from sandbox.run_clock import RunClock
 from sandbox.worker import LINES_AT_ONCE, Worker
@@ -53,3 +55,27 @@ async def test_the_deadline_holds_also_between_lines_that_came_together(worker):
     await worker.read(RunClock(math.inf))
     with pytest.raises(TimeoutError):
         await worker.read(RunClock(anyio.current_time()))
+
+
+@pytest.mark.deno
+async def test_a_process_that_is_ready_before_its_number_is_known_is_measured_all_the_same(monkeypatch, nothing_left):
+    note = ForkServer._note
+
+    def late(server, event):
+        if event["event"] == "started":
+            server._tasks.start_soon(later, server, event)
+        else:
+            note(server, event)
+
+    async def later(server, event):
+        await anyio.sleep(0.5)
+        note(server, event)
+
+    async with DenoRuntime(small(pool_size=0)) as runtime:
+        spawner = runtime._spawner
+        monkeypatch.setattr(ForkServer, "_note", late)
+        worker = await Worker.start(spawner, small(), anyio.current_time)
+        assert worker.process.pid is not None
+        assert worker._private_bytes_at_start > 0
+        assert worker._cpu_s_at_start is not None
+        worker.discard(spawner)
