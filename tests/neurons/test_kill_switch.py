@@ -22,7 +22,7 @@ from sandbox.process_facts import identity_of
 from tests.conftest import without_coverage
 
 NOW = 1_700_000_000.0
-BOUND_S = 20
+BOUND_S = 60
 
 
 @pytest.fixture

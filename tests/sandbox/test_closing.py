@@ -11,7 +11,6 @@ import anyio
 import pytest
 
 from sandbox import DenoRuntime
-from sandbox.children import CLOSING_TIMEOUT_S
 from tests.conftest import descendants, descriptors, small
 from tests.sandbox.test_ends import alive, denos, wait_until
 
@@ -60,7 +59,7 @@ async def closed_while_cancelled(at: set[int]) -> int:
 
     processes: set[int] = set()
     task = asyncio.ensure_future(use())
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         await asyncio.wait([task])
     assert task.cancelled() == (min(at) <= cancelling.waits), f"{at}: {task}"
     assert asyncio.all_tasks() <= tasks_before, at
@@ -99,8 +98,9 @@ async def test_a_timeout_of_asyncio_stays_one():
 
 
 @pytest.mark.usefixtures("nothing_left")
-async def test_who_is_cancelled_does_not_wait_for_news_that_nobody_hears():
+async def test_who_is_cancelled_does_not_wait_for_news_that_nobody_hears(monkeypatch):
     """The runtime's own tasks are cancelled with its user: nobody listens to the launcher any more."""
+    monkeypatch.setattr("sandbox.fork_server.CLOSING_TIMEOUT_S", 60)  # far more than closing takes on a busy machine
     async with anyio.create_task_group() as tasks:
 
         async def use() -> None:
@@ -113,4 +113,4 @@ async def test_who_is_cancelled_does_not_wait_for_news_that_nobody_hears():
         await opened.wait()
         tasks.cancel_scope.cancel()
         began = anyio.current_time()
-    assert anyio.current_time() - began < CLOSING_TIMEOUT_S
+    assert anyio.current_time() - began < 60

@@ -14,11 +14,12 @@ import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionOutcome, ExecutionRequest, SandboxUnavailable
 from sandbox.process import PlainSpawner
+from sandbox.testing import FunctionTools
 from tests.conftest import descendants, descriptors, execute, small
 
 pytestmark = pytest.mark.deno
 
-SPIN = ExecutionRequest(code="while (true) {}", timeout_ms=60_000)
+SPIN = ExecutionRequest(code="await tools.begun({}); while (true) {}", timeout_ms=60_000)
 
 
 def alive(pid: int) -> bool:
@@ -28,12 +29,27 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def wait_until(condition, seconds: float = 20.0) -> bool:
+async def wait_until(condition, seconds: float = 60.0) -> bool:
     with anyio.move_on_after(seconds):
         while not condition():
             await anyio.sleep(0.01)
         return True
     return False
+
+
+class Begun(FunctionTools):
+    """Tells when the code runs. A process is there long before, and what is killed before it is ready is replaced."""
+
+    def __init__(self) -> None:
+        super().__init__({"begun": self._note})
+        self._has_begun = anyio.Event()
+
+    async def _note(self, arguments) -> None:
+        self._has_begun.set()
+
+    async def wait(self) -> None:
+        with anyio.fail_after(60):
+            await self._has_begun.wait()
 
 
 def denos() -> set[int]:
@@ -43,10 +59,12 @@ def denos() -> set[int]:
 @pytest.mark.usefixtures("nothing_left")
 async def test_cancelling_the_caller_kills_the_process():
     async with DenoRuntime(small()) as runtime:
-        before = denos()
-        with anyio.move_on_after(0.2) as scope:
-            await runtime.execute(SPIN)
-        assert scope.cancelled_caught
+        before, begun = denos(), Begun()
+        assert before
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(runtime.execute, SPIN, begun)
+            await begun.wait()
+            tasks.cancel_scope.cancel()
         assert await wait_until(lambda: not any(alive(pid) for pid in before))
         assert (await runtime.execute(ExecutionRequest(code="return 1"))).result == 1
 
@@ -71,14 +89,14 @@ async def test_cancelling_at_any_moment_leaves_nothing():
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_leaving_the_runtime_ends_what_is_running():
-    outcomes = []
+    outcomes, begun = [], Begun()
     async with anyio.create_task_group() as tasks, DenoRuntime(small()) as runtime:
 
         async def run() -> None:
-            outcomes.append(await runtime.execute(SPIN))
+            outcomes.append(await runtime.execute(SPIN, begun))
 
         tasks.start_soon(run)
-        await anyio.sleep(0.2)
+        await begun.wait()
     assert [outcome.error.type for outcome in outcomes] == [ErrorType.CRASH]
 
 
@@ -116,7 +134,6 @@ async def test_when_the_host_is_killed_its_processes_die_too(tmp_path):
             async with DenoRuntime(SandboxSettings(pool_size=2)) as runtime, anyio.create_task_group() as tasks:
                 for _ in range(2):
                     tasks.start_soon(runtime.execute, ExecutionRequest(code="while (true) {}", timeout_ms=60000))
-                await anyio.sleep(0.3)
                 print("running", flush=True)
         anyio.run(main)
         """
@@ -124,8 +141,13 @@ async def test_when_the_host_is_killed_its_processes_die_too(tmp_path):
     host = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     assert host.stdout is not None
     assert host.stdout.readline() == b"running\n"
-    started = descendants(host.pid)
-    assert sum("deno" in name for name in started.values()) >= 4
+    started: dict[int, str] = {}
+
+    def all_are_there() -> bool:  # those that run, and those that take their places in the pool
+        started.update(descendants(host.pid))
+        return sum("deno" in name for name in descendants(host.pid).values()) >= 4
+
+    assert await wait_until(all_are_there)
     host.kill()
     host.wait()
     host.stdout.close()
@@ -146,16 +168,16 @@ async def test_when_the_launcher_is_killed_the_runtime_goes_on():
 
 async def end_of_a_busy_run(kill) -> ExecutionOutcome:
     """Start a run that spins, end it from outside by `kill(runtime, pids)`, and return how it ended."""
-    outcomes = []
+    outcomes, begun = [], Begun()
     async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
 
         async def run() -> None:
-            outcomes.append(await runtime.execute(SPIN))
+            outcomes.append(await runtime.execute(SPIN, begun))
 
         tasks.start_soon(run)
-        assert await wait_until(lambda: bool(denos()))
-        await anyio.sleep(0.2)
+        await begun.wait()
         busy = denos()
+        assert busy
         kill(runtime, busy)
         assert await wait_until(lambda: not any(alive(pid) for pid in busy))
     return outcomes[0]
@@ -168,7 +190,8 @@ async def test_when_the_launcher_is_killed_even_a_busy_process_dies():
 
 
 @pytest.mark.usefixtures("nothing_left")
-async def test_killing_the_process_in_the_middle_is_a_crash():
+async def test_killing_the_process_in_the_middle_is_a_crash(monkeypatch):
+    monkeypatch.setattr("sandbox.worker.EXIT_NEWS_S", 60)  # where they come late, nobody knows of the signal
     outcome = await end_of_a_busy_run(lambda _, pids: [os.kill(pid, signal.SIGKILL) for pid in pids])
     assert outcome.error.type == ErrorType.CRASH
     assert "signal 9" in outcome.error.message
@@ -191,8 +214,11 @@ async def test_without_the_launcher_everything_but_the_exact_limit_works(monkeyp
         greedy = "const kept = []; for (;;) { kept.push(new Uint8Array(4 << 20).fill(1)); await new Promise((r) => setTimeout(r, 5)) }"
         outcome = await runtime.execute(ExecutionRequest(code=greedy, timeout_ms=20_000))
         assert outcome.error.type == ErrorType.MEMORY
-        with anyio.move_on_after(0.2):
-            await runtime.execute(SPIN)
+        begun = Begun()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(runtime.execute, SPIN, begun)
+            await begun.wait()
+            tasks.cancel_scope.cancel()
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -224,6 +250,17 @@ KINDS = (
 )
 
 
+async def at_rest(runtime: DenoRuntime) -> int:
+    """How many descriptors there are beside those of the processes that wait, once nothing else is under way."""
+    pool = runtime._pool
+
+    def is_at_rest() -> bool:
+        return pool.ready >= 4 and not pool._starting and not pool._used and len(denos()) == pool.ready
+
+    assert await wait_until(is_at_rest)
+    return descriptors() - 4 * pool.ready
+
+
 async def mixed(count: int) -> None:
     """Run all kinds of code, some of it cancelled in the middle; compare what is there before and after."""
     async with DenoRuntime(small(pool_size=4, max_output_bytes=1000)) as runtime:
@@ -237,14 +274,11 @@ async def mixed(count: int) -> None:
         async with anyio.create_task_group() as tasks:
             for number in range(64):
                 tasks.start_soon(one, number)
-        assert await wait_until(lambda: len(denos()) <= 4)
-        before = descriptors()
+        before = await at_rest(runtime)
         async with anyio.create_task_group() as tasks:
             for number in range(count):
                 tasks.start_soon(one, number)
-        assert await wait_until(lambda: runtime._pool.ready == 4)
-        assert await wait_until(lambda: len(denos()) == 4)
-        assert descriptors() <= before + 4 * 4  # the pool may have been less full at the first look
+        assert await at_rest(runtime) <= before
     assert not denos()
 
 

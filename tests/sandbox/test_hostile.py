@@ -29,13 +29,15 @@ def error_frame(message="", stack="", phase="run", name="a"):
 
 # What the host may compute for one run: a hundred times what it takes, so that a slow machine is no failure.
 MOST_CPU_S = 2
+# What the run may take: what is refused at once, is refused long before.
+LONG_MS = 60_000
 
 
 async def forged(text: str, **options):
     """Have the process say exactly this, and nothing else."""
     code = f"{SEND} send(context); await new Promise(() => {{}})"
     start = time.thread_time()
-    outcome = await execute(code, context=text, **options)
+    outcome = await execute(code, context=text, **{"timeout_ms": LONG_MS, **options})
     assert time.thread_time() - start < MOST_CPU_S
     return outcome
 
@@ -49,7 +51,7 @@ async def test_sqlite_cannot_spill_to_the_disk():
     for (let n = 0; n < 20; n++) insert.run();
     return "spilled"
     """
-    outcome = await execute(code)
+    outcome = await execute(code, timeout_ms=LONG_MS)
     assert not outcome.ok
 
 
@@ -115,7 +117,7 @@ async def test_large_calls_that_wait_for_an_answer_are_limited_together():
     }
     await new Promise(() => {});
     """
-    outcome = await execute(code, FunctionTools({"never": never}))
+    outcome = await execute(code, FunctionTools({"never": never}), timeout_ms=LONG_MS)
     assert outcome.error is not None
     assert outcome.error.type == ErrorType.LIMIT
     assert outcome.metrics.tool_calls < 12
@@ -133,7 +135,7 @@ async def test_honest_code_may_ask_for_more_at_once_than_the_host_keeps():
         return arguments["n"]
 
     code = "return (await Promise.all(Array.from({ length: 600 }, (_, n) => tools.wait({ n })))).length"
-    outcome = await execute(code, FunctionTools({"wait": wait}), max_tool_calls=1000)
+    outcome = await execute(code, FunctionTools({"wait": wait}), timeout_ms=LONG_MS, max_tool_calls=1000)
     assert outcome.result == 600
     assert most <= 200
 
@@ -151,7 +153,7 @@ async def test_a_tool_does_not_start_after_the_run_has_ended():
     padding = json.dumps({"type": "__debug__", "message": "x" * 66_000}) + "\n"
     text = call(1, "echo") + call(2, "slow") + padding + '{"type":"__result__","value":1}\n'
     for _ in range(3):
-        outcome = await forged(text, tools=FunctionTools({"echo": echo, "slow": slow}), timeout_ms=3000)
+        outcome = await forged(text, tools=FunctionTools({"echo": echo, "slow": slow}))
         assert outcome.result == 1
 
 
@@ -160,7 +162,7 @@ async def test_arguments_that_are_wrong_ninety_thousand_times_are_refused_at_onc
     tools = FunctionTools({"echo": echo}, {"echo": schema})
     start = time.thread_time()
     code = "try { await tools.echo({ items: new Array(90000).fill(1) }) } catch (e) { return e.message.length }"
-    outcome = await execute(code, tools)
+    outcome = await execute(code, tools, timeout_ms=LONG_MS)
     assert outcome.result < 1000
     assert time.thread_time() - start < MOST_CPU_S
 
@@ -169,14 +171,14 @@ async def test_a_process_that_keeps_talking_is_watched_all_the_same(monkeypatch)
     monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
     code = """
     const kept = [];
-    for (let n = 0; n < 150; n++) {
-      kept.push(new Uint8Array(8 << 20).fill(1));
+    for (let n = 0; n < 1000; n++) {
+      if (n < 40) kept.push(new Uint8Array(8 << 20).fill(1));
       console.log("still here");
       await new Promise((r) => setTimeout(r, 10));
     }
     return "all"
     """
     async with DenoRuntime(small(pool_size=0, max_memory_mb=128)) as runtime:
-        outcome = await runtime.execute(ExecutionRequest(code=code, timeout_ms=20_000))
+        outcome = await runtime.execute(ExecutionRequest(code=code, timeout_ms=LONG_MS))
     assert outcome.error is not None
     assert outcome.error.type == ErrorType.MEMORY

@@ -13,6 +13,7 @@ from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable, wall
 from sandbox.command import find_deno
 from sandbox.jail import Layer, Wall
 from sandbox.jail.libraries import needed_by, search_path
+from sandbox.testing import FunctionTools
 from sandbox.trials import ALLOW_ALL, BehindLayers, try_layers
 from tests.conftest import small, without_descriptors
 
@@ -326,7 +327,19 @@ async def test_a_layer_that_fails_for_a_while_is_tried_again(launcher, tmp_path)
         assert (await runtime.execute(ONE)).result == 1
 
 
-LONG = ExecutionRequest(code="await new Promise((r) => setTimeout(r, 1000)); return 2")
+LONG = ExecutionRequest(code="await tools.hold({}); return 2", timeout_ms=60_000)
+
+
+class Holding(FunctionTools):
+    """Keeps a run under way: `begun` says that it is, and `go` ends it."""
+
+    def __init__(self) -> None:
+        super().__init__({"hold": self._hold})
+        self.begun, self.go = anyio.Event(), anyio.Event()
+
+    async def _hold(self, arguments):
+        self.begun.set()
+        await self.go.wait()
 
 
 @deno
@@ -337,27 +350,29 @@ async def test_a_start_that_the_system_refuses_is_the_end_of_that_start_only(lau
         "    if len(forks) in (3, 4): raise OSError(11, 'no more processes')\n    return fork()\nos.fork = maybe"
     )
     async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
-        outcomes = []
-        tasks.start_soon(keep, outcomes, runtime, LONG)
-        await anyio.sleep(0.4)
+        outcomes, holding = [], Holding()
+        tasks.start_soon(keep, outcomes, runtime, LONG, holding)
+        await holding.begun.wait()
         assert (await runtime.execute(ONE)).refused
         assert (await runtime.execute(ONE)).result == 1
+        holding.go.set()
     assert [outcome.result for outcome in outcomes] == [2]
 
 
 @deno
 async def test_a_host_without_descriptors_does_not_end_the_runs_that_go_on():
     async with DenoRuntime(small(pool_size=0)) as runtime, anyio.create_task_group() as tasks:
-        outcomes = []
-        tasks.start_soon(keep, outcomes, runtime, LONG)
-        await anyio.sleep(0.4)
+        outcomes, holding = [], Holding()
+        tasks.start_soon(keep, outcomes, runtime, LONG, holding)
+        await holding.begun.wait()
         with without_descriptors():
             assert (await runtime.execute(ONE)).refused
+        holding.go.set()
     assert [outcome.result for outcome in outcomes] == [2]
 
 
-async def keep(outcomes, runtime, request):
-    outcomes.append(await runtime.execute(request))
+async def keep(outcomes, runtime, request, tools):
+    outcomes.append(await runtime.execute(request, tools))
 
 
 @deno

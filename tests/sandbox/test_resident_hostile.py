@@ -128,12 +128,16 @@ async def test_a_forged_frame_fails_its_signal_and_costs_its_process():
 
 async def test_an_answer_that_comes_early_is_no_more_than_an_answer():
     code = f"{FIRST_BATCH} send({{ ...answer, emitted: [['early', 1]] }}); while (true) {{}}"
-    async with resident(code, timeout_ms=300) as opened:
-        batch = await opened.handle([{"data": 1}], {})
-        assert batch.answers[0].emitted == (("early", 1),)
-        late = await opened.handle([{"data": 2}], {})  # for which it is still busy
-        assert late.answers[0].error is not None
-        assert late.answers[0].error.type == ErrorType.TIMEOUT
+    for timeout_ms in (300, 10_000):  # more when the machine stood still for so long
+        async with resident(code, timeout_ms=timeout_ms) as opened:
+            batch = await opened.handle([{"data": 1}], {})
+            if not batch.answers[0].ok:
+                continue
+            late = await opened.handle([{"data": 2}], {})  # for which it is still busy
+            break
+    assert batch.answers[0].emitted == (("early", 1),)
+    assert late.answers[0].error is not None
+    assert late.answers[0].error.type == ErrorType.TIMEOUT
 
 
 async def test_more_answers_than_signals_are_not_taken_for_those_of_the_next_batch():
@@ -148,7 +152,7 @@ async def test_more_answers_than_signals_are_not_taken_for_those_of_the_next_bat
 
 async def test_answers_for_all_signals_from_the_first_are_its_own_word_and_no_more():
     code = f"{FIRST_BATCH} for (let at = 0; at < 3; at++) send({{ ...answer, at, emitted: [['a', at]] }}); while (true) {{}}"
-    async with resident(code, timeout_ms=500) as opened:
+    async with resident(code, timeout_ms=20_000) as opened:  # of which three fit into the life of a process
         batch = await opened.handle(signals(1, 2, 3), {})
     assert [answer.emitted for answer in batch.answers] == [(("a", 0),), (("a", 1),), (("a", 2),)]
 
@@ -165,15 +169,22 @@ FLOODS = [
 
 async def test_a_flood_or_a_silence_fails_its_signal_and_costs_its_process():
     # Time enough to come to the limit on a slow machine, and little where only time ends it.
-    for timeout_ms, expected in ((20_000, ErrorType.LIMIT), (500, ErrorType.TIMEOUT)):
-        async with attacks(timeout_ms=timeout_ms) as attack:
-            for code, kind in FLOODS:
-                if kind is not expected:
-                    continue
-                answer = await attack.answer_to(code)
-                assert answer.error is not None, code
-                assert answer.error.type == kind, code
-                assert attack.restarts == 1, code
+    await flood(60_000, ErrorType.LIMIT)
+    try:
+        await flood(500, ErrorType.TIMEOUT)
+    except AssertionError:  # nor are the others answered in time by a machine that stands still for so long
+        await flood(10_000, ErrorType.TIMEOUT)
+
+
+async def flood(timeout_ms: int, expected: ErrorType) -> None:
+    async with attacks(timeout_ms=timeout_ms) as attack:
+        for code, kind in FLOODS:
+            if kind is not expected:
+                continue
+            answer = await attack.answer_to(code)
+            assert answer.error is not None, code
+            assert answer.error.type == kind, code
+            assert attack.restarts == 1, code
 
 
 async def test_what_the_signals_of_a_batch_emit_together_has_a_limit():
@@ -327,9 +338,12 @@ async def test_a_process_that_does_not_read_what_it_asked_for_is_not_waited_for(
 
 async def test_a_process_that_does_not_take_its_signals_has_failed_at_the_first():
     code = f"{FIRST_BATCH} if (signal.data === 'first') {{ send(answer); while (true) {{}} }}"
-    async with resident(code, timeout_ms=500, max_signal_bytes=1 << 20) as opened:
-        await opened.handle(signals("first"), {})
-        batch = await opened.handle(signals("x" * 500_000, 1), {})
+    for timeout_ms in (500, 10_000):  # more when the machine stood still for so long
+        async with resident(code, timeout_ms=timeout_ms, max_signal_bytes=1 << 20) as opened:
+            await opened.handle(signals("first"), {})
+            batch = await opened.handle(signals("x" * 500_000, 1), {})
+        if [answer.ok for answer in batch.answers] == [False, True]:
+            break
     assert [answer.ok for answer in batch.answers] == [False, True]
     assert batch.answers[0].error is not None
     assert batch.answers[0].error.type == ErrorType.TIMEOUT

@@ -53,7 +53,7 @@ def signals(*data: object) -> list[dict[str, object]]:
     return [{"type": "given", "data": each} for each in data]
 
 
-async def wait_for(condition, seconds=20):
+async def wait_for(condition, seconds=60):
     with anyio.fail_after(seconds):
         while not condition():
             await anyio.sleep(0.01)
@@ -112,25 +112,38 @@ async def test_a_signal_that_fails_leaves_the_state_alone_emits_nothing_and_stop
 )
 async def test_the_rest_of_a_batch_goes_on_in_a_fresh_process(code, kind):
     code = f"emit('pid', {PID}); {COUNT} if (signal.data === 'bad') {{ {code} }}"
-    async with resident(code, timeout_ms=500, max_memory_mb=64) as opened:
+    # Little time only where that is what ends it; and more of it when the machine stood still for so long.
+    for timeout_ms in (500, 10_000) if kind is ErrorType.TIMEOUT else (20_000,):
+        if await rest_went_on(code, kind, timeout_ms):
+            break
+    else:
+        raise AssertionError("the others were not answered")
+
+
+async def rest_went_on(code: str, kind: ErrorType, timeout_ms: int) -> bool:
+    async with resident(code, timeout_ms=timeout_ms, max_memory_mb=64) as opened:
         batch = await opened.handle(signals("a", "bad", "b", "c"), {})
-        assert [answer.ok for answer in batch.answers] == [True, False, True, True]
+        if [answer.ok for answer in batch.answers] != [True, False, True, True]:
+            return False
         assert batch.answers[1].error is not None
         assert batch.answers[1].error.type == kind
         assert batch.state == {"n": 3}
         assert batch.work.restarts == 1
         before, *after = [answer.emitted[0][1] for answer in batch.answers if answer.ok]
         assert after[0] == after[1] != before
-        assert not (await opened.handle(signals("d"), {})).work.restarted
+        return not (await opened.handle(signals("d"), {})).work.restarted
 
 
 @ON_ONE_LOOP
 async def test_the_time_limit_is_for_each_signal_and_not_for_the_batch():
-    code = "await new Promise((done) => setTimeout(done, 80))"
-    async with resident(code, timeout_ms=400) as opened:
-        batch = await opened.handle(signals(*range(6)), {})
+    for times in (1, 20):  # once more, with so many times as much, when the machine stood still for so long
+        code = f"await new Promise((done) => setTimeout(done, {80 * times}))"
+        async with resident(code, timeout_ms=400 * times) as opened:
+            batch = await opened.handle(signals(*range(6)), {})
+        if all(answer.ok for answer in batch.answers):
+            break
     assert all(answer.ok for answer in batch.answers)
-    assert batch.work.ms > 400
+    assert batch.work.ms > 400 * times
 
 
 async def test_batches_that_come_at_the_same_time_wait_for_each_other():
@@ -331,7 +344,7 @@ async def test_a_signal_or_a_state_that_cannot_be_handed_in_fails_without_a_proc
 async def test_a_process_that_dies_between_batches_is_replaced_and_counted():
     async with resident(COUNT) as opened:
         await opened.handle(signals(1), {})
-        [pid] = [pid for pid, command in descendants().items() if "deno" in command]
+        pid = opened._process._held[0].process.pid
         os.kill(pid, 9)
         await wait_for(lambda: pid not in descendants())
         batch = await opened.handle(signals(1), {"n": 5})
@@ -359,7 +372,7 @@ async def test_a_program_that_was_ended_starts_no_process_that_nobody_ends():
         await wait_for(lambda: late)
         await give(opened)
         assert late == ["Cannot start Deno: the program has been ended"] * 2
-        assert not any("deno" in command for command in descendants().values())
+        await wait_for(lambda: not any("deno" in command for command in descendants().values()))
 
 
 async def test_a_cancelled_batch_leaves_a_resident_that_still_answers():

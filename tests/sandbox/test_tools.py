@@ -115,26 +115,31 @@ async def test_no_argument_is_an_empty_object():
 
 async def test_calls_run_in_parallel():
     together = 0
-    most = 0
+    all_are_here = anyio.Event()
 
     async def slow(arguments):
-        nonlocal together, most
+        nonlocal together
         together += 1
-        most = max(most, together)
-        await anyio.sleep(0.05)
-        together -= 1
+        if together == 5:
+            all_are_here.set()
+        await all_are_here.wait()
         return arguments["n"]
 
     code = "return await Promise.all([1, 2, 3, 4, 5].map((n) => tools.slow({ n })))"
     outcome = await execute(code, FunctionTools({"slow": slow}))
-    assert outcome.result == [1, 2, 3, 4, 5]
-    assert most == 5
+    assert outcome.result == [1, 2, 3, 4, 5], outcome.error
 
 
 async def test_a_slow_tool_blocks_neither_output_nor_other_tools_nor_timers():
+    all_others_are_done = anyio.Event()
+
     async def slow(arguments):
-        await anyio.sleep(0.5)
+        await all_others_are_done.wait()
         return "slow"
+
+    async def last(arguments):
+        all_others_are_done.set()
+        return arguments
 
     code = """
     const slow = tools.slow();
@@ -142,17 +147,18 @@ async def test_a_slow_tool_blocks_neither_output_nor_other_tools_nor_timers():
     await tools.echo({ n: 1 }); order.push("echo");
     await new Promise((r) => setTimeout(r, 20)); order.push("timer");
     console.log("still here");
-    await tools.echo({ n: 2 }); order.push("echo");
+    await tools.last({ n: 2 }); order.push("last");
     order.push(await slow);
     return order
     """
-    outcome = await execute(code, FunctionTools({"slow": slow, "echo": echo}))
-    assert outcome.result == ["echo", "timer", "echo", "slow"]
+    outcome = await execute(code, FunctionTools({"slow": slow, "echo": echo, "last": last}), timeout_ms=30_000)
+    assert outcome.result == ["echo", "timer", "last", "slow"]
+    assert [entry.text for entry in outcome.logs] == ["still here"]
 
 
 async def test_an_answer_wins_a_race_against_a_later_timer():
-    code = "return await Promise.race([tools.echo({ n: 1 }), new Promise((r) => setTimeout(() => r('late'), 500))])"
-    assert (await execute(code, FunctionTools({"echo": echo}))).result == {"n": 1}
+    code = "return await Promise.race([tools.echo({ n: 1 }), new Promise((r) => setTimeout(() => r('late'), 20_000))])"
+    assert (await execute(code, FunctionTools({"echo": echo}), timeout_ms=60_000)).result == {"n": 1}
 
 
 @pytest.mark.parametrize(
@@ -357,9 +363,11 @@ async def test_a_schema_that_cannot_be_used_spoils_only_its_own_tool(schema):
 async def test_a_pattern_that_backtracks_does_not_stall_the_host():
     schema = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}
     tools = FunctionTools({"echo": echo}, {"echo": schema})
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         outcome = await execute(
-            "try { await tools.echo({ s: 'a'.repeat(5000) + 'b' }) } catch (e) { return e.code }", tools
+            "try { await tools.echo({ s: 'a'.repeat(5000) + 'b' }) } catch (e) { return e.code }",
+            tools,
+            timeout_ms=30_000,
         )
     assert outcome.result == "invalid_arguments"
 

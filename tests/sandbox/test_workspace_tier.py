@@ -75,7 +75,8 @@ async def test_after_a_rollback_nothing_has_changed_and_nothing_can(folder):
 )
 async def test_a_run_that_fails_changes_nothing(folder, end, type_):
     before = contents(folder)
-    outcome = await worked(folder, f"await Deno.writeTextFile('old.txt', 'new'); {end}", timeout_ms=500)
+    timeout_ms = 500 if type_ is ErrorType.TIMEOUT else 60_000
+    outcome = await worked(folder, f"await Deno.writeTextFile('old.txt', 'new'); {end}", timeout_ms=timeout_ms)
     assert outcome.error.type == type_
     assert list(outcome.changes) == []
     await outcome.changes.commit()

@@ -68,7 +68,7 @@ async def test_of_large_files_only_a_few_are_in_memory_at_once(folder, own, monk
     def slow(content: bytes) -> bytes:
         if len(content) > LARGE_BYTES:
             large.append(1)
-            assert go_on.wait(10)
+            assert go_on.wait(60)
         return content_json(content)
 
     monkeypatch.setattr(overlay, "content_json", slow)
@@ -78,7 +78,7 @@ async def test_of_large_files_only_a_few_are_in_memory_at_once(folder, own, monk
                 tasks.start_soon(run.read, "big")
             others = Files(folder)
             limiter = limiter_for(len(data))
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 while limiter.statistics().tasks_waiting + len(large) < len(runs):
                     await anyio.sleep(0.001)
             # What is small does not wait for what is large.

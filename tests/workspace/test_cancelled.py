@@ -27,13 +27,13 @@ class Slow:
 
     def __call__(self, *arguments: object) -> None:
         self.begun.set()
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(60)
         if self._fails:
             raise WorkspaceError("Cannot commit; nothing has changed")
         commit(*arguments)
 
     async def wait(self) -> None:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while not self.begun.is_set():
                 await anyio.sleep(0.001)
 
@@ -102,10 +102,13 @@ async def test_a_cancelled_task_of_asyncio_waits_for_the_commit(folder, slow, ti
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_timeout_of_asyncio_waits_for_the_commit(folder, slow):
     changes = await changed(folder)
-    threading.Timer(0.1, slow.go_on.set).start()
+    waiting = asyncio.ensure_future(asyncio.wait_for(changes.commit(), 0.02))
+    await slow.wait()
+    await asyncio.sleep(0.03)  # from when the other clock runs already: it has rung by then
+    assert not waiting.done()
+    slow.go_on.set()
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(changes.commit(), 0.02)
-    assert slow.go_on.is_set()
+        await waiting
     assert_true(changes, folder)
     assert ((folder / "a.txt").read_bytes() == b"new") != slow._fails
 

@@ -60,7 +60,7 @@ def crashes() -> Iterator[Crashes]:
     ):
         yield Crashes(Path(top), process)
         process.stdin.close()
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def recovered(folder: Path) -> dict[str, bytes | str | None]:
