@@ -7,13 +7,28 @@ import gc
 import os
 import resource
 import select
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, HostTools, SandboxSettings
+
+# By itself hypothesis fails an example that takes 200 ms, and data that takes a second to make. On a busy machine any
+# example may, and with the next try it does not: such a test fails by chance, and says nothing about the code.
+hypothesis_settings.register_profile(
+    "no clock", hypothesis_settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("no clock")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and with them every program that they start
+# and mean to interrupt. What is not ignored here is not there, either.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -93,7 +108,8 @@ async def execute(
 
 
 def descendants(root: int | None = None) -> dict[int, str]:
-    """The processes that this one has started, and theirs, with their command lines."""
+    """The processes that this one has started, and theirs, with the beginnings of their command lines. Of paths only the
+    names: what is found must not depend on where these tests are."""
     parents: dict[int, int] = {}
     commands: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
@@ -101,7 +117,8 @@ def descendants(root: int | None = None) -> dict[int, str]:
             continue
         try:
             stat = (entry / "stat").read_text()
-            commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")[:80]
+            words = (entry / "cmdline").read_text().split("\0")
+            commands[int(entry.name)] = " ".join(word.rpartition("/")[2] for word in words)[:80]
             parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
         except (OSError, IndexError):
             continue

@@ -84,9 +84,11 @@ def run_python(*arguments: str, folder: Path) -> str:
         env=environment(folder / "data", PYTHONPATH=str(ROOT)),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    # A very busy machine may need more than one start for a process that waits; that is said, and nothing else.
+    said = [line for line in done.stderr.splitlines() if not line.startswith("Cannot start Deno: it was not ready")]
+    assert said == [], done.stderr
     return done.stdout

@@ -140,14 +140,19 @@ def test_a_part_of_a_program_is_part_of_an_example():
 @pytest.mark.parametrize(("command", "expected"), SHELL_COMMANDS, ids=[command for command, _ in SHELL_COMMANDS])
 def test_a_command_of_a_document_prints_what_stands_below_it(command: str, expected: str, tmp_path: Path):
     (tmp_path / "here").mkdir()
+    more = {}
+    if "energy" in command:
+        # It comes back by itself: between two commands nothing of it, however long they take.
+        (tmp_path / "sitecustomize.py").write_text("import time\ntime.time = lambda: 1_800_000_000.0\n")
+        more = {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=tmp_path / "here",
-        env=environment(tmp_path / "data"),
+        env=environment(tmp_path / "data", **more),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert_prints(expected, done.stdout)
@@ -193,7 +198,8 @@ async def test_each_row_of_the_error_table_gives_its_error():
     assert {row[0].strip("`") for row in table} == set(ErrorType)
     async with DenoRuntime(SandboxSettings(pool_size=2)) as runtime:
         for type_, _, code in table:
-            request = ExecutionRequest(code=code.strip("`"), timeout_ms=2_000 if "while" not in code else 200)
+            # All but the endless one come to their end by themselves, on a slow machine too.
+            request = ExecutionRequest(code=code.strip("`"), timeout_ms=60_000 if "while" not in code else 200)
             error = (await runtime.execute(request, Broken())).error
             assert error is not None, code
             assert error.type == type_.strip("`"), (code, error)

@@ -47,7 +47,7 @@ def run_commands(console: str, folder: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert_prints(expected, done.stdout)

@@ -20,7 +20,7 @@ CODE = "console.log('sorting'); return [2, 1].sort()"
 
 def cortex_run(home: Path, *options: str, code: str = CODE) -> subprocess.CompletedProcess[str]:
     command = [*CORTEX, "--home", str(home), "run", "-", *options]
-    return subprocess.run(command, input=code, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, input=code, capture_output=True, text=True, timeout=120)
 
 
 def answer(home: Path, *options: str) -> dict[str, object]:
@@ -42,7 +42,7 @@ def test_the_same_script_runs_once_unless_it_is_told_to_run(tmp_path: Path):
 def test_nothing_is_known_while_the_kill_switch_is_on_or_where_there_is_no_home(tmp_path: Path):
     answer(tmp_path)
     kill = [*CORTEX, "--home", str(tmp_path), "kill", "--reason", "enough"]
-    subprocess.run(kill, capture_output=True, timeout=60, check=True)
+    subprocess.run(kill, capture_output=True, timeout=120, check=True)
     refused = cortex_run(tmp_path)
     assert (refused.returncode, refused.stdout) == (3, "")
     assert "Kill switch is on" in refused.stderr

@@ -29,6 +29,8 @@ pytestmark = pytest.mark.deno
 ROOT = Path(__file__).parent.parent.parent
 ASKING = [sys.executable, "-c", "from cortex.commands import main; main()", "demo"]
 DEMO = [*ASKING, "--yes"]
+# Only what hangs takes so long, on a slow machine too.
+BOUND_S = 300
 # Of an owner who allows nothing: the story must be the same.
 STRICT = {
     "CORTEX_ENERGY__INITIAL_LEVEL": "0",
@@ -58,7 +60,7 @@ class Told:
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("demo")
     environment = {**os.environ, **STRICT, "TMPDIR": str(folder), "CORTEX_HOME": str(folder / "home")}
-    done = subprocess.run(DEMO, capture_output=True, timeout=60, env=environment, stdin=subprocess.DEVNULL)
+    done = subprocess.run(DEMO, capture_output=True, timeout=BOUND_S, env=environment, stdin=subprocess.DEVNULL)
     return Told(done.returncode, done.stdout.decode(), done.stderr.decode(), list(folder.rglob("*")))
 
 
@@ -98,7 +100,7 @@ def test_a_lent_tool_gives_a_megabyte_to_the_code_and_the_saving_is_printed(told
 
 def test_an_allowlisted_server_is_fetched_from_and_another_refused(told):
     scene = told.scene(3)
-    assert re.search(r'fetch\("http://127\.0\.0\.1:\d+/tea"\); .* = 3\.05 .* ms, 1 fetch \(', scene)
+    assert re.search(r'fetch\("http://127\.0\.0\.1:\d+/tea"\); .* = 3\.05 .* m?s, 1 fetch \(', scene)
     assert "! EXECUTION_ERROR: PermissionError: PermissionDenied: Fetching GET https://rival.example is denied" in scene
     assert scene.endswith("the allowlist has 127.0.0.1 and nothing else. The owner can change that, and I cannot.")
 
@@ -185,7 +187,7 @@ def test_the_kill_switch_ends_everything(told):
 
 
 def test_where_nobody_can_be_asked_nothing_is_learned():
-    done = subprocess.run(ASKING, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = subprocess.run(ASKING, capture_output=True, timeout=BOUND_S, stdin=subprocess.DEVNULL)
     text = " ".join(done.stdout.decode().split())
     assert (done.returncode, done.stderr) == (0, b"")
     assert "Nobody is at a terminal, and that is a no." in text
@@ -204,14 +206,15 @@ def test_at_a_terminal_the_person_is_asked(is_yes):
         try:
             while piece := os.read(parent, 65536):
                 output += piece
-                if output.endswith(b"\r\n> "):
+                # Other lines begin like the prompt, and a piece may end after their first two characters.
+                if output.endswith(b"Anything else is a no.\r\n> "):
                     shown = re.findall(rb" hash +([0-9a-f]{64})", output)[-1]
                     os.write(parent, (shown[:8] if is_yes else b"yes") + b"\n")
         except OSError:
             pass  # That is how a terminal ends on Linux.
         finally:
             os.close(parent)
-        assert demo.wait(60) == 0
+        assert demo.wait(BOUND_S) == 0
     assert (b"Approved: exactly this code" in output) is is_yes
     assert (b"crypto_price_change: $" in output) is is_yes
     assert (b"It is disabled" in output) is not is_yes
@@ -243,7 +246,7 @@ def test_in_a_terminal_of_80_columns_it_has_colours_and_no_line_is_broken():
             pass  # That is how a terminal ends on Linux.
         finally:
             os.close(parent)
-        assert process.wait(60) == 0
+        assert process.wait(BOUND_S) == 0
     text = output.decode().replace("\r\n", "\n")
     plain = STYLE.sub("", text)
     assert plain != text
@@ -270,10 +273,10 @@ def test_an_interruption_ends_it_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) != []
     started = descendants(process.pid)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=BOUND_S)
     assert (process.returncode, errors.decode()) == (130, "Interrupted\n")
     assert list(tmp_path.iterdir()) == []
-    until = time.monotonic() + 20
+    until = time.monotonic() + BOUND_S
     while any(os.path.exists(f"/proc/{pid}") for pid in started) and time.monotonic() < until:
         time.sleep(0.01)
     assert [name for pid, name in started.items() if os.path.exists(f"/proc/{pid}")] == []
@@ -286,14 +289,14 @@ def test_a_reader_who_leaves_ends_it_quietly(tmp_path):
     assert process.stdout.readline() == b"Motor Cortex: an agent with hands, offline\n"
     process.stdout.close()
     process.stdout = None
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=BOUND_S)
     assert errors == b""
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_deno_is_refused_with_what_to_do():
     environment = {**os.environ, "CORTEX_SANDBOX__DENO_PATH": "/nowhere/deno"}
-    done = subprocess.run(DEMO, capture_output=True, timeout=60, env=environment)
+    done = subprocess.run(DEMO, capture_output=True, timeout=BOUND_S, env=environment)
     assert (done.returncode, done.stdout) == (3, b"")
     assert (
         'Cannot start Deno: no executable at "/nowhere/deno"; install it with "pip install deno"'
@@ -307,7 +310,7 @@ def test_a_script_that_does_not_fit_what_happens_stops_the_demo(tmp_path):
     script = tmp_path / "config" / "demo.json"
     text = script.read_text()
     script.write_text(text.replace("p * Math.pow(1 + r, n)", "p * (1 + r * n)"))
-    done = subprocess.run(DEMO, capture_output=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run(DEMO, capture_output=True, timeout=BOUND_S, cwd=tmp_path)
     assert done.returncode == 1
     assert "16,288.95" not in done.stdout.decode()
     message = (

@@ -27,6 +27,8 @@ from tests.conftest import descendants
 from tests.documents import README
 
 DEMO = [sys.executable, "-c", "from cortex.commands import main; main()", "demo", "--mcp"]
+# Only what hangs takes so long, on a slow machine too.
+BOUND_S = 300
 # Of an owner who allows nothing: the story must be the same.
 STRICT = {
     "CORTEX_ENERGY__INITIAL_LEVEL": "0",
@@ -69,7 +71,7 @@ class Told:
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("demo")
     environment = {**os.environ, **STRICT, "TMPDIR": str(folder), "CORTEX_HOME": str(folder / "home")}
-    done = subprocess.run(DEMO, capture_output=True, timeout=60, env=environment, stdin=subprocess.DEVNULL)
+    done = subprocess.run(DEMO, capture_output=True, timeout=BOUND_S, env=environment, stdin=subprocess.DEVNULL)
     return Told(done.returncode, done.stdout.decode(), done.stderr.decode(), list(folder.rglob("*")))
 
 
@@ -164,8 +166,13 @@ async def test_with_yes_the_ticket_is_closed(anyio_backend):
 async def test_whoever_leaves_at_the_question_leaves_a_whole_line():
     reading, writing = os.pipe()
     page = Page(io.StringIO())
-    with os.fdopen(reading) as keyboard, os.fdopen(writing, "w"), anyio.move_on_after(0.05):
-        await PageOwner(Asker(keyboard), page).decide(Question("desk.close", {}, "code"))
+    with os.fdopen(reading) as keyboard, os.fdopen(writing, "w"):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(PageOwner(Asker(keyboard), page).decide, Question("desk.close", {}, "code"))
+            with anyio.fail_after(BOUND_S):
+                while not page.stream.getvalue().endswith("> "):
+                    await anyio.sleep(0.001)
+            tasks.cancel_scope.cancel()
     assert page.stream.getvalue().endswith("> \n")
 
 

@@ -27,7 +27,7 @@ def anyio_backend():
 async def served(name):
     arguments = ["-P", "-m", f"cortex.demo.servers.{name}"]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={"PYTHONPATH": str(ROOT)})
-    with anyio.fail_after(20):
+    with anyio.fail_after(120):
         async with Client(server) as client:
             yield client
 

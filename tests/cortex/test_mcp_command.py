@@ -354,7 +354,7 @@ def in_a_terminal(columns: int, *arguments: str) -> str:
         pass
     finally:
         os.close(ours)
-    process.wait(30)
+    process.wait(120)
     return shown.decode().replace("\r\n", "\n")
 
 

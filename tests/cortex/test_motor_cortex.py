@@ -63,16 +63,24 @@ async def test_a_machine_without_deno_is_one_clear_error(tmp_path: Path, nothing
 async def test_consent_is_asked_for_inside_code_too_and_the_clock_waits_for_the_person(tmp_path: Path):
     class Slow(ScriptedOwner):
         async def decide(self, question):
-            await anyio.sleep(0.4)
+            await anyio.sleep(2 * limit_ms / 1000)
             return await super().decide(question)
 
-    owner = Slow([True, False])
-    settings = Settings(home=tmp_path, sandbox=small(), tools=ToolSettings(policies={"shop.buy": "ask"}))
     code = "return await tools.shop.buy({item: 'tea'}).catch((error) => `${error.code}: ${error.message}`)"
-    async with MotorCortex(settings, toolbox=shop(), owner=owner) as cortex, cortex.turn() as turn:
-        call = {"purpose": "shopping", "code": code, "timeout": 200}
-        texts = [json.loads(await turn.call("core.execute", call)) for _ in range(2)]
-    assert texts == ["bought 1 tea", "denied: the owner was asked about shop.buy and said no"]
+    # On a machine that stands still for a moment the code itself may need more than the first limit.
+    for limit_ms in (200, 4_000):
+        owner = Slow([True, False])
+        policies = ToolSettings(policies={"shop.buy": "ask"})
+        settings = Settings(home=tmp_path / str(limit_ms), sandbox=small(), tools=policies)
+        async with MotorCortex(settings, toolbox=shop(), owner=owner) as cortex, cortex.turn() as turn:
+            call = {"purpose": "shopping", "code": code, "timeout": limit_ms}
+            texts = [await turn.call("core.execute", call) for _ in range(2)]
+        if not any(text.startswith("EXECUTION_TIMEOUT") for text in texts):
+            break
+    assert [json.loads(text) for text in texts] == [
+        "bought 1 tea",
+        "denied: the owner was asked about shop.buy and said no",
+    ]
     assert [(asked.tool, asked.origin, asked.purpose) for asked in owner.questions] == [
         ("shop.buy", "code", "shopping")
     ] * 2
@@ -123,11 +131,11 @@ async def test_a_cancelled_turn_stops_the_sandbox(tmp_path: Path):
     async with MotorCortex(Settings(home=tmp_path, sandbox=small()), toolbox=toolbox) as cortex, cortex.turn() as turn:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.call, "core.execute", "await tools.begin({}); while (true) {}")
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 await running.wait()
             before = {pid for pid, command in descendants().items() if "deno run" in command}
             tasks.cancel_scope.cancel()
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while before <= descendants().keys():  # one waits already for the next run, and stays
                 await anyio.sleep(0.01)
 

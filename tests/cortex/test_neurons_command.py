@@ -639,8 +639,8 @@ def test_at_a_terminal_the_owner_sees_all_of_it_and_types_the_hash(shell):
     neuron = shell.agent.waiting()
     with Terminal(shell, "approve", neuron.id) as screen:
         # Typed before anybody can have read the question: it is no answer to it.
-        screen.wait_for(f"{neuron.request.shown_hash}\n")
         screen.type("00000000\r")
+        screen.wait_for(f"{neuron.request.shown_hash}\n")
         text = screen.wait_for("or nothing: ")
         assert '| emit("price_change"' in text
         [seen] = re.findall(r"^  hash +([0-9a-f]{64})$", text, re.M)

@@ -14,7 +14,7 @@ import pytest
 
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.audit import AuditError
-from cortex.sections import EnergySettings
+from cortex.sections import EnergySettings, ExecuteSettings
 from neurons import KillSwitch, Neuron, Notice, On, Signal, Status, watch_switch
 from sandbox import NetworkPolicy
 from tests.conftest import small
@@ -31,6 +31,10 @@ def _soon(monkeypatch):
 
 
 BUDGET = EnergySettings(cost_isolated=0, cost_network=0)
+# Only what hangs takes so long, on a slow machine too.
+BOUND_S = 120
+# By default a signal has a second. A machine that stands still for one must not make an error of it.
+PATIENT = {"timeout_isolated_ms": 60_000, "timeout_network_ms": 60_000}
 COUNTER = {
     "name": "Counter",
     "purpose": "Count how often the door opens",
@@ -59,7 +63,9 @@ class Life:
         self.told = Told()
         self.signals: list[Signal] = []
         self._home = home
-        self._sections = {"sandbox": small(), "energy": BUDGET, **settings}
+        neurons = {"autonomic": PATIENT, **settings.pop("neurons", {})}
+        execute = ExecuteSettings(max_timeout_isolated_ms=60_000)
+        self._sections = {"sandbox": small(), "energy": BUDGET, "execute": execute, "neurons": neurons, **settings}
 
     def cortex(self, **more: Any) -> MotorCortex:
         settings = Settings(home=self._home, **self._sections)
@@ -87,7 +93,7 @@ class Life:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(BOUND_S):
         while not is_so():
             await anyio.sleep(0.02)
 
@@ -101,7 +107,7 @@ async def told_in(cortex: MotorCortex) -> list[str]:
     """What the model is told beside its answers: until the first hint, and then in a few answers more."""
     hints: list[str] = []
     async with cortex.turn() as turn:
-        with anyio.fail_after(30):
+        with anyio.fail_after(BOUND_S):
             while not hints:
                 await anyio.sleep(0.02)
                 hints += filter(None, [(await turn.answer("core.energy")).note])
@@ -243,15 +249,13 @@ async def test_the_switch_ends_neurons_and_executions_and_lets_them_go_on_when_i
         texts: list[str] = []
 
         async def endless() -> None:
-            texts.append(await run(cortex, "for (;;);", timeout=5000))
+            texts.append(await run(cortex, "for (;;);"))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(endless)
             await until(lambda: any(record.kind == "intent" for record in cortex.audit.records()))
             killed = KillSwitch(tmp_path / "state").turn_on("smoke in the room", "owner")
-            with anyio.fail_after(4):
-                while not texts:
-                    await anyio.sleep(0.01)
+            await until(lambda: bool(texts))
         assert killed.is_on
         assert killed.processes
         assert texts[0].startswith("EXECUTION_")
@@ -344,7 +348,8 @@ async def test_a_full_disk_or_a_broken_channel_ends_neither_the_agent_nor_the_qu
             raise RuntimeError("no line")
 
     life = Life(tmp_path)
-    cortex = MotorCortex(Settings(home=tmp_path, sandbox=small(), energy=BUDGET), now=life.clock, channels=[Broken()])
+    settings = Settings(home=tmp_path, sandbox=small(), energy=BUDGET, neurons={"autonomic": PATIENT})
+    cortex = MotorCortex(settings, now=life.clock, channels=[Broken()])
     is_full = fault == "audit"
     record = cortex.plasticity.pipeline._record
 

@@ -191,12 +191,17 @@ def test_show_without_a_name_and_a_list_of_nothing_are_mistakes(tools, servers, 
 
 def test_in_a_terminal_it_says_whom_it_waits_for(home, monkeypatch):
     McpFile(home).add({"quick": raw(MAIL), "hang": server(command="sleep", args=["1000"])})
-    monkeypatch.setenv("CORTEX_MCP__START_TIMEOUT_MS", "1500")
     monkeypatch.setenv("CORTEX_MCP__RESTART_S", "60")
-    shown = in_a_terminal(120, "tools")
-    assert re.search(r"^waiting for (quick, )?hang, \d s by now \(mcp.start_timeout_ms is 1.5 s\)$", shown, re.M)
+    # On a machine that stands still for a moment the first limit may be too short for the quick one, too.
+    for limit_ms in (1_500, 15_500):
+        monkeypatch.setenv("CORTEX_MCP__START_TIMEOUT_MS", str(limit_ms))
+        shown = in_a_terminal(120, "tools")
+        if "quick.send" in shown:
+            break
+    waiting = rf"^waiting for (quick, )?hang, \d+ s by now \(mcp.start_timeout_ms is {limit_ms / 1000} s\)$"
+    assert re.search(waiting, shown, re.M)
     assert "quick.send" in shown
-    assert "hang cannot be used: it did not start within 1500 ms" in shown
+    assert f"hang cannot be used: it did not start within {limit_ms} ms" in shown
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
@@ -207,12 +212,16 @@ async def test_who_is_waited_for_is_said_again_and_to_nobody_but_a_person(monkey
 
     monkeypatch.setattr(mcp_waiting, "_LOOK_S", 0.01)
     monkeypatch.setattr(mcp_waiting, "_AGAIN_S", 0.05)
-    monkeypatch.setattr(sys, "stderr", Stream())
-    settings = McpSettings(start_timeout_ms=500)
-    async with McpServers({"hang": server(command="sleep", args=["1000"])}, settings) as clients:
-        await started(clients, ["hang"], settings)
-        assert [status.state for status in clients.statuses()] == ["failed"]
-    said = sys.stderr.getvalue().splitlines()
+    # On a machine that stands still for a moment the first limit may be over before anything is said twice.
+    for limit_ms in (500, 5_000):
+        monkeypatch.setattr(sys, "stderr", Stream())
+        settings = McpSettings(start_timeout_ms=limit_ms)
+        async with McpServers({"hang": server(command="sleep", args=["1000"])}, settings) as clients:
+            await started(clients, ["hang"], settings)
+            assert [status.state for status in clients.statuses()] == ["failed"]
+        said = sys.stderr.getvalue().splitlines()
+        if (len(said) > 1) is is_terminal:
+            break
     assert (len(said) > 1) is is_terminal
     assert all(line.startswith("waiting for hang, ") for line in said)
 

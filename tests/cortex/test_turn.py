@@ -473,7 +473,7 @@ async def test_the_disk_is_written_after_the_interval_that_the_settings_give(tmp
     await one(place)
     async with cortex(soon, [TWO], audit=AuditSettings(flush_ms=1)) as place, place.turn() as turn:
         await turn.call("core.execute", RUN)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while not (soon / "state" / "energy.json").exists():
                 await anyio.sleep(0.01)
     async with cortex(late, [TWO], audit=AuditSettings(flush_ms=600_000)) as place, place.turn() as turn:
@@ -488,7 +488,7 @@ async def test_a_cancelled_run_stays_charged_and_is_written_down(tmp_path: Path)
     place = cortex(tmp_path, runtime=runtime)
     async with place, place.turn() as turn, anyio.create_task_group() as tasks:
         tasks.start_soon(turn.call, "core.execute", RUN)
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await runtime.started.wait()
         tasks.cancel_scope.cancel()
     assert [record.facts["reply_code"] for record in records(place)] == ["CANCELLED"]

@@ -13,8 +13,11 @@ import anyio
 from cortex.mcp_client import McpServers, McpTool
 from cortex.mcp_config import McpServerSettings
 from cortex.sections import McpSettings
+from sandbox import ToolError
 
 PROGRAMS = Path(__file__).parent / "servers"
+# Only what hangs takes so long, on a slow machine too.
+BOUND_S = 120
 
 
 def raw(*tools: Any, **options: Any) -> McpServerSettings:
@@ -36,7 +39,7 @@ def servers(
     *, settings: dict[str, Any] | None = None, now: Callable[[], float] | None = None, **named: McpServerSettings
 ) -> McpServers:
     options: dict[str, Any] = {} if now is None else {"call_limit_now": now}
-    return McpServers(named, McpSettings.model_validate({"start_timeout_ms": 20_000, **(settings or {})}), **options)
+    return McpServers(named, McpSettings.model_validate({"start_timeout_ms": 60_000, **(settings or {})}), **options)
 
 
 async def tool(mcp: McpServers, name: str) -> McpTool:
@@ -48,8 +51,19 @@ async def result(mcp: McpServers, name: str, /, **arguments: Any) -> Any:
     return json.loads((await (await tool(mcp, name)).call_json(arguments)).data)
 
 
-async def until(condition: Callable[[], bool], within_s: float = 10) -> None:
-    with anyio.fail_after(within_s):
+async def patiently(mcp: McpServers, name: str, /, **arguments: Any) -> Any:
+    """A result, where the settings leave so little time that a machine which stands still for a moment takes it all."""
+    with anyio.fail_after(BOUND_S):
+        while True:
+            try:
+                return await result(mcp, name, **arguments)
+            except ToolError as error:
+                if error.code != "timeout":
+                    raise
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    with anyio.fail_after(BOUND_S):
         while not condition():
             await anyio.sleep(0.01)
 

@@ -17,7 +17,7 @@ from cortex.mcp_client.remote import _Client
 from cortex.mcp_config import McpServerSettings
 from sandbox import ToolError
 
-from .support import PROGRAMS, Clock, result, servers, until
+from .support import BOUND_S, PROGRAMS, Clock, patiently, result, servers, until
 from .web import Web, large, packed, web
 
 
@@ -103,11 +103,13 @@ async def test_tokens_in_an_address_are_in_no_error_and_in_no_log(site: Web, cap
 
 
 async def test_nobody_at_the_address_is_told():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    # Taken and not listened at, so that nobody else comes to have it meanwhile.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
-    async with servers(s=McpServerSettings(url=url)) as mcp:
-        with pytest.raises(McpUnavailable, match="it cannot be reached"):
-            await mcp.tools_of("s")
+        async with servers(s=McpServerSettings(url=url)) as mcp:
+            with pytest.raises(McpUnavailable, match="it cannot be reached"):
+                await mcp.tools_of("s")
 
 
 async def test_a_server_that_goes_away_is_told_and_found_again(site: Web):
@@ -130,8 +132,8 @@ async def test_a_server_that_goes_away_is_told_and_found_again(site: Web):
 async def test_a_server_that_takes_a_call_and_says_nothing_is_given_up(site: Web):
     free = threading.Event()
     async with servers(settings={"call_timeout_ms": 200}, s=at(site)) as mcp:
-        await result(mcp, "s.echo")
-        site.misbehave = lambda message: free.wait(10) and None if message["method"] == "tools/call" else None
+        await patiently(mcp, "s.echo")
+        site.misbehave = lambda message: free.wait(BOUND_S) and None if message["method"] == "tools/call" else None
         with pytest.raises(ToolError) as caught:
             await result(mcp, "s.echo")
         assert (caught.value.code, caught.value.retryable) == ("timeout", True)
@@ -141,7 +143,7 @@ async def test_a_server_that_takes_a_call_and_says_nothing_is_given_up(site: Web
 
 async def test_an_answer_that_does_not_begin_holds_up_nothing_for_ever(site: Web):
     free = threading.Event()
-    site.misbehave = lambda _: free.wait(10) and None
+    site.misbehave = lambda _: free.wait(BOUND_S) and None
     async with _Client(0.1, timeout=None) as client:
         with pytest.raises(httpx2.ReadTimeout):
             await client.post(site.url, json={"method": "notifications/cancelled"})
@@ -158,7 +160,7 @@ async def test_a_server_of_the_new_kind_over_http_tells_when_its_tools_change():
         async with servers(good=McpServerSettings(url=f"http://127.0.0.1:{port}/mcp")) as mcp:
             assert await result(mcp, "good.add", a=1, b=2) == {"result": 3}
             assert mcp.statuses()[0].protocol == "2026-07-28"
-            with anyio.fail_after(5):
+            with anyio.fail_after(BOUND_S):
                 while "good.grown" not in [tool.name for tool in mcp.known()]:
                     await result(mcp, "good.grow", name="grown")
                     await anyio.sleep(0.1)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from cortex.mcp_client import McpServers, McpUnavailable
@@ -16,7 +17,7 @@ from cortex.sections import McpSettings
 from sandbox import Running, ToolError, kill_recorded
 from tests.conftest import descendants
 
-from .support import Clock, is_alive, raw, result, sdk, servers, tool, until
+from .support import BOUND_S, Clock, is_alive, patiently, raw, result, sdk, servers, tool, until
 
 # Those that wait for a program to be killed.
 one_loop = pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -58,16 +59,23 @@ async def test_dead_servers_never_stop_the_others_and_say_why():
         "deaf": raw(deaf=True),
         "unset": raw(env={"TOKEN": "${env:NOBODY_HAS_THIS}"}),
     }
-    async with servers(settings={"start_timeout_ms": 1_000}, **dead, good=raw()) as mcp:
-        assert [tool.name for tool in await mcp.tools()] == ["good.echo"]
-        said = {status.name: status.error for status in mcp.statuses()}
-        assert said["gone"] == '"/no/such/program" cannot be started: there is no such program'
-        assert said["broken"] == "it ended with status 3; it said: no token"
-        assert said["deaf"] == "it did not start within 1000 ms"
-        assert 'no variable "NOBODY_HAS_THIS"' in said["unset"]
-        assert [status.state for status in mcp.statuses()] == ["failed"] * 4 + ["ready"]
-        with pytest.raises(McpUnavailable, match='no variable "NOBODY_HAS_THIS"'):
-            await mcp.tools_of("unset")
+    # On a machine that stands still for a moment the first limit may be too short for the others, too.
+    for limit_ms in (1_000, 15_000):
+        async with servers(settings={"start_timeout_ms": limit_ms}, **dead, good=raw()) as mcp:
+            found = [tool.name for tool in await mcp.tools(patience_s=60)]
+            said = {status.name: status.error for status in mcp.statuses()}
+            late = [name for name, error in said.items() if error == f"it did not start within {limit_ms} ms"]
+            if late != ["deaf"] and limit_ms == 1_000:
+                continue
+            assert found == ["good.echo"]
+            assert said["gone"] == '"/no/such/program" cannot be started: there is no such program'
+            assert said["broken"] == "it ended with status 3; it said: no token"
+            assert said["deaf"] == f"it did not start within {limit_ms} ms"
+            assert 'no variable "NOBODY_HAS_THIS"' in said["unset"]
+            assert [status.state for status in mcp.statuses()] == ["failed"] * 4 + ["ready"]
+            with pytest.raises(McpUnavailable, match='no variable "NOBODY_HAS_THIS"'):
+                await mcp.tools_of("unset")
+            break
 
 
 async def test_nothing_is_started_before_it_is_needed_and_then_it_stays():
@@ -75,7 +83,8 @@ async def test_nothing_is_started_before_it_is_needed_and_then_it_stays():
     async with servers(a=raw("pid"), b=raw("pid"), off=raw(disabled=True)) as mcp:
         assert mcp.names == ("a", "b")
         assert (mcp.known(), mcp.version()) == ([], 0)
-        assert set(descendants()) == before
+        # One that ended before may go from the list meanwhile.
+        assert set(descendants()) <= before
         first = await result(mcp, "a.pid")
         assert set(descendants()) - before == {first["pid"]}
         pids = []
@@ -146,7 +155,7 @@ async def test_nobody_waits_for_a_server_that_failed_lately():
 
 async def test_a_server_that_hangs_holds_up_no_search():
     async with servers(hangs=raw(deaf=True), good=raw()) as mcp:
-        with anyio.fail_after(15):
+        with anyio.fail_after(BOUND_S):
             assert [tool.name for tool in await mcp.tools(patience_s=0.1)] == ["good.echo"]
         assert [status.state for status in mcp.statuses()] == ["starting", "ready"]
 
@@ -162,14 +171,15 @@ async def test_one_that_failed_is_tried_again_while_nobody_waits():
 
 async def test_what_is_started_is_noted_to_be_killed_from_outside_and_refused_while_that_is_so(tmp_path: Path):
     reasons: list[str] = []
-    running = Running(tmp_path, lambda _: reasons[0] if reasons else None)
-    async with McpServers({"s": raw("silent", "pid")}, McpSettings(), running=running) as mcp:
+    clock, running = Clock(), Running(tmp_path, lambda _: reasons[0] if reasons else None)
+    given = {"s": raw("silent", "pid")}
+    async with McpServers(given, McpSettings(), running=running, call_limit_now=clock) as mcp:
         pid = (await result(mcp, "s.pid"))["pid"]
         assert [note.stem for note in tmp_path.glob("*.json")] == [str(pid)]
         reasons.append("the switch is on")
         assert kill_recorded(tmp_path).killed == (pid,)
         await until(lambda: mcp.statuses()[0].state == "failed")
-        await anyio.sleep(1.1)
+        clock.now += 1.1
         with pytest.raises(McpUnavailable, match="the switch is on"):
             await mcp.tools_of("s")
     assert list(tmp_path.glob("*.json")) == []
@@ -217,8 +227,13 @@ async def test_a_call_that_takes_too_long_is_given_up_and_the_server_hears_of_it
         assert (caught.value.code, caught.value.retryable) == ("timeout", True)
         with pytest.raises(ToolError, match="50 ms"):
             await silent.call_json({}, timeout_ms=50)
-        assert await result(mcp, "s.echo") == {}
-        assert heard.read_text().count("notifications/cancelled") == 2
+        assert await patiently(mcp, "s.echo") == {}
+        messages = [json.loads(line) for line in heard.read_text().splitlines()]
+    calls = [message for message in messages if message["method"] == "tools/call"]
+    asked = {call["id"] for call in calls if call["params"]["name"] == "silent"}
+    given_up = [said["params"]["requestId"] for said in messages if said["method"] == "notifications/cancelled"]
+    assert asked
+    assert asked <= {*given_up}
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path):
@@ -235,8 +250,12 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path):
 
 async def test_whoever_gives_up_waiting_for_a_start_does_not_end_it_for_others():
     async with servers(s=raw()) as mcp:
-        with anyio.move_on_after(0.001):
-            await mcp.tools()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(mcp.tools)
+            # With each step of the event loop, of which a start takes many.
+            while mcp.statuses()[0].state != "starting":
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
         assert mcp.statuses()[0].state == "starting"
         assert await result(mcp, "s.echo") == {}
         assert mcp.statuses()[0].restarts == 0
@@ -304,11 +323,17 @@ async def test_what_a_server_says_beside_its_answers_is_for_people_and_not_for_a
 
 
 async def test_a_program_that_prints_to_the_wrong_place_is_told():
-    talker = McpServerSettings(command=sys.executable, args=("-c", "print('hello world', flush=True); input()"))
-    async with servers(settings={"start_timeout_ms": 1_000}, s=talker) as mcp:
-        with pytest.raises(McpUnavailable):
-            await mcp.tools_of("s")
-        assert "it prints what is no MCP: hello world" in mcp.statuses()[0].error
+    program = "print('hello world', flush=True); input()"
+    talker = McpServerSettings(command=sys.executable, args=("-I", "-S", "-c", program))
+    # On a machine that stands still for a moment nothing may be printed within the first limit.
+    for limit_ms in (1_000, 15_000):
+        async with servers(settings={"start_timeout_ms": limit_ms}, s=talker) as mcp:
+            with pytest.raises(McpUnavailable):
+                await mcp.tools_of("s")
+            error = mcp.statuses()[0].error
+        if "prints" in error:
+            break
+    assert "it prints what is no MCP: hello world" in error
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from cortex.tools.usable import UsableTool
 from sandbox import ReadyJson, ToolError, typescript_of
 from tests.conftest import is_readable
 
-from .support import is_alive, raw, result, servers, tool, until
+from .support import BOUND_S, is_alive, raw, result, servers, tool, until
 
 COMMITS = {
     "type": "object",
@@ -149,7 +149,7 @@ def test_no_schema_is_compiled_before_it_is_used():
         "import sys; from tests.mcp_client.test_tools import Listed, taken; "
         "taken(Listed(output={'type': 'object'})); assert 'jsonschema_rs' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=30, cwd=Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=BOUND_S, cwd=Path(__file__).parents[2])
 
 
 async def test_while_a_list_is_taken_everything_else_goes_on():
@@ -157,7 +157,7 @@ async def test_while_a_list_is_taken_everything_else_goes_on():
         """A list during which another task has its turn, or else never ends."""
 
         def __iter__(self) -> Iterator[Listed]:
-            assert turn.wait(10)
+            assert turn.wait(BOUND_S)
             return super().__iter__()
 
     class Linked:
@@ -234,7 +234,7 @@ async def test_odd_names_are_called_by_the_names_that_the_server_knows():
 
 def test_the_client_is_loaded_without_the_sdk():
     program = "import cortex.mcp_client, sys; assert not {'mcp', 'httpx2', 'jsonschema_rs'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=BOUND_S)
 
 
 def test_a_host_that_is_killed_by_force_takes_its_servers_with_it():
@@ -245,7 +245,7 @@ def test_a_host_that_is_killed_by_force_takes_its_servers_with_it():
     )
     assert host.stdout is not None
     with host.stdout:
-        assert is_readable(host.stdout, 10)
+        assert is_readable(host.stdout, BOUND_S)
         server = int(host.stdout.readline())
         assert is_alive(server)
         host.send_signal(signal.SIGKILL)

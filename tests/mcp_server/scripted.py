@@ -14,6 +14,8 @@ from cortex.events import ToolCalled
 from cortex.sections import ExecuteSettings
 from cortex.tools import core_definitions, openai_tools
 
+# Only what hangs takes so long, on a slow machine too.
+BOUND_S = 120
 STRUCTURED = {
     "result": {"total": 42},
     "logs": ["one", "two"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import anyio
 import pytest
@@ -18,7 +19,7 @@ from cortex.sections import RedactionSettings, ToolSettings
 from cortex.tools.code_arguments import _LIMITS, _PARAMETERS
 from sandbox import ExecutionOutcome, LogEntry
 
-from .scripted import STRUCTURED, CodeSaid, ScriptedCortex, settings
+from .scripted import BOUND_S, STRUCTURED, CodeSaid, ScriptedCortex, settings
 
 NAMES = ["core_execute", "core_search", "core_describe", "core_energy", "core_consolidate", "execute_code"]
 
@@ -33,7 +34,7 @@ async def never_asked(*_: object) -> ElicitResult:
 
 
 def client(server, era: str) -> Client:
-    return Client(server, mode=era, elicitation_callback=never_asked, read_timeout_seconds=10)
+    return Client(server, mode=era, elicitation_callback=never_asked, read_timeout_seconds=BOUND_S)
 
 
 async def test_the_tools_are_those_of_the_core_and_execute_code(tmp_path, era):
@@ -195,7 +196,7 @@ async def test_calls_run_at_the_same_time_and_more_than_can_be_taken_are_refused
         async with anyio.create_task_group() as tasks:
             for _ in range(3):
                 tasks.start_soon(call)
-            with anyio.fail_after(5):
+            with anyio.fail_after(BOUND_S):
                 while cortex.waiting < 3:
                     await anyio.sleep(0.01)
             await call()
@@ -215,7 +216,8 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(tmp_path, era):
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, message))
-        if len(told) == 3:
+        # The first may be told before the call is taken, on a machine that stands still for a moment.
+        if len(told) >= 3 and message.endswith("1 tool calls"):
             enough.set()
 
     cortex = ScriptedCortex(work=enough.wait)
@@ -224,7 +226,7 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(tmp_path, era):
     assert not result.is_error
     seconds = [progress for progress, _ in told]
     assert seconds == sorted(set(seconds))
-    assert told[0][1] == "Running for 0 s, 1 tool calls"
+    assert re.fullmatch(r"Running for \d+ s, 1 tool calls", told[-1][1])
 
 
 async def test_a_call_that_its_client_gives_up_is_ended(tmp_path, era):
@@ -232,10 +234,10 @@ async def test_a_call_that_its_client_gives_up_is_ended(tmp_path, era):
     async with client(mcp_server(cortex, settings(tmp_path)), era) as asking:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(asking.call_tool, "core_execute", {"code": "x"})
-            with anyio.fail_after(5):
+            with anyio.fail_after(BOUND_S):
                 await cortex.began.wait()
             tasks.cancel_scope.cancel()
-        with anyio.fail_after(5):
+        with anyio.fail_after(BOUND_S):
             while not cortex.cancelled:
                 await anyio.sleep(0.01)
     assert cortex.waiting == 0
@@ -252,7 +254,7 @@ async def test_a_server_that_stops_ends_its_calls_and_tells_their_clients(tmp_pa
     async with client(mcp_server(cortex, settings(tmp_path), calls), era) as asking:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
-            with anyio.fail_after(5):
+            with anyio.fail_after(BOUND_S):
                 await cortex.began.wait()
             calls.stop()
         await call()

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from cortex.mcp_server import Address, Calls, HttpDoor, HttpLimits, listen, mcp_server, serve_http
 from cortex.mcp_server.http import MAX_BODY_BYTES, USUAL
 
-from .scripted import ScriptedCortex, settings
+from .scripted import BOUND_S, ScriptedCortex, settings
 from .test_stdio import HELLO
 
 TOKEN = "a-token-for-tests"
@@ -50,7 +50,7 @@ async def serving(
     async def serve() -> None:
         await serve_http(server, listening, door, calls, until=until, limits=limits)
 
-    with anyio.fail_after(15):
+    with anyio.fail_after(BOUND_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(serve)
             yield f"http://127.0.0.1:{port}/mcp"
@@ -60,8 +60,8 @@ async def serving(
 @asynccontextmanager
 async def client(url: str, era: str) -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers=BEARER, timeout=10, trust_env=False) as http,
-        Client(streamable_http_client(url, http_client=http), mode=era, read_timeout_seconds=10) as asking,
+        httpx2.AsyncClient(headers=BEARER, timeout=BOUND_S, trust_env=False) as http,
+        Client(streamable_http_client(url, http_client=http), mode=era, read_timeout_seconds=BOUND_S) as asking,
     ):
         yield asking
 
@@ -121,7 +121,10 @@ async def test_nobody_gets_past_the_door_with_anything(tmp_path):
         ({**BEARER, "Host": "cortex.example", "Origin": PAGE}, 200),
         (BEARER, 200),
     ]
-    async with serving(cortex, tmp_path) as url, httpx2.AsyncClient(trust_env=False, headers=TAKES) as http:
+    async with (
+        serving(cortex, tmp_path) as url,
+        httpx2.AsyncClient(trust_env=False, headers=TAKES, timeout=BOUND_S) as http,
+    ):
         for headers, status in tries:
             answer = await http.post(url, headers=headers, content=json.dumps(HELLO))
             assert answer.status_code == status, (headers, answer.text)
@@ -134,7 +137,7 @@ async def test_nobody_gets_past_the_door_with_anything(tmp_path):
 
 
 async def test_a_page_that_may_call_is_shown_its_answers(tmp_path):
-    async with serving(ScriptedCortex(), tmp_path) as url, httpx2.AsyncClient(trust_env=False) as http:
+    async with serving(ScriptedCortex(), tmp_path) as url, httpx2.AsyncClient(trust_env=False, timeout=BOUND_S) as http:
         asked = {
             "Origin": PAGE,
             "Access-Control-Request-Method": "POST",
@@ -157,7 +160,7 @@ async def test_a_body_is_bounded_and_a_bad_one_is_an_answer(tmp_path):
     modern = {"MCP-Protocol-Version": "2026-07-28"}
     async with (
         serving(ScriptedCortex(), tmp_path) as url,
-        httpx2.AsyncClient(trust_env=False, headers={**TAKES, **BEARER}) as http,
+        httpx2.AsyncClient(trust_env=False, headers={**TAKES, **BEARER}, timeout=BOUND_S) as http,
     ):
         for more in ({}, modern):
             answers: list[Any] = [await http.post(url, headers=more, content=pieces())]

@@ -14,7 +14,7 @@ from anyio.abc import SocketStream
 
 from cortex.mcp_server import HttpLimits
 
-from .scripted import ScriptedCortex
+from .scripted import BOUND_S, ScriptedCortex
 from .test_http import BEARER, TAKES, TOKEN, serving
 from .test_stdio import ENVELOPE, HELLO, READY, call
 
@@ -45,7 +45,7 @@ async def is_closed(stream: SocketStream) -> bool:
 
 @asynccontextmanager
 async def asking(url: str) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=url, headers={**TAKES, **BEARER}, timeout=10, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=url, headers={**TAKES, **BEARER}, timeout=BOUND_S, trust_env=False) as http:
         yield http
 
 
@@ -71,7 +71,8 @@ async def test_a_connection_on_which_no_whole_request_comes_is_closed(tmp_path, 
         url = await stack.enter_async_context(serving(ScriptedCortex(), tmp_path, limits=limits))
         streams = [await stack.enter_async_context(connected(url)) for _ in UNFINISHED]
         for stream, sent in zip(streams, UNFINISHED, strict=True):
-            await stream.send(sent)
+            with suppress(anyio.BrokenResourceError):  # it is so late that nobody waits any more
+                await stream.send(sent)
         for stream in streams:
             assert await is_closed(stream)
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
@@ -84,27 +85,37 @@ async def test_bytes_that_trickle_in_gain_no_time(tmp_path):
                 await stream.send(b"P")
                 await anyio.sleep(SOON / 4)
 
-    async with (
-        serving(ScriptedCortex(), tmp_path, limits=HttpLimits(waiting_s=4 * SOON)) as url,
-        connected(url) as stream,
-        anyio.create_task_group() as tasks,
-    ):
-        # A request that is whole is answered, and the next one has as long as the first.
-        await stream.send(HEAD + b"Content-Length: 0\r\n\r\n")
-        assert (await stream.receive()).startswith(b"HTTP/1.1 ")
-        tasks.start_soon(trickle, stream)
-        assert await is_closed(stream)
-        tasks.cancel_scope.cancel()
+    async def answered(stream: SocketStream) -> bool:
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            await stream.send(HEAD + b"Content-Length: 0\r\n\r\n")
+            return (await stream.receive()).startswith(b"HTTP/1.1 ")
+        return False
+
+    limits = HttpLimits(waiting_s=4 * SOON)
+    async with serving(ScriptedCortex(), tmp_path, limits=limits) as url, AsyncExitStack() as stack:
+        # A request that is whole is answered, and the next one has as long as the first. On a machine that stands still
+        # for a moment the first may come too late.
+        stream = await stack.enter_async_context(connected(url))
+        while not await answered(stream):
+            stream = await stack.enter_async_context(connected(url))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(trickle, stream)
+            assert await is_closed(stream)
+            tasks.cancel_scope.cancel()
 
 
 async def test_an_answer_that_takes_longer_is_waited_for(tmp_path):
     async def work() -> None:
         await anyio.sleep(4 * SOON)
 
-    limits = HttpLimits(waiting_s=SOON)
-    async with serving(ScriptedCortex(work=work), tmp_path, limits=limits) as url, asking(url) as http:
-        session = await opened(http)
-        answer = await post(http, call(1), session)
+    cortex, answer = ScriptedCortex(work=work), None
+    async with serving(cortex, tmp_path, limits=HttpLimits(waiting_s=SOON)) as url, asking(url) as http:
+        while answer is None:
+            try:
+                answer = await post(http, call(1), await opened(http))
+            except httpx2.TransportError:
+                # On a machine that stands still for a moment a request may come too late. One that came may not end so.
+                assert not cortex.began.is_set()
     assert '"isError":false' in answer.text
 
 
@@ -130,7 +141,7 @@ async def test_those_who_only_connect_make_way_for_those_who_ask(tmp_path):
                 assert (await post(other, PING, session)).status_code == 200
             place = ("127.0.0.1", httpx2.URL(url).port)
             for _ in range(12):  # all before the server has looked
-                stack.enter_context(socket.create_connection(place, 5))
+                stack.enter_context(socket.create_connection(place, BOUND_S))
             async with asking(url) as other:
                 assert (await post(other, PING, session)).status_code == 200
             go.set()

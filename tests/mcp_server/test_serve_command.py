@@ -26,9 +26,11 @@ from cortex.commands.exits import CommandError
 from cortex.commands.mcp_serve import AT_A_TERMINAL, _front, serve
 from tests.conftest import descendants, is_readable
 
+from .scripted import BOUND_S
+
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
 # Longer than any test waits: what ends sooner was ended.
-LONGEST_MS = 60_000
+LONGEST_MS = 300_000
 ENDLESS = {"purpose": "wait", "code": "while (true) {}", "timeout": LONGEST_MS}
 
 
@@ -56,7 +58,7 @@ def cpu_ticks(pid: int) -> int:
 
 
 async def until(is_so) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(BOUND_S):
         while not is_so():
             await anyio.sleep(0.01)
 
@@ -68,7 +70,7 @@ async def test_a_client_that_starts_it_runs_code_and_kills_what_it_gives_up(tmp_
         started = StdioServerParameters(
             command=CORTEX[0], args=[*CORTEX[1:], "mcp", "serve"], env=environment(tmp_path)
         )
-        async with Client(stdio_client(started, errlog=errors), mode="legacy", read_timeout_seconds=20) as client:
+        async with Client(stdio_client(started, errlog=errors), mode="legacy", read_timeout_seconds=BOUND_S) as client:
             assert "execute_code" in [tool.name for tool in (await client.list_tools()).tools]
             result = await client.call_tool("core_execute", {"purpose": "sum", "code": "return 1 + 1"})
             assert (result.is_error, result.content[0].text) == (False, "2")
@@ -104,12 +106,12 @@ async def served(home: Path, *more: str) -> AsyncIterator[tuple[subprocess.Popen
     assert process.stderr is not None
     with process.stdout, process.stderr:
         try:
-            with anyio.fail_after(20):
+            with anyio.fail_after(BOUND_S):
                 told = [await anyio.to_thread.run_sync(process.stderr.readline) for _ in range(2)]
             yield process, re.search(r"http://\S+", told[0])[0], told[1].split()[-1]
         finally:
             process.kill()
-            process.wait(10)
+            process.wait(BOUND_S)
 
 
 @pytest.mark.deno
@@ -117,9 +119,9 @@ async def test_over_http_ctrl_c_ends_what_runs_and_then_the_server(tmp_path, not
     texts: list[str] = []
     async with (
         served(tmp_path) as (process, url, token),
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, trust_env=False) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=BOUND_S, trust_env=False) as http,
     ):
-        assert (await httpx2.AsyncClient(trust_env=False).post(url, json={})).status_code == 401
+        assert (await httpx2.AsyncClient(trust_env=False, timeout=BOUND_S).post(url, json={})).status_code == 401
         async with Client(streamable_http_client(url, http_client=http), mode="2026-07-28") as client:
 
             async def call() -> None:
@@ -129,7 +131,7 @@ async def test_over_http_ctrl_c_ends_what_runs_and_then_the_server(tmp_path, not
                 tasks.start_soon(call)
                 await until(lambda: busy(process.pid))
                 process.send_signal(signal.SIGINT)
-            code = await anyio.to_thread.run_sync(process.wait, 10)
+            code = await anyio.to_thread.run_sync(process.wait, BOUND_S)
         assert texts == ["EXECUTION_DENIED: The server is stopping"]
         assert (code, process.stdout.read(), process.stderr.read()) == (130, "", "")
 
@@ -150,10 +152,10 @@ async def test_a_signal_to_end_ends_it_in_the_middle_of_a_line(tmp_path, nothing
         with process.stdout, process.stderr:
             ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             terminal.write(json.dumps(ping).encode() + b'\n{"half')
-            with anyio.fail_after(20):
+            with anyio.fail_after(BOUND_S):
                 assert json.loads(await anyio.to_thread.run_sync(process.stdout.readline))["id"] == 1
             process.send_signal(signal.SIGTERM)
-            assert await anyio.to_thread.run_sync(process.wait, 10) == 0
+            assert await anyio.to_thread.run_sync(process.wait, BOUND_S) == 0
             assert process.stderr.read().decode() == f"{AT_A_TERMINAL}\n"
 
 
@@ -190,9 +192,9 @@ def test_stdout_is_the_protocols_alone_while_it_serves(tmp_path):
         try:
             process.stdin.write(json.dumps(call(1, **ENVELOPE)) + "\n")
             process.stdin.flush()
-            assert is_readable(process.stdout, 10)
+            assert is_readable(process.stdout, BOUND_S)
             answer = json.loads(process.stdout.readline())
-            out, errors = process.communicate(timeout=10)
+            out, errors = process.communicate(timeout=BOUND_S)
         finally:
             process.kill()
     assert answer["result"]["structuredContent"]["text"] == "2"

@@ -15,7 +15,8 @@ from neurons import KillSwitch
 from sandbox import ExecutionOutcome, Metrics, SandboxSettings, Tier
 from sandbox.testing import ScriptedRuntime
 
-from .test_serve_command import busy, until
+from .scripted import BOUND_S
+from .test_serve_command import LONGEST_MS, busy, until
 
 DONE = ExecutionOutcome(ok=True, result={"total": 42}, metrics=Metrics(execution_ms=2.0, startup_ms=1.0))
 DENO = object()
@@ -64,7 +65,12 @@ FILL = "const a = []; for (let n = 0; n < MANY; n++) a.push(new Uint8Array(1 << 
 @pytest.mark.deno
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_smaller_heap_is_one_and_a_larger_one_is_not_to_be_had(tmp_path):
-    async with clients(tmp_path, DENO, sandbox=SandboxSettings(pool_size=0, max_memory_mb=256)) as (client, _):
+    # So much time that no machine is too slow to fill the memory in it.
+    execute, sandbox = (
+        ExecuteSettings(max_timeout_isolated_ms=LONGEST_MS),
+        SandboxSettings(pool_size=0, max_memory_mb=256),
+    )
+    async with clients(tmp_path, DENO, execute=execute, sandbox=sandbox) as (client, _):
 
         async def told(megabytes: int, limit: int) -> str:
             code = FILL.replace("MANY", str(megabytes))
@@ -147,14 +153,14 @@ async def test_the_kill_switch_ends_the_calls_of_clients_and_they_can_go_on_afte
     switch = KillSwitch(tmp_path / "state")  # as another process has it
     results = []
     # Longer than the test waits: what ends sooner was ended.
-    slow = {"execute": ExecuteSettings(max_timeout_isolated_ms=60_000), "sandbox": SandboxSettings(pool_size=0)}
+    slow = {"execute": ExecuteSettings(max_timeout_isolated_ms=LONGEST_MS), "sandbox": SandboxSettings(pool_size=0)}
     async with clients(tmp_path, DENO, **slow) as (client, _):
 
         async def call() -> None:
-            endless = {"purpose": "wait", "code": "for (;;);", "timeout": 60_000}
+            endless = {"purpose": "wait", "code": "for (;;);", "timeout": LONGEST_MS}
             results.append(await client.call_tool("core_execute", endless))
 
-        with anyio.fail_after(20):
+        with anyio.fail_after(BOUND_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(call)
                 await until(busy)

@@ -167,23 +167,20 @@ def test_the_signs_between_strings_fool_nobody():
 @given(JSON)
 def test_any_value_keeps_its_shape(value):
     shown = redactor().value(value)
-    assert _shape(shown) == _shape(value)
+    assert _has_shape(shown, value)
     json.dumps(shown)
 
 
-def _shape(value):
-    match value:
-        case dict():
-            return [_shape(item) for item in value.values()]
-        case list():
-            return [_shape(item) for item in value]
-        case str() if TOKEN.fullmatch(value):
-            return int
-        case str() | bool() | None | float():
-            return type(value)
+def _has_shape(shown, value):
+    match shown, value:
+        case (dict(), dict()) | (list(), list()):
+            parts = [list(one.values()) if isinstance(one, dict) else one for one in (shown, value)]
+            return len(shown) == len(value) and all(map(_has_shape, *parts))
+        case str(), str() | int() | float() if TOKEN.fullmatch(shown):
+            # A long number may have become a token, and so may a text under a key like "pwd".
+            return True
         case _:
-            # A long number may have become a token.
-            return int
+            return type(shown) is type(value)
 
 
 PARTS = [*"a1@.:/+-[]_ \\\"'…=\n", "ann@x.com", "4111111111111111", "password=", "://", "[EMAIL_1]", "hunter2"]

@@ -397,7 +397,7 @@ audit.close()
 
 
 def test_a_disk_that_takes_only_a_part_of_a_line_keeps_none_of_it(audit, folder):
-    done = subprocess.run([sys.executable, "-c", FULL, folder], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", FULL, folder], capture_output=True, text=True, timeout=120)
     written, message = json.loads(done.stdout)
     assert message == f'Cannot write to the audit in "{folder}": File too large; raise the limit on the size of files'
     verdict = audit.verify()
@@ -422,7 +422,7 @@ except AuditError as error:
 def test_a_folder_that_is_not_ours_to_write_is_an_error_that_says_so(tmp_path):
     tmp_path.chmod(0o555)
     done = subprocess.run(
-        [sys.executable, "-c", FORBIDDEN, tmp_path / "audit"], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", FORBIDDEN, tmp_path / "audit"], capture_output=True, text=True, timeout=120
     )
     tmp_path.chmod(0o755)
     assert done.stdout.strip().endswith(

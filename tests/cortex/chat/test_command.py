@@ -41,6 +41,9 @@ def environment(home, server=None, **more: str) -> dict[str, str]:
     }
     # One process kept warm: that is all these tests need of the machine.
     ours = {"CORTEX_HOME": str(home), "CORTEX_SANDBOX__POOL_SIZE": "1", "TERM": "xterm-256color", "PYTHONUTF8": "1"}
+    # And limits that no machine is too slow for: what a test means to stop must not end before by itself.
+    ours |= {"CORTEX_EXECUTE__MAX_TIMEOUT_ISOLATED_MS": "300000"}
+    ours |= {"CORTEX_NEURONS__AUTONOMIC__TIMEOUT_ISOLATED_MS": "60000"}
     if server is not None:
         ours |= {"CORTEX_MODEL__NAME": "tiny", "CORTEX_MODEL__BASE_URL": f"http://127.0.0.1:{server.port}/v1"}
     return {**clean, **ours, **more}
@@ -150,7 +153,7 @@ def test_a_whole_conversation_in_a_terminal(tmp_path):
         run_code("const a: number = 6;\nreturn a * 7"),
         words("It is \x1b]0;pwned\x07", "42."),
         hang,
-        run_code("while (true) {}", "run for ever", timeout=5000),
+        run_code("while (true) {}", "run for ever", timeout=300_000),
         words("Here I am."),
     ]
     with ChatServer(*replies) as server, Chat(env=environment(tmp_path, server)) as chat:
@@ -357,7 +360,7 @@ def test_a_command_that_is_typed_is_none_for_the_model_also_where_the_answers_go
         with subprocess.Popen(CHAT, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as chat:
             os.close(theirs)
             os.write(ours, b"/neurons\n/kill\n/quit\n")
-            output, errors = chat.communicate(timeout=60)
+            output, errors = chat.communicate(timeout=BOUND_S)
             os.close(ours)
     assert (chat.returncode, output) == (0, b""), errors
     assert b"There are no neurons" in errors

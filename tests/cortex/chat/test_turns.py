@@ -97,12 +97,14 @@ def test_programs_get_one_object_in_each_line(tmp_path):
 
 
 def test_programs_can_tell_which_call_an_execution_belongs_to(tmp_path):
-    second_is_done = anyio.Event()
+    first_has_begun, second_is_done = anyio.Event(), anyio.Event()
 
     async def second_first(request, tools):
         if "1" in request.code:
+            first_has_begun.set()
             await second_is_done.wait()
         else:
+            await first_has_begun.wait()
             second_is_done.set()
         return ExecutionOutcome(ok=True, result=request.code)
 
@@ -337,14 +339,24 @@ def test_an_agent_with_very_many_open_files_can_be_asked_and_answered(terminal):
     asked.close()
 
 
+def unanswered(home, terminal, **more):
+    """What there is to read after a question that had its time. On a machine that stands still for a moment that may be
+    over before the question is shown: then it is asked once more, and has longer."""
+    for limit_s in (0.2, 5.0):
+        toolbox, ordered = shop()
+        steps = [ORDER[0], {**ORDER[1], "expect": f"no answer within {limit_s:g} s"}]
+        output, limits = ForPeople(terminal.out, terminal.out), {"owner_timeout_s": limit_s}
+        with chat(home / f"{limit_s}", steps, output, toolbox=toolbox, tools=limits, **more, **at(terminal)) as talk:
+            assert talk.turn("order tea").text == "Done."
+        assert ordered == []
+        text = terminal.wait_for("Done.\n")
+        if "(withdrawn)\n" in text:
+            break
+    return text
+
+
 def test_a_question_can_be_withdrawn_before_it_can_be_answered(tmp_path, terminal):
-    toolbox, ordered = shop()
-    steps = [ORDER[0], {**ORDER[1], "expect": "no answer within 0.2 s"}]
-    output, limits = ForPeople(terminal.out, terminal.out), {"owner_timeout_s": 0.2}
-    with chat(tmp_path, steps, output, toolbox=toolbox, tools=limits, reading_s=600, **at(terminal)) as talk:
-        assert talk.turn("order tea").text == "Done."
-    assert ordered == []
-    assert '  item = "tea"\n(withdrawn)\n' in terminal.wait_for("Done.\n")
+    assert '  item = "tea"\n(withdrawn)\n' in unanswered(tmp_path, terminal, reading_s=600)
     assert inspect.signature(Talk).parameters["reading_s"].default >= 0.5, "that is what people get"
 
 
@@ -415,14 +427,7 @@ def test_nothing_is_written_into_an_open_question(tmp_path, terminal):
 
 
 def test_a_question_that_nobody_answers_is_withdrawn(tmp_path, terminal):
-    toolbox, ordered = shop()
-    output = ForPeople(terminal.out, terminal.out)
-    steps = [ORDER[0], {**ORDER[1], "expect": "no answer within 0.2 s"}]
-    limits = {"owner_timeout_s": 0.2}
-    with chat(tmp_path, steps, output, toolbox=toolbox, tools=limits, **at(terminal)) as talk:
-        assert talk.turn("order tea").text == "Done."
-    assert ordered == []
-    assert "[y/N] \n(withdrawn)\n" in terminal.wait_for("Done.\n")
+    assert "[y/N] \n(withdrawn)\n" in unanswered(tmp_path, terminal)
 
 
 def test_an_interrupt_at_a_question_stops_the_turn(tmp_path, terminal):

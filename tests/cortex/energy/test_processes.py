@@ -23,7 +23,8 @@ from cortex.energy import EnergyReserve, Entry, Insufficient, Reservation, weigh
 from cortex.sections import EnergySettings
 from sandbox import Tier
 
-BOUND_S = 30
+# Only what hangs takes so long, on a slow machine too.
+BOUND_S = 120
 NOW = 1_800_000_000.0
 SMALL = {
     "cost_isolated": 0.0005,

@@ -53,7 +53,7 @@ async def talk(steps, tools=None, text="hello", conversation=None, watch=None, m
     conversation = Conversation() if conversation is None else conversation
     model = steps if hasattr(steps, "reply") else ScriptedModel(steps)
     turn = tools if isinstance(tools, TableTurn) else TableTurn(tools or {"add": "2"})
-    with anyio.fail_after(30):
+    with anyio.fail_after(120):
         end = await run_turn(
             model,
             turn,
@@ -167,7 +167,7 @@ async def test_calls_of_one_message_run_at_once_and_are_answered_in_their_order(
     def tool(mine, other):
         async def run(arguments):
             both_run[mine].set()
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 await both_run[other].wait()
             if mine == "a":
                 await anyio.sleep(0.01)  # Not the order in which they end.
@@ -344,22 +344,30 @@ async def test_a_last_word_counts_even_when_it_uses_up_the_tokens():
 
 @pytest.mark.parametrize("where", ["tool", "model"])
 async def test_time_is_bounded_wherever_it_goes(where):
-    events = []
+    events, begun = [], []
 
     async def hangs(arguments):
+        begun.append(1)
         await anyio.sleep_forever()
 
     class Slow:
         async def reply(self, messages, tools, *, on_text):
             on_text("I think")
+            begun.append(1)
             await anyio.sleep_forever()
 
     quick = calls(call("fast"), call("add"))
-    end, messages = await talk(
-        Slow() if where == "model" else [quick], {"add": hangs, "fast": "done"}, max_turn_s=0.4, watch=events.append
-    )
+    # On a machine that stands still for a moment the first limit may be over before anything has begun.
+    for limit_s in (0.4, 5):
+        events.clear()
+        begun.clear()
+        model = Slow() if where == "model" else [quick]
+        tools = {"add": hangs, "fast": "done"}
+        end, messages = await talk(model, tools, max_turn_s=limit_s, watch=events.append)
+        if begun:
+            break
     assert end.stopped == "time"
-    assert "limit of 0.4 seconds" in end.text
+    assert f"limit of {limit_s} seconds" in end.text
     assert shown(events) == end.text
     if where == "model":
         assert end.text.startswith("I think\n\n(Stopped")
@@ -580,5 +588,5 @@ async def test_cancelling_a_turn_with_the_real_client_closes_the_connection():
         async with OpenAIModel(server.settings()) as model:
             with anyio.CancelScope() as scope:
                 await talk(model, conversation=conversation, watch=lambda event: scope.cancel())
-            assert server.gone.wait(10)
+            assert server.gone.wait(60)
     assert_valid(conversation.messages())

@@ -154,12 +154,16 @@ async def test_a_forged_call_of_a_tool_that_needs_consent_needs_it():
 async def test_the_clock_of_a_run_stands_still_while_a_person_decides():
     class Slow:
         async def decide(self, question):
-            await anyio.sleep(0.8)
+            await anyio.sleep(1.6 * limit_ms / 1000)
             return Decision(allowed=True)
 
-    shop = Shop()
     code = "return await tools.shop.order({ item: 'pear' })"
-    outcome = await execute(code, lent(shop, Slow()), timeout_ms=500, tool_timeout_ms=500)
+    # On a machine that stands still for a moment the code itself may need more than the first limit.
+    for limit_ms in (500, 5_000):
+        shop = Shop()
+        outcome = await execute(code, lent(shop, Slow()), timeout_ms=limit_ms, tool_timeout_ms=limit_ms)
+        if outcome.ok:
+            break
     assert outcome.result == "ordered", outcome.error
     assert shop.made == ["order pear 1"]
 
@@ -182,15 +186,22 @@ async def test_a_tool_that_ran_into_its_time_is_reported_as_what_the_code_was_to
 
 @pytest.mark.deno
 async def test_a_tool_whose_run_ended_is_reported_as_cancelled():
-    toolbox, told = Toolbox(), []
+    toolbox, told, begun = Toolbox(), [], []
 
     @toolbox.tool
     async def hang() -> None:
+        begun.append(1)
         await anyio.sleep_forever()
 
     consent = Consent(AbsentOwner(), ToolSettings())
     tools = LentTools(toolbox, Calls(consent, on_call=lambda *facts: told.append(facts)))
-    outcome = await execute("tools.hang({}); await tools.hang({})", tools, timeout_ms=200)
+    # On a machine that stands still for a moment the first limit may end the run before it has called anything.
+    for limit_ms in (200, 5_000):
+        told.clear()
+        begun.clear()
+        outcome = await execute("tools.hang({}); await tools.hang({})", tools, timeout_ms=limit_ms)
+        if len(begun) == 2:
+            break
     assert outcome.error.type == "TimeoutError", outcome.error
     assert [(name, ok, code) for _, name, _, ok, code, _ in told] == [("hang", False, "cancelled")] * 2
 
