@@ -43,7 +43,7 @@ class NeuronTools:
         for name in names:
             tool = known.get(name)
             if tool is None and not self._may_be_of_server(name):
-                return f'tools: there is no tool "{name}" for neurons; there are: {self._told(known)}'
+                return f'tools: there is no tool "{name}" for neurons; there are: {_told(known)}'
             policy = "allow" if tool is None else policy_of(tool, self._settings)
             if policy != "allow":
                 return f'tools: the policy of "{name}" is "{policy}", and nobody can be asked while a neuron works'
@@ -85,5 +85,6 @@ class NeuronTools:
         server = self._server_of(name)
         return server is not None and self._servers is not None and not self._servers.knows(server)
 
-    def _told(self, known: Iterable[str]) -> str:
-        return ", ".join(sorted(known))[:_MOST_NAMED] or "none"
+
+def _told(known: Iterable[str]) -> str:
+    return ", ".join(sorted(known))[:_MOST_NAMED] or "none"
