@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .redaction import MAX_VALUE_CHARACTERS
+
 if TYPE_CHECKING:
     from sandbox import ExecutionOutcome
 
@@ -66,7 +68,9 @@ def _logs(outcome: ExecutionOutcome, redactor: Redactor) -> list[str]:
     lines: list[str] = []
     room = MAX_LOG_BYTES
     for entry in outcome.logs:
-        line = redactor.text(entry.text if entry.level == "log" else f"[{entry.level}] {entry.text}")
+        # No more of it than the longest value that begins where there is no more room.
+        text = entry.text[: room + MAX_VALUE_CHARACTERS]
+        line = redactor.text(text if entry.level == "log" else f"[{entry.level}] {text}")
         room -= len(line.encode(errors="replace"))
         if room < 0:
             lines.append(f"… and {len(outcome.logs) - len(lines)} more lines")

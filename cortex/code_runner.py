@@ -3,7 +3,7 @@ habits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from .energy import Insufficient
@@ -43,7 +43,9 @@ class CodeRunner:
         self._tell = tell
         self._runs = 0
 
-    async def run(self, intent: RunCodeIntent, code_hash: str, shown: Callable[[str], str]) -> tuple[Ran | NotRun, str]:
+    async def run(
+        self, intent: RunCodeIntent, code_hash: str, shown: Callable[[str], Awaitable[str]]
+    ) -> tuple[Ran | NotRun, str]:
         """What became of it, and the reply as the model is shown it: `shown` makes that of a reply. Raises HostFailed,
         and what is raised before anything was taken."""
         parts = self._parts
@@ -78,8 +80,8 @@ class CodeRunner:
             raise HostFailed from error
         if isinstance(done, NotRun):
             self._runs -= 1
-            return done, shown(done.text)
-        text = shown(done.text)
+            return done, await shown(done.text)
+        text = await shown(done.text)
         parts.journal.execution(intent, code_hash, done.outcome, text, done.cost, done.level)
         self._tell(ExecutionEnded(intent, done.outcome, text, done.level))
         if seen is not None and parts.observer is not None:

@@ -10,9 +10,9 @@ import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from sandbox import ErrorType, LockBusy, SandboxError, ToolError
+from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
 from .acting import require_acting
 from .audit import AuditError
@@ -24,8 +24,10 @@ from .events import Proposed, Refused, Remembered, Said, ToolCalled
 from .execute_tool import MAX_TEXT, NotRun, Ran, intent_of
 from .intents import Trace
 from .loop import Answer
+from .off_loop import off_loop
+from .redaction import MAX_VALUE_CHARACTERS
 from .replies import denied, failed
-from .tools import CORE_TOOLS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
+from .tools import CORE_TOOLS, LIMITS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
 from .workbench import Wish
 
 if TYPE_CHECKING:
@@ -109,7 +111,10 @@ class Turn:
             done, text = await self._run(given, self._calls)
         except Exception as error:  # noqa: BLE001 - as below
             return refused_answer(self._fault("core.execute", error).text)
-        return refused_answer(text) if isinstance(done, NotRun) else code_answer(done.outcome, text, self._redactor)
+        if isinstance(done, NotRun):
+            return refused_answer(text)
+        size = len(text) + sum(len(entry.text) for entry in done.outcome.logs)
+        return await off_loop(size, code_answer, done.outcome, text, self._redactor)
 
     async def _answered(self, name: str, arguments: Any) -> Answer:
         self._calls += 1
@@ -122,7 +127,7 @@ class Turn:
             answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
             return self._fault(tool, error)
-        return Answer(self._shown(answer.text), ok=answer.ok)
+        return Answer(await self._shown_long(answer.text), ok=answer.ok)
 
     def _require_open(self) -> None:
         if not self._is_open:
@@ -185,14 +190,17 @@ class Turn:
             answer = self.refuse("core.execute", denied(killed))
             return NotRun(answer.text), answer.text
         code_hash = parts.journal.keep_code(intent.payload.code, parts.settings.sandbox.max_code_bytes)
-        done, text = await self._runner.run(intent, code_hash, self._shown)
+        done, text = await self._runner.run(intent, code_hash, self._shown_long)
         if isinstance(done, NotRun):
             self.refuse("core.execute", text, intent, code_hash)
         return done, text
 
     def _shown(self, text: str) -> str:
-        """As the model is shown it, and the audit: without what it must not see."""
+        """As the model is shown it, and the audit: without what it must not see. For what is short."""
         return self._redactor.text(text)
+
+    async def _shown_long(self, text: str) -> str:
+        return await off_loop(len(text), self._redactor.text, text)
 
     def _restored(self, arguments: Any, written: str | None) -> Any:
         if not self._parts.settings.redaction.restore:
@@ -200,7 +208,7 @@ class Turn:
         if isinstance(arguments, str):
             # A value may hold what would have to be escaped in JSON, so it goes in when that is read.
             with suppress(ValueError):
-                arguments = from_json(arguments)
+                arguments = bounded_json(arguments, LIMITS)
         return self._redactor.restored(arguments, written)
 
     async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
@@ -255,9 +263,15 @@ class Turn:
         except ToolError as error:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
-            return Answer(cut(self._shown(text), limits.max_result_bytes), ok=False)
-        # Before it is cut: of half a value it may not be seen what it was.
-        return Answer(cut(self._shown(result.data.decode()), limits.max_result_bytes))
+            return Answer(await self._shown_beginning(text.encode(errors="replace"), limits.max_result_bytes), ok=False)
+        return Answer(await self._shown_beginning(result.data, limits.max_result_bytes))
+
+    async def _shown_beginning(self, text: bytes, max_bytes: int) -> str:
+        """As much of it as fits. Redacted before it is cut, because of half a value it may not be seen what it was; and
+        no more of it than the longest value that begins where it is cut."""
+        part = text[: max_bytes + MAX_VALUE_CHARACTERS]
+        shown = await self._shown_long(part.decode(errors="ignore"))
+        return cut(shown, max_bytes, in_all=None if len(part) == len(text) else len(text))
 
     def _on_call(
         self, origin: Origin, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float

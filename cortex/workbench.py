@@ -4,7 +4,11 @@ chooses those that one run is lent. What is not chosen does not exist for that r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import anyio.lowlevel
+import anyio.to_thread
 
 from sandbox import ToolDeclaration, ToolError, place_of_tools, typescript_of
 
@@ -90,7 +94,7 @@ class Workbench:
         """Whether the run is about to be lent tools of servers, as far as names tell."""
         if self._servers is None:
             return False
-        named = mentions(wish.code)
+        named = mentions(self._code_of(wish))
         groups = [group for group, _ in named.paths]
         return bool(wish.intent.strip() or wish.tools or named.takes_all) or any(map(self.server_of, groups))
 
@@ -119,7 +123,9 @@ class Workbench:
                     found[tool.name] = tool
         if len(names) > MAX_NAMED:
             notes.append(f"// {MAX_NAMED} at once are the most; {len(names) - MAX_NAMED} are left out")
-        return "\n".join([*_declared([tool.declaration for tool in found.values()]), *notes])
+        declarations = [tool.declaration for tool in found.values()]
+        # In a thread: each takes milliseconds, and a server has thousands.
+        return "\n".join([*await anyio.to_thread.run_sync(_declared, declarations), *notes])
 
     async def meant(self, name: str) -> Sequence[UsableTool]:
         """The tool of that name, in each spelling that code may use, or all that a server has. What cannot be had is an
@@ -165,7 +171,8 @@ class Workbench:
         return self._servers.names if self._servers is not None else ()
 
     async def _named_in(self, wish: Wish) -> list[UsableTool]:
-        code, named = wish.code, mentions(wish.code)
+        code = self._code_of(wish)
+        named = mentions(code)
         found: list[UsableTool] = []
         whole = [group for group, member in named.paths if member is None]
         if named.takes_all:
@@ -179,6 +186,10 @@ class Workbench:
             # One that says otherwise what it wants, and only looks at what it got, gets no more.
             found += tools.named if tools.named or wish.intent or wish.tools else tools.all
         return found
+
+    def _code_of(self, wish: Wish) -> str:
+        """Code that is too long is refused later, whatever it mentions: to look through a megabyte takes a second."""
+        return wish.code if len(wish.code) <= self._settings.sandbox.max_code_bytes else ""
 
     async def _of_whole_server(self, server: str, words: frozenset[str]) -> _OfServer:
         """For code that takes a server into a variable."""
@@ -225,6 +236,8 @@ class Workbench:
         meant = known.at.get((group, name)) or known.at.get((server, name), [])
         if len(meant) == 1:
             return meant[0]
+        # To find near names among thousands takes milliseconds, and code may mention fifty that do not exist.
+        await anyio.lowlevel.checkpoint()
         if meant:
             return not_found(server, name, f"it may be one of {', '.join(tool.name for tool in meant)}: say which")
         return not_found(server, name, f"{server} has no such tool; there are {_nearest(name, known.near)}")
@@ -258,9 +271,19 @@ def _by_path(tools: Sequence[UsableTool]) -> _ByPath:
 def _server_named(group: str, names: Sequence[str]) -> str | None:
     if group in names:
         return group
-    places = place_of_tools([ToolDeclaration(f"{name}.x", server=name, tool="x") for name in names])
-    meant = [name for name in names if any(path[0] == group for path in places.get(f"{name}.x", ()))]
+    meant = _servers_by_group(tuple(names)).get(group, ())
     return meant[0] if len(meant) == 1 else None
+
+
+@lru_cache(maxsize=8)
+def _servers_by_group(names: tuple[str, ...]) -> dict[str, list[str]]:
+    """Kept: code of fifty kilobytes has thousands of words that could be a group."""
+    places = place_of_tools([ToolDeclaration(f"{name}.x", server=name, tool="x") for name in names])
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        for group in {path[0] for path in places.get(f"{name}.x", ())}:
+            groups.setdefault(group, []).append(name)
+    return groups
 
 
 def _nearest(name: str, near: NearNames) -> str:
@@ -275,11 +298,11 @@ def _line(text: str) -> str:
 
 
 def _declared(declarations: Sequence[ToolDeclaration]) -> list[str]:
-    """As many as there is room for: one that is too long makes way for others."""
+    """As many as there is room for: one that is too long makes way for others, but not for all that there are."""
     shown: list[ToolDeclaration] = []
     left_out: list[str] = []
     room = MAX_DESCRIBED_BYTES
-    for declaration in declarations:
+    for declaration in declarations[:MAX_NAMED]:
         size = len(typescript_of([declaration]).encode())
         if size <= room:
             shown.append(declaration)
@@ -287,4 +310,8 @@ def _declared(declarations: Sequence[ToolDeclaration]) -> list[str]:
         else:
             left_out.append(declaration.name)
     lines = [typescript_of(shown).rstrip()] if shown else []
-    return [*lines, f"// no room for {', '.join(left_out)}: ask for them alone"] if left_out else lines
+    if left_out:
+        lines.append(f"// no room for {', '.join(left_out)}: ask for them alone")
+    if len(declarations) > MAX_NAMED:
+        lines.append(f"// and {len(declarations) - MAX_NAMED} more: find those that you need with core_search")
+    return lines

@@ -16,7 +16,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from sandbox import FILE_MODE, KillReport, flush_file, flush_folder, kill_recorded, private_folder, replace_file
+from sandbox import (
+    FILE_MODE,
+    KillReport,
+    flush_file,
+    flush_folder,
+    kill_recorded,
+    private_folder,
+    replace_file,
+    stop_hosts,
+)
 
 from .errors import NeuronError, Refused
 
@@ -137,9 +146,12 @@ class KillSwitch:
     def _stop(self, path: Path, on: On) -> tuple[list[str], KillReport]:
         """Say so, kill, and see to it that it stays so."""
         killed: tuple[int, ...] = ()
+        stopped: list[str] = []
         for _ in range(_TRIES):
             # Seen by all processes from here on. To the disk it is brought below: a slow one must hold up no kill.
             problems = _write(path, on)
+            if on.neuron is None and not os.path.lexists(path):
+                stopped += self._stop_hosts()
             report = kill_recorded(self.running if on.neuron is None else self.running / on.neuron)
             killed += report.killed
             problems += report.left
@@ -150,7 +162,17 @@ class KillSwitch:
                     continue  # whoever was about to turn off the one before has removed this one
                 problems += _flush(path)
             break
-        return problems, KillReport(killed, report.left)
+        return problems + stopped, KillReport(killed, report.left)
+
+    def _stop_hosts(self) -> list[str]:
+        """The last resort, in a home that takes no switch: what would start new processes is stopped."""
+        report = stop_hosts(self.running)
+        stopped = [
+            f"process {pid}, which runs agents of this home, was stopped, because the switch cannot be written: "
+            f'"kill -CONT {pid}" lets it go on, "kill -KILL {pid}" ends it'
+            for pid in report.killed
+        ]
+        return [*stopped, *report.left]
 
     def turn_off(self, reason: str, by: str, *, neuron: str | None = None) -> State:
         """What it was. Recorded before it is done, or not done. Raises Refused without a reason, SwitchError when it

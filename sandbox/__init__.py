@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from .guard_patterns import Finding
     from .head_start import HeadStart
     from .jail import Layer, Wall
-    from .killing import KillReport, kill_recorded
+    from .json_meter import JsonLimits, JsonMeter, TooComplex, bounded_json, check_json, says_outside_strings
+    from .killing import KillReport, kill_recorded, stop_hosts
     from .locations import data_file
     from .network import DenyRule, Exchange, HostRule, NetworkPolicy, Recorder, Replay
     from .person import person_decides, time_is_up
     from .ports import CodeRuntime, HostTools, ReadyJson, Resident, ResidentHost, ToolDeclaration
+    from .priority import go_first, go_like_others
     from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
     from .running import Running
     from .runtime import DenoRuntime
@@ -72,6 +74,8 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "HeadStart",
     "HostRule",
     "HostTools",
+    "JsonLimits",
+    "JsonMeter",
     "KillReport",
     "LOCK_TIMEOUT_S",
     "Layer",
@@ -91,6 +95,7 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "SandboxUnavailable",
     "SignalAnswer",
     "Tier",
+    "TooComplex",
     "TooMuchToCheck",
     "ToolDeclaration",
     "ToolError",
@@ -101,10 +106,14 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "WorkspaceConflict",
     "WorkspaceError",
     "WorkspaceLimits",
+    "bounded_json",
+    "check_json",
     "data_file",
     "examine",
     "flush_file",
     "flush_folder",
+    "go_first",
+    "go_like_others",
     "kill_recorded",
     "late_names",
     "may_vary",
@@ -112,7 +121,9 @@ __all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
     "place_of_tools",
     "private_folder",
     "replace_file",
+    "says_outside_strings",
     "schema_problem",
+    "stop_hosts",
     "sweep_unfinished",
     "time_is_up",
     "typescript_of",
@@ -145,6 +156,8 @@ __getattr__ = late_names(
         "HeadStart": "head_start",
         "HostRule": "network",
         "HostTools": "ports",
+        "JsonLimits": "json_meter",
+        "JsonMeter": "json_meter",
         "KillReport": "killing",
         "LOCK_TIMEOUT_S": "durable",
         "Layer": "jail",
@@ -164,6 +177,7 @@ __getattr__ = late_names(
         "SandboxUnavailable": "errors",
         "SignalAnswer": "resident_contracts",
         "Tier": "tiers",
+        "TooComplex": "json_meter",
         "TooMuchToCheck": "schema_check",
         "ToolDeclaration": "ports",
         "ToolError": "errors",
@@ -174,17 +188,23 @@ __getattr__ = late_names(
         "WorkspaceConflict": "workspace",
         "WorkspaceError": "workspace",
         "WorkspaceLimits": "workspace",
+        "bounded_json": "json_meter",
+        "check_json": "json_meter",
         "data_file": "locations",
         "examine": "doctor",
         "flush_file": "whole_files",
         "flush_folder": "whole_files",
+        "go_first": "priority",
+        "go_like_others": "priority",
         "kill_recorded": "killing",
         "may_vary": "determinism",
         "person_decides": "person",
         "place_of_tools": "tool_names",
         "private_folder": "whole_files",
         "replace_file": "whole_files",
+        "says_outside_strings": "json_meter",
         "schema_problem": "schema_check",
+        "stop_hosts": "killing",
         "sweep_unfinished": "whole_files",
         "time_is_up": "person",
         "typescript_of": "declarations",

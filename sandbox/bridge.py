@@ -20,6 +20,7 @@ from .frames import Call, Fetch, FileCall, ToolCall, encode, tool_error_frame, t
 from .person import CallUnderWay
 from .ports import ReadyJson
 from .schema_check import TooMuchToCheck, schema_problem
+from .tool_line import ToolLine
 from .tool_names import Lent, place
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
+# Answers of tools that a run has not read yet. Without a limit, code that calls and does not read would have the host
+# keep 250 answers of 8 MB.
+MAX_UNSENT_BYTES = 36 * 1024 * 1024
 # What a run may ask for in vain before it is ended.
 DEAF_CALLS = 100
 
@@ -91,6 +95,8 @@ class Bridge:
         self._files = files
         # One file at a time: calls keep the order in which the code made them, and one answer lies in memory.
         self._file_turn = anyio.Lock(fast_acquire=True)
+        self._tool_line = ToolLine(settings.max_tool_calls_at_once)
+        self._unsent_bytes = 0
         self.calls = 0
         self.failed_calls = 0
         """Of tools and of the network: a file that is not there is nothing that failed."""
@@ -115,6 +121,7 @@ class Bridge:
     def renew(self) -> None:
         """Count anew: for code that stays, the limits of a run are those of one signal."""
         self.calls = self.failed_calls = self._fetches = self._file_calls = 0
+        self._tool_line.renew()
         if self.network is not None:
             self.network.renew()
 
@@ -140,6 +147,8 @@ class Bridge:
         stopped = None if isinstance(call, FileCall) else self._stopped()
         if stopped is not None:
             raise RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
+        if isinstance(call, ToolCall):
+            self._tool_line.join(call)
 
     async def answer(self, call: Call, send: Send, clock: RunClock, given_up: anyio.CancelScope | None = None) -> None:
         """Do what the call asks for and send its answer. Whatever the tool does, the host goes on.
@@ -150,8 +159,13 @@ class Bridge:
         try:
             match call:
                 case ToolCall():
-                    value = await self._call_tool(call, clock)
-                    await send(lambda: self._result(call, value))
+                    try:
+                        await self._tool_line.wait(call)
+                        # As text alone: the value itself is not kept until the code reads.
+                        await self._send_result(call, self._result(call, await self._call_tool(call, clock)), send)
+                    finally:
+                        # Not before its answer is sent: code that does not read would have all calls made.
+                        self._tool_line.leave(call)
                 case Fetch():
                     response = await self._fetch(call, given_up or anyio.CancelScope())
                     await send(lambda: tool_result_frame(call.call_id, response))
@@ -159,9 +173,11 @@ class Bridge:
                     async with self._file_turn:
                         content = await self._file(call)
                         await send(lambda: tool_result_frame(call.call_id, content))
+            return
         except ToolError as error:
             refusal = self._refusal(call, error)
-            await send(lambda: refusal)
+        # Not above: until the code reads it, the error would keep what its functions held, and that may be megabytes.
+        await send(lambda: refusal)
 
     async def _fetch(self, call: Fetch, given_up: anyio.CancelScope) -> bytes:
         if self.network is None:
@@ -194,19 +210,31 @@ class Bridge:
         message = f'Tool "{tool.name}" gave no answer within {self._settings.tool_timeout_ms} ms'
         raise ToolError(message, code="timeout", retryable=True)
 
+    async def _send_result(self, call: ToolCall, result: bytes, send: Send) -> None:
+        # The next ones may be as large: fewer of them at once, and none is refused for want of room.
+        self._tool_line.narrow(MAX_UNSENT_BYTES // max(1, len(result)))
+        if self._unsent_bytes + len(result) > MAX_UNSENT_BYTES:
+            message = f'The answer of tool "{call.name}" has no room: await other calls before this one'
+            raise ToolError(message, code="result_too_large", retryable=True)
+        self._unsent_bytes += len(result)
+        try:
+            await send(lambda: tool_result_frame(call.call_id, result))
+        finally:
+            self._unsent_bytes -= len(result)
+
     def _result(self, call: ToolCall, value: Any) -> bytes:
+        """The value as JSON. Raises ToolError."""
         try:
             # A frame is a line. In JSON a line break stands between values only: within a text it is spelled out.
             json = value.data.replace(b"\n", b" ") if isinstance(value, ReadyJson) else encode(value)
         except ValueError as error:
             log.warning('Tool "%s" returned what is not JSON', call.name, exc_info=error)
-            message = f'Tool "{call.name}" returned a value that is not JSON'
-            return self._refusal(call, ToolError(message, code="internal"))
+            raise ToolError(f'Tool "{call.name}" returned a value that is not JSON', code="internal") from error
         if len(json) > self._settings.max_tool_result_bytes:
             limit = self._settings.max_tool_result_bytes
             message = f'Tool "{call.name}" returned {len(json)} bytes, more than {limit}'
-            return self._refusal(call, ToolError(message, code="result_too_large"))
-        return tool_result_frame(call.call_id, json)
+            raise ToolError(message, code="result_too_large")
+        return json
 
     def _refusal(self, call: Call, error: ToolError) -> bytes:
         self.failed_calls += not isinstance(call, FileCall)

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .errors import SandboxUnavailable
+from .jail import DENO
 from .locations import data_file
 from .settings import SandboxSettings
 
@@ -57,6 +58,7 @@ INSTALL_HINT = 'install it with "pip install deno", or name it with deno_path'
 class Command:
     binary: Path
     argv: tuple[str, ...]
+    """As the process sees it: its name is not the path of the binary, which is one of this machine."""
     environment: Mapping[str, str]
     harness: bytes
     """What the process reads first."""
@@ -92,7 +94,7 @@ def deno_command(deno: Path, settings: SandboxSettings, permissions: Sequence[st
     """
     harness = data_file("deno", "harness.js").read_bytes()
     argv = (
-        str(deno),
+        DENO,
         "run",
         "--quiet",
         *permissions,

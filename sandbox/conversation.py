@@ -30,6 +30,7 @@ from .frames import (
     Varied,
     decode,
     encode,
+    weight_of,
 )
 from .run_clock import RunClock
 from .tiers import Tier
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# What a run may have in unanswered calls: so many, and together as long as so many frames of the largest size.
+# What a run may have in unanswered calls: so many, and so much memory for what they hold.
 MAX_UNANSWERED_CALLS = 1_000
-UNANSWERED_FRAMES = 4
+MAX_UNANSWERED_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -72,7 +73,8 @@ class Heard:
     """A call that has no answer yet."""
 
     call: Call
-    size: int
+    weight: int
+    """What it takes in memory, about."""
     scope: anyio.CancelScope | None
     """Ends the work on it, if the code may give it up."""
 
@@ -103,6 +105,7 @@ class Conversation:
         self._waiting_to_listen = 0
         self._unanswered: set[Heard] = set()
         self._unanswered_bytes = 0
+        self._line = b""
         self._fetches: dict[str, anyio.CancelScope] = {}
 
     async def hold(self) -> Answer:
@@ -149,7 +152,7 @@ class Conversation:
                 await self._run.bridge.answer(heard.call, self._worker.write_made, self._clock, heard.scope)
         finally:
             self._unanswered.discard(heard)
-            self._unanswered_bytes -= heard.size
+            self._unanswered_bytes -= heard.weight
             self._fetches.pop(heard.call.call_id, None)
 
     async def _listen_in_turn(self) -> list[Heard]:
@@ -185,6 +188,7 @@ class Conversation:
     def _hear(self, line: bytes, calls: list[Heard]) -> None:
         if self._ended is not None:
             return  # the first end counts, whatever comes after it
+        self._line = line
         self._take(_decoded(line), len(line), calls)
 
     def _take(self, frame: GuestFrame, size: int, calls: list[Heard]) -> None:
@@ -192,7 +196,7 @@ class Conversation:
             case ToolCall() | Fetch() | FileCall() as call:
                 self._run.bridge.count(call)
                 self._run.has_varied = True  # what the host answers is not in the code
-                calls.append(self._note(call, size))
+                calls.append(self._note(call))
             case Abort(call_id):
                 self._count_output(size)
                 self._give_up(call_id)
@@ -219,13 +223,13 @@ class Conversation:
             case Answered() | Failed():
                 raise run_fault(ErrorType.CRASH, "The process answered a signal that it was not given")
 
-    def _note(self, call: Call, size: int) -> Heard:
-        heard = Heard(call, size, anyio.CancelScope() if isinstance(call, Fetch) else None)
+    def _note(self, call: Call) -> Heard:
+        heard = Heard(call, weight_of(self._line), anyio.CancelScope() if isinstance(call, Fetch) else None)
         self._unanswered.add(heard)
-        self._unanswered_bytes += size
+        self._unanswered_bytes += heard.weight
         if len(self._unanswered) > MAX_UNANSWERED_CALLS:
             raise run_fault(ErrorType.LIMIT, f"More than {MAX_UNANSWERED_CALLS} calls wait for an answer")
-        if self._unanswered_bytes > UNANSWERED_FRAMES * self._settings.max_frame_bytes:
+        if self._unanswered_bytes > MAX_UNANSWERED_BYTES:
             raise run_fault(ErrorType.LIMIT, "The calls that wait for an answer are too large together")
         if heard.scope is not None:
             self._fetches[call.call_id] = heard.scope

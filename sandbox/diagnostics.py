@@ -33,6 +33,10 @@ FILE_FUNCTIONS = (
 NO_PERMISSIONS = "The sandbox holds no permissions: ask for a tool, or take what you need from context"
 FILES = f"Only these file functions work, in /workspace: Deno.{', '.join(FILE_FUNCTIONS)}, with await or as ...Sync"
 NETWORK = "fetch is the only way to the network"
+NO_WORKERS = (
+    "Workers are not available here: each takes about 520 MB to begin with, more than sandbox.max_memory_mb leaves. Do "
+    "the work in one thread"
+)
 NO_IMPORTS = "No package and no file can be imported: everything that exists is a global"
 
 _DATA_URL = r"data:application/typescript;base64,[A-Za-z0-9+/=.]*"
@@ -50,6 +54,8 @@ _DENIED_IMPORT = re.compile(
 _DENIED = re.compile("|".join(each.pattern for each in (_DENIED_FILE, _DENIED_NETWORK, _DENIED_IMPORT)))
 _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of memory", re.IGNORECASE)
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
+# What V8 says when a Worker, or a thread of Node's, finds no memory to begin with.
+_NEW_ISOLATE = b"virtual memory for CodeRange"
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
 # Their types say as much, or nothing.
 _PLAINLY_SAID = frozenset({"Error", "ToolError", "MCPToolError", "LimitError"})
@@ -83,6 +89,8 @@ def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) ->
     A process that may have no more memory mostly says so before it aborts, but not always: the message needs memory
     too.
     """
+    if _NEW_ISOLATE in stderr:
+        return ExecutionError(ErrorType.MEMORY, NO_WORKERS)
     if out_of_memory(stderr) or (had_much_memory and status in _ABORTS):
         return ExecutionError(ErrorType.MEMORY, "The code used more memory than it may have")
     if status is None:

@@ -52,6 +52,7 @@ def start_launcher() -> tuple[subprocess.Popen[bytes], socket.socket]:
 def order_for(command: Command, layers: Collection[Layer], settings: SandboxSettings) -> bytes:
     """What the launcher is told first: what to start, and behind what."""
     order = {
+        "binary": str(command.binary),
         "argv": command.argv,
         "environment": dict(command.environment),
         "layers": sorted(layers),

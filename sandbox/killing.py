@@ -11,8 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from .priority import let_die_first
 from .process_facts import Identity, boot, children_of, command_line, identity_of, namespace, stat_of
-from .running import notes_in, pid_of, read_note, unlink
+from .running import host_in, notes_in, pid_of, read_note, unlink
 
 # Of the launcher's command line, for a note that cannot be read.
 LAUNCHER_MARK = b"jail.launcher"
@@ -23,6 +24,7 @@ _LOOK_AGAIN_S = 0.000_2
 
 class KillReport(NamedTuple):
     killed: tuple[int, ...]
+    """Or stopped, if that was asked for."""
     left: tuple[str, ...]
     """What could not be killed, each with its reason."""
 
@@ -35,6 +37,39 @@ def kill_recorded(folder: Path) -> KillReport:
         for path in notes_in(folder):
             hunt.add(path)
         return hunt.finish()
+
+
+def stop_hosts(folder: Path) -> KillReport:
+    """Stop the programs that have noted processes in the folder: a program that is stopped starts nothing. For a caller
+    who cannot tell them that nothing may run. They lose nothing, and SIGCONT lets them go on. Never raises."""
+    stopped: dict[int, None] = {}
+    left: list[str] = []
+    for path in notes_in(folder):
+        host = _host_of(path)
+        if host is None or host in stopped:
+            continue
+        try:
+            handle = os.pidfd_open(host)
+            try:
+                # Looked at again, as below: as long as the noted process has this parent, the number is the parent's.
+                if _host_of(path) == host:
+                    signal.pidfd_send_signal(handle, signal.SIGSTOP)
+                    stopped[host] = None
+            finally:
+                os.close(handle)
+        except OSError as error:
+            left.append(f"process {host}: {error.strerror}")
+    give_up = time.monotonic() + STOP_TIMEOUT_S
+    for host in stopped:
+        _wait_until_stopped(host, give_up)
+    return KillReport(tuple(stopped), tuple(left))
+
+
+def _host_of(path: Path) -> int | None:
+    """The program that has noted a process of its own, while both live. Not this one."""
+    noted, host = read_note(path), host_in(path)
+    stat = None if noted is None or identity_of(noted.pid) != noted else stat_of(noted.pid)
+    return host if stat is not None and stat.parent == host and host not in {1, os.getpid()} else None
 
 
 def kill_tree(pid: int) -> KillReport:
@@ -148,6 +183,7 @@ class _Hunt:
             self._left.append(f"process {target.pid}: {error.strerror}")
             return
         self._killed.append(target)
+        let_die_first(target.pid)
 
     def _wait(self) -> tuple[int, ...]:
         """The numbers of those that are dead, as soon as all are. Of the others it is said that they are not."""

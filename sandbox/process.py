@@ -160,6 +160,7 @@ class PlainSpawner:
         try:
             return subprocess.Popen(
                 self._command.argv,
+                executable=self._command.binary,
                 env=dict(self._command.environment),
                 stdin=theirs[0],
                 stdout=theirs[1],

@@ -189,10 +189,10 @@ class Batch(Conversation):
 
     # What follows is about calls: they are given up when their signal ends, and not only when the conversation does.
 
-    def _note(self, call: Call, size: int) -> Heard:
+    def _note(self, call: Call) -> Heard:
         if isinstance(call, ToolCall) and len(self.tools) < MAX_NOTED_TOOLS:
             self.tools[call.name] = None
-        heard = super()._note(call, size)
+        heard = super()._note(call)
         self._scopes[heard] = anyio.CancelScope()
         return heard
 
@@ -214,7 +214,7 @@ class Batch(Conversation):
             await self._worker.write_made(make)
         if self._scopes.pop(heard, None) is not None:
             self._unanswered.discard(heard)
-            self._unanswered_bytes -= heard.size
+            self._unanswered_bytes -= heard.weight
             self._fetches.pop(heard.call.call_id, None)
 
     def _end_calls(self, tasks: anyio.abc.TaskGroup) -> None:

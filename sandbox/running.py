@@ -117,12 +117,25 @@ def _is_number(name: str) -> bool:
 
 def read_note(path: Path) -> Identity | None:
     try:
-        with path.open("rb") as file:
-            fields: Any = json.loads(file.read(MAX_NOTE_BYTES))
+        fields = _fields_of(path)
         noted = Identity(*(fields[name] for name in Identity._fields))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     return noted if noted.pid == pid_of(path) else None
+
+
+def host_in(path: Path) -> int | None:
+    """The number of the program that has written the note."""
+    try:
+        host = _fields_of(path)["host"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return host if isinstance(host, int) else None
+
+
+def _fields_of(path: Path) -> Any:
+    with path.open("rb") as file:
+        return json.loads(file.read(MAX_NOTE_BYTES))
 
 
 def _sweep(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -20,6 +20,8 @@ from .errors import NothingMayRun, RunFault, SandboxUnavailable
 from .frames import RunTerms, encode, run_frame
 from .grants import GrantRefused, Grants
 from .jail import Layer, Wall
+from .memory import MIB
+from .memory_room import available_bytes, has_room, surely_has_room
 from .pool import Pool
 from .running import NOT_NOTED, Running
 from .settings import SandboxSettings
@@ -36,6 +38,11 @@ if TYPE_CHECKING:
     from .workspace import Workspace
 
 
+# How often it is looked whether others have given back enough.
+MEMORY_LOOK_S = 0.05
+NO_MEMORY = "This machine had no memory left for one more execution; try again later, or lower sandbox.max_memory_mb"
+
+
 class Times(NamedTuple):
     """When the execution was asked for, wanted a process, had one, and was over."""
 
@@ -43,6 +50,19 @@ class Times(NamedTuple):
     asked: float
     started: float
     ended: float
+
+
+@dataclass(eq=False, slots=True)
+class _Place:
+    """Memory that is promised to a run."""
+
+    wanted_bytes: int
+    worker: Worker | None = None
+    """Once it has one."""
+
+    def promised_bytes(self) -> int:
+        """What of it was not taken yet."""
+        return self.wanted_bytes if self.worker is None else self.worker.promised_bytes()
 
 
 class DenoRuntime:
@@ -62,6 +82,10 @@ class DenoRuntime:
         self._head_start = head_start
         self._slots = anyio.Semaphore(self.settings.max_concurrent, fast_acquire=True)
         self._queued = 0
+        self._places: set[_Place] = set()
+        """Of runs: one of them may always run, whatever stays besides."""
+        self._residents: set[Worker] = set()
+        self._next_to_begin = anyio.Lock(fast_acquire=True)
         self._stack = AsyncExitStack()
         self._running = running.also(lambda: self._stopped)
         self._stopped: str | None = None
@@ -218,6 +242,7 @@ class DenoRuntime:
         worker = await pool.acquire()
         worker.on_long_run()  # which has its place filled at once
         worker.on_long_run = lambda: None
+        self._residents = {other for other in self._residents if other.promised_bytes()} | {worker}
         if self._spawner is None:
             pool.release(worker)
             raise SandboxUnavailable("Cannot start Deno: the runtime is closed")
@@ -243,15 +268,17 @@ class DenoRuntime:
         if len(context) > self.settings.max_context_bytes:
             message = f"{len(context)} bytes are more than {self.settings.max_context_bytes}"
             return refused(ErrorType.LIMIT, f"Cannot send the context: {message}")
-        if not await self._take_turn():
-            return refused(ErrorType.LIMIT, self._no_turn())
+        place = await self._take_turn(request)
+        if isinstance(place, str):
+            return refused(ErrorType.LIMIT, place)
         try:
             policy, limits = network or self.settings.network, self.settings.workspace
             async with Grants(request.tier, policy, workspace, limits) as grants:
-                return await self._run(self._prepare(request, context, tools, grants), grants, began)
+                return await self._run(self._prepare(request, context, tools, grants), grants, began, place)
         except GrantRefused as error:
             return refused(ErrorType.PERMISSION, str(error))
         finally:
+            self._places.discard(place)
             self._slots.release()
 
     def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None, grants: Grants) -> Run:
@@ -272,21 +299,50 @@ class DenoRuntime:
         frame = run_frame(request.code, context, terms)
         return Run(request.code, frame, timeout_ms, bridge, request.tier, request.max_memory_mb, has_varied=has_varied)
 
-    async def _take_turn(self) -> bool:
-        """Wait for a free slot, first come, first served; False when the queue is full or the wait too long."""
+    async def _take_turn(self, request: ExecutionRequest) -> _Place | str:
+        """Wait for a free slot and for memory, first come, first served; why there is none, when the queue is full or
+        the wait too long."""
+        give_up = anyio.current_time() + self.settings.queue_timeout_ms / 1000
         try:
             self._slots.acquire_nowait()
         except anyio.WouldBlock:
             if self._queued >= self.settings.max_queued:
-                return False
+                return self._no_turn()
             self._queued += 1
             try:
-                with anyio.move_on_after(self.settings.queue_timeout_ms / 1000) as wait:
+                with anyio.CancelScope(deadline=give_up) as wait:
                     await self._slots.acquire()
             finally:
                 self._queued -= 1
-            return not wait.cancelled_caught
-        return True
+            if wait.cancelled_caught:
+                return self._no_turn()
+        wanted_mb = min(request.max_memory_mb or self.settings.max_memory_mb, self.settings.max_memory_mb)
+        place = _Place(wanted_mb * MIB)
+        # One may always run, and waits for nothing.
+        if self._places and not await self._has_memory(place, give_up):
+            self._slots.release()
+            return NO_MEMORY
+        self._places.add(place)
+        return place
+
+    async def _has_memory(self, place: _Place, give_up: float) -> bool:
+        """Wait until the machine has the memory for one more; False when that takes too long."""
+        try:
+            with anyio.CancelScope(deadline=give_up):
+                async with self._next_to_begin:
+                    while self._places and not self._fits(place.wanted_bytes):  # noqa: ASYNC110 - others free it, too
+                        await anyio.sleep(MEMORY_LOOK_S)
+                    return True
+        except BaseException:
+            self._slots.release()
+            raise
+        return False
+
+    def _fits(self, wanted_bytes: int) -> bool:
+        others: list[_Place | Worker] = [*self._places, *self._residents]
+        if surely_has_room(wanted_bytes, len(others)):
+            return True
+        return has_room(wanted_bytes, (other.promised_bytes() for other in others), self._available_bytes())
 
     def _no_turn(self) -> str:
         limit = self.settings.max_concurrent
@@ -294,7 +350,7 @@ class DenoRuntime:
             return f"{limit} executions are running and {self._queued} are waiting; try again later"
         return f"{limit} executions were running for {self.settings.queue_timeout_ms} ms; try again later"
 
-    async def _run(self, run: Run, grants: Grants, began: float) -> ExecutionOutcome:
+    async def _run(self, run: Run, grants: Grants, began: float, place: _Place) -> ExecutionOutcome:
         asked = anyio.current_time()
         try:
             pool = self._pool or await self._opened()
@@ -306,6 +362,7 @@ class DenoRuntime:
         if (stopped := self._stopped_outcome()) is not None:
             pool.release(worker)
             return stopped
+        place.worker = worker
         try:
             answer: Answer | RunFault = await Conversation(worker, run, self.settings).hold()
         except RunFault as fault:
@@ -378,6 +435,9 @@ class DenoRuntime:
     async def _leave(self, tasks: anyio.abc.TaskGroup) -> None:
         tasks.cancel_scope.cancel()
         await self._stack.aclose()
+
+    def _available_bytes(self) -> int | None:
+        return available_bytes()
 
     # Not settings: those who try what stands behind Deno's permissions, or what is left without a layer, override them.
 

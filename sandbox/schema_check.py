@@ -1,4 +1,4 @@
-"""Whether a value fits a JSON Schema that nobody has vouched for. Nothing is fetched, patterns run in linear time, and
+"""Whether a value fits a JSON Schema that comes from a stranger. Nothing is fetched, patterns run in linear time, and
 what would take long is not begun, or ended soon: the library holds the interpreter until it is done, so that no clock,
 no cancellation and no Ctrl-C would be heard meanwhile."""
 
@@ -8,24 +8,33 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
+from .json_meter import JsonLimits, TooComplex, bounded_json
 from .schema_meter import STEP, Meter, Step, meter_references
 from .schema_parts import BadSchema, Parts
 from .schema_patterns import Patterns, regex_options
-from .schema_values import Measure, are_few_ways, measured
+from .schema_values import Measure, Sizes, are_few_ways, is_told_soon, measured, name_length, size_of
 
 if TYPE_CHECKING:
     import jsonschema_rs
 
-# Parts of the schema times values: a few tenths of a second at the very worst, a millisecond as a rule.
-MAX_WORK = 10_000_000
-# Schemas that unfold to less are checked as they are. Others are metered.
+# Compiling takes up to 30 µs for each object of a schema, and nothing else runs meanwhile.
+MAX_SCHEMA = JsonLimits(containers=4_000, values=20_000)
+# In units of 20 ns: a tenth of a second at the very worst, a millisecond as a rule.
+MAX_WORK = 5_000_000
+# Values to look at; a result of a server may have as many.
+MAX_VALUES = 200_000
+# Schemas that unfold to fewer parts are checked as they are. Others are metered.
 MAX_UNFOLDED = 20_000
-# Each step of a metered one asks us, which takes longer than a part does.
-MAX_STEPS = 500_000
+# Each step of a metered one asks us, which takes longer than a part does; and each value is measured with all in it.
+MAX_STEPS = 100_000
+MAX_METERED_VALUES = 20_000
 # What does not fit larger ones is told only where that is soon found.
 MAX_TOLD_PARTS = 500
+# The library copies what does not fit, writes it out, and copies that: five times as much memory, for a while.
+MAX_TOLD_VALUES = 15_000
+MAX_TOLD_CHARACTERS = 2_000_000
 # Each part that looks at a value because of another is some frames of the library's stack, whose end is no exception.
 MAX_CHAIN = 64
 MAX_NESTED = 5_000
@@ -38,6 +47,8 @@ MAX_KEPT_BYTES = 67_108_864
 # What a schema takes compiled, for each of its bytes, and for each of its patterns.
 _KEPT_TIMES = 20
 _KEPT_PATTERN = 262_144
+# Older drafts parse texts because of them, each part for itself; newer ones only say what is in the text.
+_CONTENTS = ("contentMediaType", "contentEncoding")
 
 
 class TooMuchToCheck(BadSchema):
@@ -56,7 +67,7 @@ def usable_schema(schema_json: bytes) -> None:
 
 class _Check:
     def __init__(self, schema_json: bytes) -> None:
-        schema = from_json(schema_json)
+        schema = bounded_json(schema_json, MAX_SCHEMA)
         self._schema = schema
         self._parts = parts = Parts(schema if isinstance(schema, dict) else {})
         self._chain = parts.chain()
@@ -64,11 +75,14 @@ class _Check:
             raise BadSchema("its parts lead from one to the next too often")
         if parts.left_over() > MAX_LEFT_OVER:
             raise BadSchema("too much is to be looked through for what is not evaluated")
+        parts.leave_out(*_CONTENTS)
         unfolded = parts.unfolded()
-        self._is_metered = unfolded is None or unfolded > MAX_UNFOLDED
-        self._weight = parts.longest_body() if unfolded is None or self._is_metered else unfolded
+        self._is_metered = unfolded is None or unfolded.count > MAX_UNFOLDED
+        self._body = parts.longest_body() if self._is_metered else 1
+        self._unfolded = None if self._is_metered else unfolded
         self._has_unique = parts.have("uniqueItems")
-        self._is_told_at_once = not self._is_metered and self._weight <= MAX_TOLD_PARTS
+        self._has_names = parts.have("propertyNames")
+        self._wrongs = unfolded.wrongs if unfolded is not None and unfolded.count <= MAX_TOLD_PARTS else None
         self._patterns = Patterns(parts)
         self.patterns = self._patterns.leave_out_unusable()
         if self._is_metered:
@@ -77,28 +91,41 @@ class _Check:
         self._without_patterns: jsonschema_rs.Validator | None = None
 
     def problem(self, value: Any, what: str) -> str | None:
-        measure = measured(value, MAX_WORK // self._weight + 1)
+        measure = measured(value, MAX_VALUES)
         self._refuse_too_much(measure, what)
         validator = self._validator_for(measure, what)
-        with self._meter(measure) as meter:
+        sizes = self._sizes(measure)
+        with self._meter(sizes) as meter:
             fits = validator.is_valid(value)
         if meter.is_over:
             raise TooMuchToCheck(f"the {what} are too deep or too many for the references of this schema")
         if fits:
             return None
-        if not self._is_told_at_once and not are_few_ways(self._parts, value):
+        if measure.total > MAX_TOLD_VALUES:
+            return f"the {what} do not fit its schema, and are too many to say where"
+        if measure.characters > MAX_TOLD_CHARACTERS:
+            return f"the {what} do not fit its schema, and are too long to say where"
+        if not self._is_told_soon(value):
             return f"the {what} do not fit its schema, which has too many choices to say where"
         # Only the first: there may be as many as there are values.
-        with self._meter(measure):
+        with self._meter(sizes):
             return _first_problem(validator, value, what)
 
+    def _is_told_soon(self, value: Any) -> bool:
+        sizes = Sizes(value)
+        if self._wrongs is not None and is_told_soon(self._wrongs, sizes, are_names_told=self._has_names):
+            return True
+        return are_few_ways(self._parts, value, sizes)
+
     def _refuse_too_much(self, measure: Measure, what: str) -> None:
-        if measure.values * self._weight > MAX_WORK:
-            raise TooMuchToCheck(f"the {what} have too many values for a schema of {self._weight} parts")
+        if self._has_unique and measure.wide > MAX_WIDE_UNIQUE:
+            raise TooMuchToCheck(f"the {what} have too many numbers of more than 53 bits")
+        work = 0 if self._unfolded is None else self._unfolded.work(measure.levels, measure.fractions, measure.names)
+        most = MAX_METERED_VALUES if self._is_metered else MAX_VALUES
+        if measure.total > most or work > MAX_WORK:
+            raise TooMuchToCheck(f"the {what} have too many values for this schema")
         if self._chain * measure.depth > MAX_NESTED:
             raise TooMuchToCheck(f"the {what} are nested too deep for this schema")
-        if self._has_unique and measure.wide > MAX_WIDE_UNIQUE:
-            raise TooMuchToCheck(f"the {what} have too many numbers of more than 64 bits")
 
     def _validator_for(self, measure: Measure, what: str) -> jsonschema_rs.Validator:
         if measure.characters * self.patterns <= MAX_MATCHED:
@@ -111,14 +138,16 @@ class _Check:
             self._without_patterns = self._compiled()
         return self._without_patterns
 
-    def _meter(self, measure: Measure) -> Meter:
-        if not self._is_metered:
-            return Meter({}, 0)
+    def _sizes(self, measure: Measure) -> dict[int, int]:
         sizes: dict[int, int] = {}
-        for container in reversed(measure.containers):
+        for container in reversed(measure.containers) if self._is_metered else ():
             inner = container.values() if isinstance(container, dict) else container
-            sizes[id(container)] = 1 + sum(sizes.get(id(part), 1) for part in inner)
-        return Meter(sizes, min(MAX_WORK // self._weight, MAX_STEPS))
+            names = name_length(container) if self._has_names and isinstance(container, dict) else 0
+            sizes[id(container)] = 1 + names + sum(size_of(part, sizes) for part in inner)
+        return sizes
+
+    def _meter(self, sizes: dict[int, int]) -> Meter:
+        return Meter(sizes, min(MAX_WORK // self._body, MAX_STEPS) if self._is_metered else 0)
 
     def _compiled(self) -> jsonschema_rs.Validator:
         import jsonschema_rs  # noqa: PLC0415 - 25 ms that a run without tools need not pay
@@ -176,6 +205,8 @@ class _Kept:
 def _built(schema_json: bytes) -> _Check | BadSchema:
     try:
         return _Check(schema_json)
+    except TooComplex as error:
+        return BadSchema(f"it holds {error}")
     except BadSchema as error:
         # Without its trace, which would keep all that was there.
         return BadSchema(str(error))

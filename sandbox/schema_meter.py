@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 from .schema_parts import REFERENCES, BadSchema, Parts
+from .schema_values import size_of
 
 STEP = "motor-cortex-step"
 # In these drafts a reference puts all that stands beside it out of force.
@@ -30,7 +31,7 @@ class Meter:
         return self._left < 0
 
     def step(self, value: Any) -> None:
-        self._left -= self._sizes.get(id(value), 1)
+        self._left -= size_of(value, self._sizes)
         if self._left < 0:
             raise ValueError("this has gone on for too long")
 

@@ -3,27 +3,42 @@ it. Of all drafts at once: a part too many makes a schema look heavier than it i
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
 Part = dict[str, Any]
 
+# Wider integers are not exact as floating-point numbers, and slow to compare.
+MAX_PLAIN_BITS = 53
+PLAIN_FLOATS = 2.0**MAX_PLAIN_BITS
+# What is deeper counts as if it were on the last one.
+MAX_LEVELS = 64
+
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
-_SAME_VALUE_BY_NAME = ("dependentSchemas", "dependencies")
-_WITHIN = (
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
+# Where none of these fits, the library collects all that is wrong with each.
+_CHOICES = frozenset({"anyOf", "oneOf"})
+_SAME_VALUE = frozenset({"allOf", *_CHOICES, "not", "if", "then", "else"})
+_SAME_VALUE_BY_NAME = frozenset({"dependentSchemas", "dependencies"})
+_WITHIN = frozenset(
+    {
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "unevaluatedItems",
+        "contains",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+    }
 )
-_WITHIN_BY_NAME = ("properties", "patternProperties")
+_WITHIN_BY_NAME = frozenset({"patternProperties"})
+# Looks at one member of each object, and not at all that is in it.
+_ONE_WITHIN = frozenset({"properties"})
+_NONE: frozenset[str] = frozenset()
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 _WORD = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -41,10 +56,15 @@ class Parts:
         self.all: list[Part] = []
         self.same: dict[int, list[Part]] = {}
         """By the id of a part, those that look at the same value: what is written in it, and what it refers to."""
+        self.named: dict[int, list[Part]] = {}
+        """Those that look at one member of the value, by its name."""
         self.within: dict[int, list[Part]] = {}
-        """Those that look at what is in the value."""
+        """Those that look at all that is in the value."""
         self.meant: dict[int, Part] = {}
         """What is referred to."""
+        self._faults: dict[int, int] = {}
+        self._written: dict[int, list[Part]] = {}
+        """Those that are written in a part, without what it refers to."""
         names = _Names(schema)
         waiting = [schema]
         while waiting:
@@ -54,9 +74,12 @@ class Parts:
             meant = [names.meant(part[key], key) for key in REFERENCES if isinstance(part.get(key), str)]
             self.meant.update((id(target), target) for target in meant)
             self.all.append(part)
-            self.same[id(part)] = [*_under(part, _SAME_VALUE, _SAME_VALUE_BY_NAME), *meant]
+            written = list(_under(part, _SAME_VALUE, _SAME_VALUE_BY_NAME))
+            self.same[id(part)] = written + meant
+            self.named[id(part)] = list(_under(part, _NONE, _ONE_WITHIN))
             self.within[id(part)] = list(_under(part, _WITHIN, _WITHIN_BY_NAME))
-            waiting += self.same[id(part)] + self.within[id(part)]
+            self._written[id(part)] = written + self.named[id(part)] + self.within[id(part)]
+            waiting += self._written[id(part)] + meant
 
     def have(self, *keywords: str) -> bool:
         return any(keyword in part for part in self.all for keyword in keywords)
@@ -64,46 +87,73 @@ class Parts:
     def chain(self) -> int:
         """How many parts at most look at one value because of one another. Raises BadSchema when they go round."""
         lengths: dict[int, int] = {}
-        for part in self._by_need():
+        for part in self._by_need:
             lengths[id(part)] = 1 + max((lengths[id(inner)] for inner in self.same[id(part)]), default=0)
         return max(lengths.values())
 
     def left_over(self) -> int:
         """How many parts are compiled once more, to know what they leave over. Raises BadSchema when they go round."""
-        sizes: dict[int, int] = {}
-        for part in self._by_need():
-            sizes[id(part)] = 1 + sum(sizes[id(inner)] for inner in self.same[id(part)])
-        return sum(sizes[id(part)] for part in self.all for keyword in _UNEVALUATED if keyword in part)
+        sizes = self._sizes
+        return sum(sizes[id(part)] * _unevaluated(part) for part in self.all)
 
+    @cached_property
+    def _sizes(self) -> dict[int, int]:
+        sizes: dict[int, int] = {}
+        for part in self._by_need:
+            sizes[id(part)] = 1 + sum(sizes[id(inner)] for inner in self.same[id(part)])
+        return sizes
+
+    @cached_property
     def _by_need(self) -> list[Part]:
         order = post_order(self.all, self.same)
         if order is None:
             raise BadSchema("its references lead back to where they are, without a step into the value")
         return order
 
-    def unfolded(self) -> int | None:
-        """How much the schema weighs when each reference is replaced by what it means; None when that has no end."""
-        edges = {key: self.same[key] + self.within[key] for key in self.same}
+    def unfolded(self) -> Unfolded | None:
+        """The schema with each reference replaced by what it means; None when that has no end."""
+        edges = {key: self.same[key] + self.named[key] + self.within[key] for key in self.same}
         order = post_order([self.root], edges)
         if order is None:
             return None
-        weights: dict[int, int] = {}
+        sizes = self._sizes
+        found: dict[int, Unfolded] = {}
         for part in order:
-            weights[id(part)] = _own_weight(part) + sum(weights[id(inner)] for inner in edges[id(part)])
-        return weights[id(self.root)]
+            own = Unfolded(part, self.faults(part), [_own_weight(part), _unevaluated(part) * sizes[id(part)]])
+            own.add_below(_compared_below(part))
+            of_choices = sum(found[id(choice)].faults for choice in _under(part, _CHOICES, _NONE))
+            own.wrongs = [of_choices + _listed(part, _CHOICES)]
+            for inner in self.same[id(part)]:
+                own.add(found[id(inner)])
+            for inner in self.named[id(part)]:
+                own.add(found[id(inner)], 1, is_named=True)
+            for inner in self.within[id(part)]:
+                own.add(found[id(inner)], 1)
+            found[id(part)] = own
+        return found[id(self.root)]
 
     def longest_body(self) -> int:
-        """How much is checked at most from one reference to the next ones."""
-        return max(self._body(part) for part in (self.root, *self.meant.values()))
+        """How much is checked at most from one reference to the next ones. Each part is weighed once: parts that are
+        referred to may lie in one another."""
+        bodies: dict[int, int] = {}
+        for part in post_order(self.all, self._written) or ():
+            own = _own_weight(part) + sum(key in part for key in REFERENCES)
+            own += _UNIQUE_BODY * ("uniqueItems" in part) + _unevaluated(part) * self._sizes[id(part)]
+            bodies[id(part)] = own + sum(bodies[id(inner)] for inner in self._written[id(part)])
+        return max(bodies[id(part)] for part in (self.root, *self.meant.values()))
 
-    def _body(self, part: Part) -> int:
-        weight, waiting = 0, [part]
-        while waiting:
-            part = waiting.pop()
-            weight += _own_weight(part) + sum(key in part for key in REFERENCES)
-            waiting += _under(part, _SAME_VALUE, _SAME_VALUE_BY_NAME)
-            waiting += _under(part, _WITHIN, _WITHIN_BY_NAME)
-        return weight
+    def faults(self, part: Part) -> int:
+        """How much may be wrong with one value at most, by this part alone. Counted once: there may be thousands of
+        choices in it, and of references to it."""
+        if id(part) not in self._faults:
+            self._faults[id(part)] = _faults(part)
+        return self._faults[id(part)]
+
+    def leave_out(self, *keywords: str) -> None:
+        """Changes the schema."""
+        for part in self.all:
+            for keyword in keywords:
+                part.pop(keyword, None)
 
 
 def post_order(starts: Iterable[Part], edges: dict[int, list[Part]]) -> list[Part] | None:
@@ -129,37 +179,215 @@ def post_order(starts: Iterable[Part], edges: dict[int, list[Part]]) -> list[Par
     return order
 
 
-def _under(part: Part, keywords: Iterable[str], by_name: Iterable[str]) -> Iterator[Part]:
-    for keyword in keywords:
-        inner = part.get(keyword)
-        if isinstance(inner, dict):
-            yield inner
-        elif isinstance(inner, list):
-            yield from (choice for choice in inner if isinstance(choice, dict))
-    for keyword in by_name:
-        named = part.get(keyword)
-        if isinstance(named, dict):
-            yield from (inner for inner in named.values() if isinstance(inner, dict))
+def _under(part: Part, keywords: Set[str], by_name: Set[str]) -> Iterator[Part]:
+    for keyword, inner in part.items():
+        if keyword in keywords:
+            if isinstance(inner, dict):
+                yield inner
+            elif isinstance(inner, list):
+                yield from (choice for choice in inner if isinstance(choice, dict))
+        elif keyword in by_name and isinstance(inner, dict):
+            yield from (named for named in inner.values() if isinstance(named, dict))
+
+
+# What the library takes to look at a value, by keyword, in units of 20 ns. Numbers are compared exactly, as fractions,
+# where one of the two is no small integer: the slowest of all that happens often. What a number of the value adds to
+# that is counted there, as if it were several values.
+_PART, _NAME, _NEEDED = 2, 3, 4
+_UNIQUE, _UNIQUE_FRACTION, _UNIQUE_BODY = 10, 120, 35
+_INTEGER, _LONG_INTEGER, _FRACTION, _CONTAINER, _MEMBER = 25, 70, 230, 20, 5
+_BOUND, _FRACTION_BOUND = 40, 160
+_DIVISOR, _FRACTION_DIVISOR = 60, 330
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_NAMING = ("required", "properties", "dependentRequired", "dependentSchemas", "dependencies", "patternProperties")
+_NEEDING = ("dependentRequired", "dependencies")
+_CHOOSING = ("enum", "const")
+_WEIGHED = frozenset({*_BOUNDS, *_NAMING, *_CHOOSING, "multipleOf"})
+_LISTING = frozenset({*_NAMING, *_SAME_VALUE, *_WITHIN})
+_LONG_BITS = 16
+# So many characters are compared in one unit.
+_COMPARED = 200
+# A non-ASCII name is written anew for each `propertyNames`: so many of its characters in one unit.
+_NAMED = 8
 
 
 def _own_weight(part: Part) -> int:
-    """Objects to compare with are compared one by one, and slowly; texts are looked up. To divide large numbers by
-    small ones takes long."""
+    if _WEIGHED.isdisjoint(part):
+        return _PART
+    weight = _PART + sum(_bound(part[key]) for key in _BOUNDS if key in part)
+    for key in _NAMING:
+        named = part.get(key)
+        weight += _NAME * len(named) if isinstance(named, list | dict) else 0
+    divisor = part.get("multipleOf")
+    if divisor is not None:
+        weight += (_FRACTION_DIVISOR if isinstance(divisor, float) else _DIVISOR) + _width(divisor)
+    return weight + _NEEDED * _needed(part) + _compared(_choices(part))
+
+
+def _needed(part: Part) -> int:
+    """The names that other names ask for."""
+    by_name = [part[key].values() for key in _NEEDING if isinstance(part.get(key), dict)]
+    return sum(len(names) for needed in by_name for names in needed if isinstance(names, list))
+
+
+def _choices(part: Part) -> list[Any]:
     listed = part.get("enum")
-    compared = [*(listed if isinstance(listed, list) else ()), part.get("const")]
-    required = part.get("required")
-    names = len(required) if isinstance(required, list) else 0
-    return 1 + 4 * sum(_values(value) for value in compared) + names + 1_000 * ("multipleOf" in part)
+    return [*(listed if isinstance(listed, list) else ()), part.get("const")]
 
 
-def _values(value: Any) -> int:
-    found, waiting = 0, [value] if isinstance(value, dict | list) else []
+def _bound(bound: Any) -> int:
+    return _BOUND if is_plain(bound) else _FRACTION_BOUND + _width(bound)
+
+
+def is_plain(number: Any) -> bool:
+    """Whether the library compares it as a small integer."""
+    if isinstance(number, float):
+        return number.is_integer() and abs(number) < PLAIN_FLOATS
+    return not isinstance(number, int) or number.bit_length() <= MAX_PLAIN_BITS
+
+
+def _width(number: Any) -> int:
+    """What a number takes because it is written anew for each comparison: as long as it is wide."""
+    if isinstance(number, float):
+        return 2 * abs(math.frexp(number)[1])
+    return number.bit_length() // 6 if isinstance(number, int) and not is_plain(number) else 0
+
+
+def _compared(values: list[Any]) -> int:
+    """What it takes to compare with each of them. Short texts are looked up, but not those in objects and arrays."""
+    weight, waiting = 0, values
     while waiting:
-        part = waiting.pop()
-        found += 1
-        if isinstance(part, dict | list):
-            waiting.extend(part.values() if isinstance(part, dict) else part)
+        value = waiting.pop()
+        if isinstance(value, dict | list):
+            weight += _CONTAINER + _MEMBER * len(value)
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+            if isinstance(value, dict):
+                weight += sum(_MEMBER + len(name) // _COMPARED for name in value)
+        elif isinstance(value, str):
+            weight += len(value) // _COMPARED
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            weight += _number(value)
+    return weight
+
+
+def _compared_below(part: Part) -> list[int]:
+    """What it takes, for each value on the levels below, to compare it with the numbers in objects and arrays: a value
+    is compared with at most one number of each choice."""
+    found: list[int] = []
+    for choice in _choices(part) if "enum" in part or "const" in part else ():
+        level = _inner([choice])
+        depth = 0
+        while level and depth < MAX_LEVELS - 1:
+            numbers = [inner for inner in level if isinstance(inner, int | float) and not isinstance(inner, bool)]
+            found.extend([0] * (depth + 1 - len(found)))
+            found[depth] += max(map(_number, numbers), default=0)
+            level = _inner(level)
+            depth += 1
     return found
+
+
+def _inner(values: list[Any]) -> list[Any]:
+    containers = [value for value in values if isinstance(value, dict | list)]
+    return [inner for value in containers for inner in (value.values() if isinstance(value, dict) else value)]
+
+
+def _number(number: float) -> int:
+    if isinstance(number, int) and is_plain(number):
+        return _INTEGER if number.bit_length() <= _LONG_BITS else _LONG_INTEGER
+    return _FRACTION + _width(number)
+
+
+def _faults(part: Part) -> int:
+    """How much may be wrong with one value at most, by this part alone."""
+    count = len(part) + _listed(part, _LISTING)
+    return count if _WEIGHED.isdisjoint(part) else count + _needed(part) + _copied(_choices(part))
+
+
+def _copied(values: list[Any]) -> int:
+    """What is wrong with a choice holds a copy of all choices, which takes as long as so many things that are wrong."""
+    count, characters, waiting = 0, 0, values
+    while waiting:
+        value = waiting.pop()
+        count += 1
+        if isinstance(value, dict | list):
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+            characters += sum(map(len, value)) if isinstance(value, dict) else 0
+        elif isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, int):
+            characters += value.bit_length() // 3
+    return count // 50 + characters // 500
+
+
+def _listed(part: Part, keywords: Set[str]) -> int:
+    """What is written in lists and by name: each may be wrong, also where it is only `false`."""
+    return sum(len(inner) for key, inner in part.items() if key in keywords and isinstance(inner, list | dict))
+
+
+def _unevaluated(part: Part) -> int:
+    return sum(keyword in part for keyword in _UNEVALUATED)
+
+
+class Unfolded:
+    """What it takes to look at a value by all parts of a schema, each reference replaced by what it means."""
+
+    __slots__ = ("count", "faults", "named", "uniques", "weights", "wrongs")
+
+    def __init__(self, part: Part, faults: int, weights: list[int]) -> None:
+        self.count = 1
+        """The parts."""
+        self.uniques = int("uniqueItems" in part)
+        """Those of them that compare all that is in a value."""
+        self.named = int("propertyNames" in part)
+        """Those of them that look at the names in a value, each of which is copied."""
+        self.faults = faults
+        """What may be wrong with each value at most."""
+        self.wrongs: list[int] = []
+        """On each level, what may be wrong with a value by all choices of a part: all of that is collected."""
+        self.weights = weights
+        """What the parts take: first those that are looked at once, then those that are looked at with each value of
+        the first level below, and so on."""
+
+    def add(self, other: Unfolded, levels: int = 0, *, is_named: bool = False) -> None:
+        """With what looks at the same value, or some levels below."""
+        self.count += other.count
+        self.uniques += other.uniques
+        self.named += other.named
+        self.faults += other.faults
+        weights = other.weights if levels == 0 else _one_level_down(other.weights, is_named=is_named)
+        own = self.weights
+        own.extend([0] * (len(weights) - len(own)))
+        for level, weight in enumerate(weights):
+            own[level] += weight
+        self.wrongs.extend([0] * (min(len(other.wrongs) + levels, MAX_LEVELS) - len(self.wrongs)))
+        for level, wrong in enumerate(other.wrongs, levels):
+            place = min(level, MAX_LEVELS - 1)
+            self.wrongs[place] = max(self.wrongs[place], wrong)
+
+    def add_below(self, weights: list[int]) -> None:
+        """What each value of the levels below takes, from the first one on."""
+        self.weights.extend([0] * (1 + len(weights) - len(self.weights)))
+        for level, weight in enumerate(weights, 1):
+            self.weights[level] += weight
+
+    def work(self, values: list[int], fractions: int, names: int) -> int:
+        """What it takes for so many values on each level, so many of which are fractions, and so many characters of
+        names."""
+        most = len(self.weights) if len(self.weights) < MAX_LEVELS else len(values)
+        last = len(self.weights) - 1
+        by_level = sum(count * self.weights[min(level, last)] for level, count in enumerate(values[:most]))
+        unique = self.uniques * (_UNIQUE * sum(values) + _UNIQUE_FRACTION * fractions)
+        return by_level + unique + self.named * names // _NAMED
+
+
+def _one_level_down(weights: list[int], *, is_named: bool) -> list[int]:
+    """As the part above sees it. A named one is looked at as often as that part, any other with each value of its
+    level."""
+    first, *others = weights
+    down = [first, 0, *others] if is_named else [0, first, *others]
+    if len(down) > MAX_LEVELS:
+        down[MAX_LEVELS - 1 :] = [sum(down[MAX_LEVELS - 1 :])]
+    return down
 
 
 class _Names:

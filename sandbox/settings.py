@@ -63,6 +63,8 @@ class SandboxSettings(BaseModel):
     """One line from the process."""
 
     max_tool_calls: NotNegative = 250
+    max_tool_calls_at_once: Positive = 32
+    """Of one run; further calls wait until one of these has its answer."""
     tool_timeout_ms: Positive = 30_000
     max_tool_result_bytes: Positive = 8 * MIB
 

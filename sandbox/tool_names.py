@@ -69,6 +69,7 @@ def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequ
     unlent: list[Unlent] = []
     names: set[str] = set()
     taken: set[Path] = set()
+    numbers: dict[Path, int] = {}
     declared = sorted(declarations, key=_rank)
     for declaration in declared:
         reason = _why_not(declaration.name, names)
@@ -76,7 +77,7 @@ def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequ
             unlent.append(Unlent(declaration.name, reason))
             continue
         names.add(declaration.name)
-        path = _free(declaration.places[0] if declaration.places else _path(declaration.name), taken)
+        path = _free(declaration.places[0] if declaration.places else _path(declaration.name), taken, numbers)
         # A group is taken as a place too: a tool `github` beside `github.list` becomes `github_2`.
         taken.update((path, path[:1]))
         lent.append(Lent(path, declaration))
@@ -168,10 +169,13 @@ def _camel(text: str) -> str:
     return _identifier("".join((first, *(f"{word[0].upper()}{word[1:]}" for word in others))))
 
 
-def _free(path: Path, taken: set[Path]) -> Path:
+def _free(path: Path, taken: set[Path], numbers: dict[Path, int]) -> Path:
+    """The path, or one with a number. `numbers` has the last one that each path has got: thousands of tools may want
+    the same place, and to try all numbers for each would take the square of their count."""
     *group, last = path
-    candidate, number = path, 1
+    candidate, number = path, numbers.get(path, 1)
     while candidate in taken:
         number += 1
         candidate = (*group, f"{last}_{number}")
+    numbers[path] = number
     return candidate

@@ -111,8 +111,14 @@ async def _succeeded(settings: SandboxSettings, layers: Collection[Layer], bait:
 
 async def _try_session(settings: SandboxSettings) -> tuple[str | None, str]:
     async with _waiting_process(settings, Layer.SESSION) as (_, pid):
-        leads = os.getsid(pid) == pid
-    return None if leads else "the process is in the host's session", "the process leads its own"
+        leads = os.getpgid(pid) == pid
+        is_apart = os.getsid(pid) != os.getsid(0)
+    if not is_apart:
+        return "the process is in the host's session", ""
+    return (
+        None if leads else "the process leads no group",
+        "the process leads a group, in another session than the host",
+    )
 
 
 async def _try_no_new_privs(settings: SandboxSettings) -> tuple[str | None, str]:

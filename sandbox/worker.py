@@ -145,6 +145,13 @@ class Worker:
             return self.process.exit.peak_memory_mb
         return self._status.peak_mb()
 
+    def promised_bytes(self) -> int:
+        """What it may still take of the machine's memory; nothing once it is gone."""
+        if self.process.exit is not None:
+            return 0
+        taken = private_bytes(self.process.pid) - self._private_bytes_at_start
+        return max(0, self._settings.max_memory_mb * MIB - taken)
+
     def begin_account(self) -> None:
         """Count what it computes anew, from now on."""
         self._cpu_s_at_start = self._last_cpu_s = cpu_s(self.process.pid)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.cortex import requirements as of_the_cortex
 from tests.cortex import requirements_of_code_mode as of_code_mode
+from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
 from tests.requirement import Requirement
 
@@ -36,6 +37,7 @@ REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
     *of_the_neurons.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
+    *of_the_host.REQUIREMENTS,
     # The code execution runtime (source 000)
     Requirement(
         "000-AC3.1",
@@ -778,6 +780,8 @@ SETTINGS = {
         "max_output_bytes": LIMITS + "test_too_much_output_ends_the_run",
         "max_frame_bytes": LIMITS + "test_a_frame_that_is_too_long_ends_the_run",
         "max_tool_calls": TOOLS + "test_the_number_of_calls_is_limited",
+        "max_tool_calls_at_once": TOOLS
+        + "test_no_more_tools_work_at_once_than_the_settings_allow_and_the_others_come_in_order",
         "tool_timeout_ms": TOOLS + "test_a_tool_that_never_answers_times_out",
         "max_tool_result_bytes": TOOLS + "test_a_result_that_is_too_large_is_an_error_of_the_tool",
         "max_starting": POOL + "test_no_more_processes_are_started_at_once_than_the_setting_says",

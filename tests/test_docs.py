@@ -20,7 +20,7 @@ import pytest
 from pydantic import BaseModel
 
 from cortex import Conversations, MotorCortex, ScriptedModel, Settings, load_settings, reply, run_turn
-from cortex.commands import COMMANDS, _parsers
+from cortex.commands.command_line import COMMANDS, parsers
 from cortex.energy import forecast
 from cortex.loop import Stopped
 from cortex.sections import EnergySettings, Policy
@@ -116,7 +116,7 @@ def test_the_configuration_for_clients_starts_the_server():
     [text] = [block.text for block in README.blocks if block.kind == "json"]
     [server] = json.loads(text)["mcpServers"].values()
     assert server["command"] == "cortex"
-    parser, commands_ = _parsers([server["args"][0]])
+    parser, commands_ = parsers([server["args"][0]])
     importlib.import_module(f"cortex.commands.{server['args'][0]}").add_arguments(commands_[server["args"][0]])
     assert parser.parse_args(server["args"]).command == "mcp"
 
@@ -391,10 +391,9 @@ def test_the_options_of_a_command_are_those_of_the_command_line(command: str):
 
 def test_what_every_command_takes_is_described():
     common = {name.split()[0] for name in re.findall(r"^\| `([^`]+)` \|", SHELL.text.partition("## ")[0], re.M)}
-    from cortex.commands import _parsers
 
-    _, parsers = _parsers()
-    for parser in parsers.values():
+    _, of_commands = parsers()
+    for parser in of_commands.values():
         assert {*options_of(parser)} - {"-h"} == common
 
 

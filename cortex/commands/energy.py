@@ -14,6 +14,7 @@ from typing import Any
 from cortex.audit import Audit, AuditError
 from cortex.energy import (
     EnergyError,
+    EnergyNotOnDisk,
     EnergyReserve,
     Entry,
     Forecast,
@@ -31,7 +32,7 @@ from cortex.sections import EnergySettings
 from cortex.settings import Settings, load_settings
 from cortex.terminal import has_symbols, styled, visible
 
-from .exits import REFUSED, SUCCESS, CommandError
+from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 from .options import behind_an_action, number_of
 
 DEFAULT_LAST = 10
@@ -57,6 +58,8 @@ def run(options: Namespace) -> int:
     settings = load_settings(options.config, home=options.home)
     try:
         lines = list(_lines(options, settings))
+    except EnergyNotOnDisk as error:
+        raise CommandError(str(error), CODE_FAILED) from error
     except EnergyError as error:
         raise CommandError(str(error), REFUSED) from error
     except AuditError as error:

@@ -11,6 +11,7 @@ from typing import Any
 from cortex.home_path import find_home
 from cortex.terminal import styled, visible
 from neurons import Killed, KillSwitch, Refused
+from sandbox import go_first, go_like_others
 
 from .exits import CODE_FAILED, SUCCESS, CommandError
 from .neuron_named import neuron_named
@@ -28,6 +29,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    go_first()
+    try:
+        return _run(options)
+    finally:
+        go_like_others()
+
+
+def _run(options: Namespace) -> int:
     home = find_home(options.home, options.config)
     state = home.path / "state"
     problems = [home.doubt] if home.doubt else []
@@ -59,6 +68,7 @@ def run(options: Namespace) -> int:
 
 def _record(home: Path, options: Namespace, kind: str, facts: dict[str, Any]) -> None:
     """Into the audit. Not before everything is dead: this loads ten times as much as all the rest."""
+    go_like_others()
     from cortex.audit import Audit
     from cortex.sections import AuditSettings
     from cortex.setting_errors import SettingsError

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex")
 
-# Fewer are indexed faster than a thread is asked.
+# Fewer are indexed and ranked faster than a thread is asked.
 _FEW_TOOLS = 50
 # So long after a failure is not asked by meaning: each would wait for the same failure again.
 _REST_S = 60.0
@@ -67,14 +67,14 @@ class Discovery:
         k = self._settings.tools_per_intent if k is None else k
         tools = await self._tools_of(declarations, version)
         if self._embedder is None or not query.strip() or self._now() < self._rests_until:
-            return tools.words.rank(query, k)
+            return await _ranked(tools, query, k)
         try:
             nearness = await self._meanings_of(self._embedder).near(query, tools.entries, version)
         except EmbeddingFailed as error:
             self._rests_until = self._now() + _REST_S
             self._complain(error)
-            return tools.words.rank(query, k)
-        by_words = {match.name: match.score for match in tools.words.rank(query, len(tools.entries))}
+            return await _ranked(tools, query, k)
+        by_words = {match.name: match.score for match in await _ranked(tools, query, len(tools.entries))}
         return fused([entry.name for entry in tools.entries], nearness, by_words, k)
 
     async def aclose(self) -> None:
@@ -104,6 +104,12 @@ class Discovery:
         level = logging.DEBUG if self._has_complained else logging.WARNING
         log.log(level, "Tools are found by their words only, not by meaning: %s", error)
         self._has_complained = True
+
+
+async def _ranked(tools: _Tools, query: str, k: int) -> list[Match]:
+    if len(tools.entries) <= _FEW_TOOLS:
+        return tools.words.rank(query, k)
+    return await anyio.to_thread.run_sync(tools.words.rank, query, k)
 
 
 def _indexed(declarations: Sequence[ToolDeclaration], version: object) -> _Tools:

@@ -12,14 +12,18 @@ import anyio
 import anyio.to_thread
 import httpx2
 
+from sandbox import JsonLimits, check_json
+
 from ..openai_client.http_body import CONNECTION_FAULTS, read_at_most
 from ..openai_client.model_faults import OPENAI_URL, innermost_reason, key_of, retry_after_s
 from ..sections import ModelSettings
 from ..terminal import visible
 from .embedder import EmbeddingFailed
 
-_MAX_REPLY_BYTES = 67_108_864
-_TEXTS_AT_ONCE = 100
+# Reading numbers holds up everything else, in a thread as well: so many vectors of 4096 numbers take 50 ms.
+_TEXTS_AT_ONCE = 32
+_MAX_REPLY_BYTES = 4 * 1024 * 1024
+_REPLY_LIMITS = JsonLimits(containers=1_000, values=150_000, digits=4_000_000)
 _FIRST_WAIT_S = 0.5
 _PASSING = {408, 409, 429}
 _CLOSE_S = 2
@@ -77,7 +81,6 @@ class EndpointEmbedder:
             raise self._failed(f"status {status}", passing=status in _PASSING or status >= 500, wait_s=wait_s)
         if body is None:
             raise self._failed(f"the reply has more than {_MAX_REPLY_BYTES} bytes")
-        # A hundred vectors are megabytes of digits.
         vectors = await anyio.to_thread.run_sync(_vectors, body)
         if vectors is None or len(vectors) != len(texts):
             raise self._failed("the reply is not a list of embeddings, one for each text")
@@ -117,6 +120,7 @@ class _Passing(EmbeddingFailed):
 def _vectors(body: bytes) -> list[list[float]] | None:
     """In the order of the texts, whatever that of the reply. None when it is something else."""
     try:
+        check_json(body, _REPLY_LIMITS)
         found: Any = json.loads(body)["data"]
         rows = sorted(found, key=lambda row: row["index"])
         if [row["index"] for row in rows] != list(range(len(rows))):

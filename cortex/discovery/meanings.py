@@ -26,6 +26,8 @@ Matrix = np.ndarray[Any, np.dtype[np.float32]]
 # The first so many; the others are found by their words only.
 MAX_TOOLS = 5_000
 MAX_TEXT_CHARACTERS = 1_000
+# Of all vectors, which are kept twice: 64 MB. 5,000 tools with vectors of 384, or 1,300 with vectors of 2,048.
+MAX_NUMBERS = 8_000_000
 # One call of the model. Between two of them the work can be stopped, and what is done is not lost.
 _TEXTS_AT_ONCE = 100
 _QUERY_S, _TOOLS_S = 15.0, 120.0
@@ -101,7 +103,10 @@ class Meanings:
         keys = list(missing)
         for begin in range(0, len(keys), _TEXTS_AT_ONCE):
             some = keys[begin : begin + _TEXTS_AT_ONCE]
-            self._known.update(zip(some, await self._vectors([missing[key] for key in some], _TOOLS_S), strict=True))
+            vectors = await self._vectors([missing[key] for key in some], _TOOLS_S)
+            if len(vectors[0]) * (len(self._known) + len(keys) - begin) > MAX_NUMBERS:
+                raise EmbeddingFailed(f"vectors of {len(vectors[0])} numbers for so many tools are more than is kept")
+            self._known.update(zip(some, vectors, strict=True))
 
     async def _vectors(self, texts: Sequence[str], limit_s: float) -> list[array[float]]:
         with anyio.move_on_after(limit_s):

@@ -15,6 +15,11 @@ from .words import query_words, words
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_QUERY_WORDS = 64
+# Of one field of one tool, and of all tools together: names and descriptions are a stranger's, and each word that only
+# one tool has takes a third of a kilobyte.
+MAX_FIELD_WORDS = 200
+MAX_WORDS = 50_000
+MAX_AMOUNTS = 400_000
 
 
 class Match(NamedTuple):
@@ -46,9 +51,8 @@ _MIN_PART, _MAX_COMPOUNDED = 3, 16
 class ToolIndex:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._names = [entry.name for entry in entries]
-        counts = [_counts(entry) for entry in entries]
-        self._in_names = [frozenset(of_name) for of_name, *_ in counts]
-        self._amounts = _amounts(counts)
+        self._in_names = [frozenset(words(entry.name)) for entry in entries]
+        self._amounts = _amounts(entries)
 
     def rank(self, query: str, k: int) -> list[Match]:
         """The best `k` of those that share a word with the query; of equal ones, the first by name."""
@@ -95,19 +99,35 @@ class ToolIndex:
         return float(math.log(1 + (len(self._names) - having + 0.5) / (having + 0.5)) ** _RARENESS)
 
 
-def _counts(entry: Entry) -> tuple[Counter[str], Counter[str], Counter[str]]:
+def _fields(entry: Entry) -> tuple[list[str], list[str], list[str]]:
     # Servers like to put their own name into those of their tools, which says nothing twice.
-    return Counter(set(words(entry.name))), Counter(words(entry.description)), Counter(words(entry.parameters))
+    name, description, parameters = list(set(words(entry.name))), words(entry.description), words(entry.parameters)
+    return name[:MAX_FIELD_WORDS], description[:MAX_FIELD_WORDS], parameters[:MAX_FIELD_WORDS]
 
 
-def _amounts(tools: Sequence[tuple[Counter[str], ...]]) -> dict[str, dict[int, float]]:
+def _amounts(entries: Sequence[Entry]) -> dict[str, dict[int, float]]:
     """How much each tool has of each word, its fields taken together."""
-    usual = [max(1.0, sum(counts[place].total() for counts in tools) / max(1, len(tools))) for place in range(3)]
-    amounts: defaultdict[str, dict[int, float]] = defaultdict(dict)
-    for number, fields in enumerate(tools):
-        for field, counts, length in zip(_FIELDS, fields, usual, strict=True):
-            worth = field.weight / (1 - field.by_length + field.by_length * counts.total() / length)
-            for word, times in counts.items():
-                of_word = amounts[word]
+    # Each entry is taken apart twice, rather than all of them kept: a server may list thousands of tools that have no
+    # word in common.
+    lengths = [0] * len(_FIELDS)
+    for entry in entries:
+        for place, found in enumerate(_fields(entry)):
+            lengths[place] += len(found)
+    usual = [max(1.0, length / max(1, len(entries))) for length in lengths]
+    amounts: dict[str, dict[int, float]] = {}
+    left = MAX_AMOUNTS
+    for number, entry in enumerate(entries):
+        for field, found, length in zip(_FIELDS, _fields(entry), usual, strict=True):
+            worth = field.weight / (1 - field.by_length + field.by_length * len(found) / length)
+            for word, times in Counter(found).items():
+                of_word = amounts.get(word)
+                if of_word is None:
+                    if len(amounts) >= MAX_WORDS:
+                        continue
+                    of_word = amounts[word] = {}
+                if number not in of_word:
+                    left -= 1
+                    if left < 0:
+                        return amounts
                 of_word[number] = of_word.get(number, 0.0) + worth * times
-    return dict(amounts)
+    return amounts

@@ -1,6 +1,6 @@
 """Energy: what an agent may spend on acting, how it comes back, and an account of it that survives any crash."""
 
-from .errors import EnergyBusy, EnergyError
+from .errors import EnergyBusy, EnergyError, EnergyNotOnDisk
 from .forecast import Forecast, TierForecast, forecast
 from .gate import Affordable, Insufficient, recharged, weigh
 from .ledger import Entry
@@ -13,6 +13,7 @@ __all__ = [
     "Affordable",
     "EnergyBusy",
     "EnergyError",
+    "EnergyNotOnDisk",
     "EnergyReserve",
     "Entry",
     "Forecast",

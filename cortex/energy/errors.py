@@ -9,3 +9,7 @@ class EnergyError(Exception):
 
 class EnergyBusy(EnergyError):
     """Another process holds the lock. The message says which file, and what to do."""
+
+
+class EnergyNotOnDisk(EnergyError):
+    """What the owner decided is in force, and may be lost in a power cut. The message says so."""

@@ -11,7 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from cortex.text import whole
 from sandbox import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, Tier, private_folder, replace_file
 
 from .damage import set_aside
-from .errors import EnergyBusy, EnergyError
+from .errors import EnergyBusy, EnergyError, EnergyNotOnDisk
 from .gate import FULL, Affordable, Insufficient, recharged, weigh
 from .ledger import Entry, Ledger, as_line
 from .recovery import continued, recover
@@ -163,7 +163,9 @@ class EnergyReserve:
         try:
             # Who only looked leaves everything as it was.
             if self._has_written:
-                self._write_out()
+                self._ledger.flush()
+                with suppress(OSError):  # what counts is the ledger
+                    self._write_snapshot()
         except OSError as error:
             log.warning('Cannot flush the energy of "%s": %s', self._folder, error)
         self._ledger.close()
@@ -213,9 +215,20 @@ class EnergyReserve:
         return entry.level
 
     def _decide(self, by: str, **change: Any) -> Entry:
+        """What the owner decides is in force once it stands in the ledger, and is told when it is on disk."""
         entry = self._alone_now(lambda: self._decided(_bounded(by), change))
-        with self._faults():
-            self._write_out(durable=True)
+        try:
+            self._ledger.flush()
+        except OSError as error:
+            raise EnergyNotOnDisk(
+                f"The level is {entry.level:g} now, but the disk did not take it ({error.strerror or error}): after a "
+                "power cut it may be as before"
+            ) from error
+        try:
+            self._write_snapshot(durable=True)
+        except OSError as error:
+            # The ledger has it. A snapshot is for others to look at, and for a ledger that is lost.
+            log.warning('Cannot write "%s": %s; the ledger counts', self._snapshot, error.strerror or error)
         return entry
 
     def _decided(self, by: str, change: dict[str, Any]) -> Entry:
@@ -310,9 +323,12 @@ class EnergyReserve:
                 return
             self._on_change(entry)
 
-    def _write_out(self, *, durable: bool = False) -> None:
+    def _write_out(self) -> None:
         """The ledger to disk, and beside it a snapshot of its end. Without the lock: nobody waits for the disk."""
         self._ledger.flush()
+        self._write_snapshot()
+
+    def _write_snapshot(self, *, durable: bool = False) -> None:
         shown = None
         # Again, if there is a newer entry by then: whoever wrote that may have written its snapshot before this one.
         for _ in range(_SNAPSHOT_ATTEMPTS):

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from sandbox import JsonLimits, check_json
+
 from ..replies import denied
 from ..text import bounded, whole
 from .messages import AssistantMessage, ModelReply, ToolRequest
@@ -15,6 +17,9 @@ MAX_TEXT_CHARS = 200_000
 MAX_ARGUMENTS_CHARS = 262_144
 MAX_NAME_CHARS = 128
 MAX_CALLS = 128
+# Longer ones are the same only when they are so letter by letter.
+MAX_COMPARED_CHARS = 2_048
+ARGUMENTS_LIMITS = JsonLimits(containers=20_000, values=20_000)
 
 _USABLE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
@@ -67,8 +72,9 @@ def refusal(call: ToolRequest, reply: ModelReply) -> str | None:
 
 
 def parsed_arguments(arguments_json: str) -> Any:
-    """The arguments as a value, or None when they are not JSON."""
+    """The arguments as a value, or None when they are not JSON, or hold too much to be read."""
     try:
+        check_json(arguments_json, ARGUMENTS_LIMITS)
         return json.loads(arguments_json)
     except (ValueError, RecursionError):
         return None
@@ -81,5 +87,5 @@ def firsts(calls: Iterable[ToolRequest]) -> list[int]:
 
 
 def _canonical(arguments_json: str) -> str:
-    value = parsed_arguments(arguments_json)
+    value = parsed_arguments(arguments_json) if len(arguments_json) <= MAX_COMPARED_CHARS else None
     return arguments_json if value is None else json.dumps(value, sort_keys=True)

@@ -8,11 +8,8 @@ from typing import Any
 
 from sandbox import BadSchema, ToolError, TooMuchToCheck, schema_problem, usable_schema
 
-from ..tools.arguments import fitted, invalid, object_of
-
-# What a weak model gets wrong is small. Larger things, and schemas that are books, are only checked.
-MAX_FITTED_VALUES = 1_000
-MAX_FITTED_SCHEMA_BYTES = 65_536
+from ..tools.arguments import invalid, object_of
+from ..tools.fitting import fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +25,7 @@ def read_arguments(tool: str, schema: Mapping[str, Any], schema_json: bytes, raw
             return McpArguments(given)
         # First of all, whether it is a schema: what brings values nearer to one takes its form for granted.
         usable_schema(schema_json)
-        if len(schema_json) <= MAX_FITTED_SCHEMA_BYTES and _values(given, MAX_FITTED_VALUES) < MAX_FITTED_VALUES:
-            given = _brought_nearer(given, schema)
+        given = _brought_nearer(given, schema)
         problem = schema_problem(schema_json, given)
     except TooMuchToCheck as error:
         raise invalid(f"{tool}: {error}") from error
@@ -65,16 +61,3 @@ def _takes(schema: Mapping[str, Any]) -> str:
     needed = required if isinstance(required, list) else []
     names = [str(name)[:60] if name in needed else f"{str(name)[:60]} (optional)" for name in list(properties)[:40]]
     return ", ".join(names)[:300]
-
-
-def _values(value: Any, most: int) -> int:
-    """How many values there are, counted no further than so many."""
-    found, waiting = 0, [value]
-    while waiting and found < most:
-        part = waiting.pop()
-        found += 1
-        if isinstance(part, dict):
-            waiting.extend(part.values())
-        elif isinstance(part, list):
-            waiting.extend(part)
-    return found

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -20,13 +19,14 @@ import anyio.abc
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
-from pydantic_core import from_json
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
-from sandbox import Running, SandboxUnavailable
+from sandbox import Running, SandboxUnavailable, TooComplex
 
-from .errors import TOO_LONG, LinkFault, NoProgram, too_long
-from .lines import HEAD_BYTES, Lines, TooLong
+from ..mcp_wire import HEAD_BYTES, Line, MessageLines, Refused
+from ..off_loop import Turns
+from .errors import TOO_LARGE, LinkFault, NoProgram, too_large
+from .messages import NO_MESSAGE, parsed
 
 log = logging.getLogger("motor_cortex.mcp")
 
@@ -40,12 +40,6 @@ ENDLESS_TIMES = 4
 CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_096
 PRINTED_BYTES = 100
-
-_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\b')
-_INSIDE = re.compile(rb'"(?:result|error|params)"')
-_LAST_ID = re.compile(
-    rb'"id"\s{0,9}:\s{0,9}(\d{1,15})\s{0,9}(?:,\s{0,9}"jsonrpc"\s{0,9}:\s{0,9}"2\.0"\s{0,9})?\}\s{0,9}\Z'
-)
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -151,47 +145,56 @@ async def _read(
     max_bytes: int,
     witness: Witness,
 ) -> None:
-    lines = Lines(max_bytes)
+    lines = MessageLines(max_bytes)
     stdout = process.stdout
     assert stdout is not None
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
         async with to_us:
             while True:
-                for line in lines.feed(await stdout.receive(CHUNK_BYTES)):
-                    message = message_of(line, max_bytes)
-                    if message is not None:
-                        await to_us.send(SessionMessage(message))
-                    elif isinstance(line, bytes) and not witness.printed:
-                        witness.printed = line.strip()[:PRINTED_BYTES]
+                await _pass_on(lines.feed(await stdout.receive(CHUNK_BYTES)), to_us, witness)
                 if lines.size > ENDLESS_TIMES * max_bytes:
                     return
 
 
-def message_of(line: bytes | TooLong, max_bytes: int) -> JSONRPCMessage | None:
+async def _pass_on(
+    lines: Iterator[Line | Refused], to_us: MemoryObjectSendStream[SessionMessage | Exception], witness: Witness
+) -> None:
+    """In a function of its own: what was read last, be it megabytes, is not kept until more comes."""
+    turns = Turns()
+    for line in lines:
+        message = message_of(line)
+        if message is None and not isinstance(line, Refused) and not witness.printed:
+            witness.printed = bytes(line[:HEAD_BYTES].strip()[:PRINTED_BYTES])
+        del line  # nor while the message is on its way
+        if message is not None:
+            await to_us.send(SessionMessage(message))
+        await turns.take()
+
+
+def message_of(line: Line | Refused) -> JSONRPCMessage | None:
     """The message in a line. In place of an answer that cannot be read there is an error for who waits for it; what
     else is written there, as by a program that prints to the wrong place, is left out."""
-    if isinstance(line, bytes):
-        if not line.strip():
-            return None
-        try:
-            # In two steps: in one, a list of thousands of tools is read four times.
-            return jsonrpc_message_adapter.validate_python(from_json(line), by_name=False)
-        except ValueError:
-            log.debug("An MCP server wrote a line that is no message: %r", line[:200])
-    asked = _asked(line if isinstance(line, TooLong) else TooLong(line[:HEAD_BYTES], line[-HEAD_BYTES:]))
-    if asked is None:
+    if isinstance(line, Refused):
+        return _error(line, TOO_LARGE, too_large(line.reason))
+    if not line or line.isspace():
         return None
-    reason = too_long(max_bytes) if isinstance(line, TooLong) else "the answer is no message"
-    code = TOO_LONG if isinstance(line, TooLong) else -32_700
+    code, reason = PARSE_ERROR, NO_MESSAGE
+    try:
+        message = parsed(line)
+        if message is not None:
+            return message
+    except TooComplex as error:
+        code, reason = TOO_LARGE, too_large(str(error))
+    log.debug("An MCP server wrote a line that is no message: %r", bytes(line[:200]))
+    return _error(Refused(bytes(line[:HEAD_BYTES]), bytes(line[-HEAD_BYTES:]), reason), code, reason)
+
+
+def _error(line: Refused, code: int, reason: str) -> JSONRPCError | None:
+    asked = line.id
+    # Our own requests have numbers.
+    if not isinstance(asked, int):
+        return None
     return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=reason))
-
-
-def _asked(line: TooLong) -> int | None:
-    """The request that it answers. Inside of a result there are other things that are called `id`."""
-    if b'"jsonrpc"' not in line.head + line.tail:
-        return None
-    found = _ID.search(_INSIDE.split(line.head, maxsplit=1)[0]) or _LAST_ID.search(line.tail)
-    return None if found is None else int(found[1])
 
 
 async def _write(

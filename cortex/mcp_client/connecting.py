@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from pydantic import ValidationError
 
 from ..mcp_config import MissingVariable, expanded, written_secrets
 from .child import Program, Witness, exit_text, inherited, started
-from .errors import LinkFault, NoProgram, short
+from .errors import LinkFault, NoProgram, short, validation_text
 from .link import Link, Mode, linked
 from .remote import reached
 from .watched import Wire
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.mcp")
 
-# A result is in an answer twice, as structure and as text, and in the text each quote is escaped.
-MESSAGE_TIMES = 4
+# Around a result, in its message. A result that is in it twice, as structure and as text, has half the room: a message
+# is held in memory several times over while it is read, and one of 17 MB made the host grow by a hundred.
 MESSAGE_BYTES = 1_048_576
 SAID_CHARACTERS = 300
 # Shorter ones are words of everyday, and hiding them would hide nothing.
@@ -71,6 +72,8 @@ class Attempt:
                 text = "it does not answer"
             case MCPError():
                 text = f"it refuses: {error.message}"
+            case ValidationError():
+                text = f"it does not speak MCP: {validation_text(error)}"
             case NameError() | TypeError() | AttributeError() | LookupError() | AssertionError() | ImportError():
                 log.error("An MCP server cannot be used, and it is our fault", exc_info=error)
                 text = f"our client failed with {type(error).__name__}, as the log tells"
@@ -109,7 +112,7 @@ class Attempt:
         return was_starting and is_closed and not self._settings.is_remote
 
     def _transport(self, wire: Wire) -> AbstractAsyncContextManager[TransportStreams]:
-        max_bytes = MESSAGE_TIMES * self._general.max_result_bytes + MESSAGE_BYTES
+        max_bytes = self._general.max_result_bytes + MESSAGE_BYTES
         settings = self._settings
         if settings.url is not None:
             headers = {name: self._expanded(value) for name, value in settings.headers.items()}

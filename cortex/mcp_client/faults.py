@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sandbox import BadSchema, ToolError, schema_problem
 
-from .errors import McpUnavailable, is_too_long, short
+from .errors import McpUnavailable, is_too_large, short, validation_text
 
 if TYPE_CHECKING:
     from .link import Link
@@ -30,19 +30,24 @@ async def answered(link: Link, tool: McpTool, arguments: Mapping[str, Any]) -> d
         return await link.call(tool.tool, arguments)
     except MCPError as error:
         raise _told(error, tool.name, link.wire.has_ended) from error
+    except ValidationError as error:
+        # In words, and outside of this block: an error that knows this one would print it, where it is logged.
+        problem = validation_text(error)
     except Faults as error:
         log.warning('Tool "%s" was not answered as the protocol has it', tool.name, exc_info=error)
         raise ToolError(f'Tool "{tool.name}" was not answered as MCP has it', code="bad_answer") from error
+    log.warning('Tool "%s" was not answered as the protocol has it: %s', tool.name, problem)
+    raise ToolError(f'Tool "{tool.name}" was not answered as MCP has it', code="bad_answer")
 
 
 def _told(error: MCPError, name: str, has_ended: bool) -> ToolError:
     said = short(error.message)
+    if is_too_large(error.code, error.message):
+        return ToolError(f'Tool "{name}": {said}; ask it for less at a time', code="result_too_large")
     if error.code == CONNECTION_CLOSED or has_ended:
         return McpUnavailable(f'Tool "{name}" lost its server ({said}); whether it did anything is not known')
     if error.code == REQUEST_TIMEOUT:
         return ToolError(f'Tool "{name}" gave no answer in time ({said})', code="timeout", retryable=True)
-    if is_too_long(error.code, error.message):
-        return ToolError(f'Tool "{name}": {said}; ask it for less at a time', code="result_too_large")
     return ToolError(f'Tool "{name}": {said}', code=f"mcp_{error.code}")
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Literal
 
 import anyio
+import anyio.to_thread
 from mcp import Client
 from mcp.client._transport import TransportStreams
 from mcp.client.session import IncomingMessage
@@ -24,13 +25,13 @@ from mcp_types import (
     Implementation,
     LoggingMessageNotificationParams,
     PaginatedRequestParams,
-    Tool,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from .errors import short
+from .errors import short, validation_text
+from .listing import Listing
 from .watched import Wire, watched
 
 log = logging.getLogger("motor_cortex.mcp")
@@ -38,19 +39,31 @@ log = logging.getLogger("motor_cortex.mcp")
 for _name in ("mcp", "client"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 _URL = re.compile(r"(https?://)(?:[^/\s?#@]*@)?([^/\s?#@]+)[^\s]*")
+MAX_LOG_CHARACTERS = 4_000
 
 
-class _NoPaths(logging.Filter):
-    """The SDK logs whole URLs, and there are tokens in some."""
+class _Bounded(logging.Filter):
+    """The SDK logs whole URLs, and there are tokens in some. It also logs what a server wrote, and errors of a
+    validation, of any length: where a handler is set for the log, to write those out takes seconds."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = _URL.sub(r"\1\2/…", record.getMessage()), ()
+        if isinstance(record.args, tuple):
+            record.args = tuple(short(value) if isinstance(value, _LONG) else value for value in record.args)
+        text = record.getMessage()[:MAX_LOG_CHARACTERS]
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if isinstance(error, ValidationError):
+            text, record.exc_info = f"{text}: {validation_text(error)}", None
+        record.msg, record.args = _URL.sub(r"\1\2/…", text), ()
         return True
 
 
-logging.getLogger("mcp.client.streamable_http").addFilter(_NoPaths())
+_LONG = (str, dict, list, BaseException)
+# By their names: a filter of a logger does not hold for those below it.
+for _name in ("client", "mcp.client.client", "mcp.client.streamable_http", "mcp.shared.jsonrpc_dispatcher"):
+    logging.getLogger(_name).addFilter(_Bounded())
 
 MAX_PAGES = 200
+MAX_CURSOR = 1_024
 LISTEN_AGAIN_S = 5.0
 # As it came: it was checked against the protocol before, and is unwrapped by us.
 _ANSWER: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
@@ -70,21 +83,39 @@ class Link:
         answer: dict[str, Any] = await self._client.session.send_request(request, _ANSWER)
         return answer
 
-    async def tools(self, most: int) -> Sequence[Tool]:
-        """What the server has, up to so many. Raises MCPError, ValidationError."""
-        found: list[Tool] = []
+    async def tools(self, listing: Listing) -> None:
+        """Put what the server has into the listing, as long as there is room. Raises MCPError, ValidationError."""
         cursor: str | None = None
         seen: set[str] = set()
         for _ in range(MAX_PAGES):
-            params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-            page = await self._client.session.list_tools(params=params)
-            found.extend(page.tools[: most - len(found)])
-            cursor = page.next_cursor
-            # A page may be empty, and the pages may go round.
-            if not cursor or cursor in seen or len(found) >= most:
+            cursor = await self._page(cursor, listing)
+            # A page may be empty, and the pages may go round. All cursors are kept: a long one is not.
+            if not cursor or cursor in seen or listing.is_full:
+                break
+            if len(cursor) > MAX_CURSOR:
+                listing.leave_out_the_rest("the mark of its next page is too long")
                 break
             seen.add(cursor)
-        return found
+        self._forget(listing)
+
+    async def _page(self, cursor: str | None, listing: Listing) -> str | None:
+        """Add one page; the mark of the next one. In a function of its own: a page is not kept until the next is
+        there."""
+        params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
+        page = await self._client.session.list_tools(params=params)
+        # Thousands of schemas are written out: in a thread, while others have their turn.
+        await anyio.to_thread.run_sync(listing.add, page.tools)
+        return page.next_cursor
+
+    def _forget(self, listing: Listing) -> None:
+        """The SDK keeps the schema of results of each tool that was ever in a list, for a check that we do not use. A
+        server that changes its list all the time would fill the memory with them."""
+        # Not a part of what the SDK promises: a version that keeps nothing there has nothing to forget.
+        session: Any = self._client.session
+        getattr(session, "_tool_output_schemas", {}).clear()
+        headers = getattr(session, "_x_mcp_header_maps", {})
+        for name in headers.keys() - listing.names:
+            del headers[name]
 
     async def listen(self) -> None:
         """Hear of changes from a server of the modern kind, which tells only those who ask. Never raises."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import to_json
 
-from sandbox import place_of_tools
+from sandbox import JsonLimits, JsonMeter, place_of_tools
 
 from .names import tool_names
 from .tool import Caller, McpTool
@@ -23,6 +24,8 @@ MAX_ORIGINAL_NAME = 256
 MAX_DESCRIPTION = 4_096
 MAX_SCHEMA_BYTES = 262_144
 MAX_ALL_BYTES = 33_554_432
+# Objects and arrays in the schemas of all tools. An empty one is two bytes of JSON and up to a hundred in memory.
+MAX_ALL_CONTAINERS = 200_000
 
 
 class Listed(Protocol):
@@ -40,38 +43,81 @@ class Listed(Protocol):
     def output_schema(self) -> dict[str, Any] | None: ...
 
 
-def tools_of(server: str, listed: Iterable[Listed], policy: Policy, caller: Caller) -> tuple[McpTool, ...]:
-    """Those that can be taken; the log says which cannot. Of two with one name the first is."""
-    room = MAX_ALL_BYTES
-    taken: dict[str, tuple[Listed, bytes, bytes | None]] = {}
-    for tool in listed:
-        if tool.name in taken or len(tool.name) > MAX_ORIGINAL_NAME:
-            log.warning('MCP server "%s": a tool is left out for its name, "%s"', server, tool.name[:100])
-            continue
+class _Taken(NamedTuple):
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    schema_json: bytes
+    output_json: bytes | None
+
+
+class Listing:
+    """What is taken of a server's list, page by page. Of a page only that is kept: all of them, as they came, may be
+    hundreds of megabytes. The log says what is left out."""
+
+    def __init__(self, server: str, most: int) -> None:
+        self._server = server
+        self._most = most
+        self._room = MAX_ALL_BYTES
+        self._containers = MAX_ALL_CONTAINERS
+        self._taken: dict[str, _Taken] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return self._most <= 0 or self._room < 0 or self._containers < 0
+
+    @property
+    def names(self) -> Set[str]:
+        """What the server calls those that are taken."""
+        return self._taken.keys()
+
+    def add(self, listed: Iterable[Listed]) -> None:
+        """Of two with one name the first is taken."""
+        for tool in listed:
+            if self._most <= 0:
+                return
+            self._most -= 1
+            self._add(tool)
+
+    def _add(self, tool: Listed) -> None:
+        if tool.name in self._taken or len(tool.name) > MAX_ORIGINAL_NAME:
+            log.warning('MCP server "%s": a tool is left out for its name, "%s"', self._server, tool.name[:100])
+            return
         schema, output = to_json(tool.input_schema), _output(tool.output_schema)
-        room -= len(schema) + len(output or b"")
-        if len(schema) > MAX_SCHEMA_BYTES or room < 0:
-            log.warning('MCP server "%s": tool "%s" is left out, its schema is too large', server, tool.name)
-            continue
-        taken[tool.name] = (tool, schema, output)
-    names = tool_names(server, taken)
-    tools = [
-        McpTool(
-            server=server,
-            tool=original,
-            name=names[original],
-            description=_description(tool),
-            policy=policy,
-            input_schema=tool.input_schema,
-            output_schema=None if output is None else tool.output_schema,
-            schema_json=schema,
-            output_json=output,
-            caller=caller,
-        )
-        for original, (tool, schema, output) in taken.items()
-    ]
-    places = place_of_tools([tool.declaration for tool in tools])
-    return tuple(replace(tool, places=places.get(tool.name, ())) for tool in tools)
+        self._room -= len(schema) + len(output or b"")
+        self._containers -= _containers(schema) + _containers(output or b"")
+        if len(schema) > MAX_SCHEMA_BYTES or self._room < 0:
+            log.warning('MCP server "%s": tool "%s" is left out, its schema is too large', self._server, tool.name)
+        elif self._containers < 0:
+            reason = f"the schemas of all tools hold more than {MAX_ALL_CONTAINERS} objects and arrays"
+            log.warning('MCP server "%s": tool "%s" is left out, %s', self._server, tool.name, reason)
+        else:
+            results = None if output is None else tool.output_schema
+            self._taken[tool.name] = _Taken(_description(tool), tool.input_schema, results, schema, output)
+
+    def leave_out_the_rest(self, reason: str) -> None:
+        log.warning('MCP server "%s": the rest of its tools is left out, %s', self._server, reason)
+
+    def tools(self, policy: Policy, caller: Caller) -> tuple[McpTool, ...]:
+        names = tool_names(self._server, self._taken)
+        tools = [
+            McpTool(server=self._server, tool=tool, name=names[tool], policy=policy, caller=caller, **taken._asdict())
+            for tool, taken in self._taken.items()
+        ]
+        places = place_of_tools([tool.declaration for tool in tools])
+        return tuple(replace(tool, places=places.get(tool.name, ())) for tool in tools)
+
+
+def tools_of(server: str, listed: Iterable[Listed], policy: Policy, caller: Caller) -> tuple[McpTool, ...]:
+    """Those of one list that can be taken, however many."""
+    listing = Listing(server, sys.maxsize)
+    listing.add(listed)
+    return listing.tools(policy, caller)
+
+
+def _containers(schema: bytes) -> int:
+    outside = JsonMeter(JsonLimits(0, 0)).outside(schema)
+    return outside.count(b"{") + outside.count(b"[")
 
 
 def _description(tool: Listed) -> str:

@@ -1,22 +1,38 @@
-"""A server behind a URL. What it answers is bounded, and so is how long it may take to begin."""
+"""A server behind a URL. What it answers is bounded, and so is how long it may take to begin.
+
+Messages are read here, and not by the SDK: of one that is no message it would write out all of it for its error, which
+takes seconds for what is slow to print.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError
 
+from sandbox import JsonMeter, TooComplex
+
+from ..mcp_wire import MESSAGE_LIMITS, Event, EventReader, check_pieces, longer_than
+from ..off_loop import Turns
+from .aside import Exchanged, put_aside
 from .child import Witness
-from .errors import too_long
+from .errors import TOO_LARGE, too_large
+from .messages import NO_MESSAGE, parsed
 
 CONNECT_S = 10.0
 IDLE_S = 300.0
 """Between two pieces of a stream. One that is lost for it is opened again."""
+# Of a chunk of so many lines, so much at once: each line takes a few µs, and a chunk may hold 65,000 of them.
+MANY_LINES = 256
+SLICE_BYTES = 2_048
 
 
 @asynccontextmanager
@@ -37,8 +53,9 @@ async def reached(
             on_gone()
         # What was not asked for is not unpacked: a kilobyte may be a gigabyte.
         response.headers.pop("content-encoding", None)
-        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            response.stream = _Bounded(response.stream, max_bytes)
+        # JSON has one encoding. In another one, the bytes that are counted would not be the characters that are read.
+        response.encoding = "utf-8"
+        response.stream = _body_of(response, max_bytes)
 
     client = _Client(
         answer_s,
@@ -47,7 +64,16 @@ async def reached(
         event_hooks={"response": [look]},
     )
     async with client, streamable_http_client(url, http_client=client, max_sse_event_size=max_bytes) as streams:
-        yield streams
+        yield Exchanged(streams[0]), streams[1]
+
+
+def _body_of(response: httpx2.Response, max_bytes: int) -> _Body:
+    kind = response.headers.get("content-type", "").lower()
+    if kind.startswith("text/event-stream"):
+        return _Events(response.stream, max_bytes)
+    # The SDK reads no message from another body, as of the answer to a DELETE.
+    is_message = kind.startswith("application/json") and response.request.method == "POST"
+    return (_Message if is_message else _Bounded)(response.stream, max_bytes)
 
 
 class _Client(httpx2.AsyncClient):
@@ -64,29 +90,145 @@ class _Client(httpx2.AsyncClient):
         raise httpx2.ReadTimeout(f"no answer within {self._answer_s:g} s", request=request)
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """A body, up to so many bytes. Of events each is bounded instead: a stream of them may last."""
+class _Body(httpx2.AsyncByteStream):
+    """A body that is read through. Subclasses say when it is too large, and what the SDK gets of it."""
 
-    def __init__(self, body: Any, max_bytes: int) -> None:
+    def __init__(self, body: Any) -> None:
         self._body = body
-        self._max_bytes = max_bytes
+
+    def take(self, chunk: bytes) -> deque[Any]:
+        """What may be passed on now. Raises TooComplex."""
+        raise NotImplementedError
+
+    def passed(self, item: Any) -> bytes:
+        """What the SDK gets for it."""
+        raise NotImplementedError
+
+    def last(self) -> Iterable[bytes]:
+        """What the SDK gets when all has come. Raises what `refused` is."""
+        return ()
+
+    def refused(self, reason: str) -> Exception:
+        raise NotImplementedError
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        reason: str | None = None
+        turns = Turns()
         try:
-            async for chunk in self._body:
-                size += len(chunk)
-                if size <= self._max_bytes:
-                    yield chunk
-                else:
+            async for chunk in self._chunks(turns):
+                if reason is not None:
+                    continue
+                try:
+                    items = self.take(chunk)
+                except TooComplex as error:
+                    reason = str(error)
                     # Of a closed body nothing more can be read, which ends those that are read through; one that is
                     # left in the middle would be ended by whoever collects it.
                     await self._body.aclose()
+                    continue
+                # Taken out one by one: what was passed on, be it megabytes, is not kept until more comes.
+                while items:
+                    yield self.passed(items.popleft())
+                    # A chunk may hold thousands of events.
+                    await turns.take()
         except (httpx2.TransportError, anyio.ClosedResourceError):
-            if size <= self._max_bytes:
+            if reason is None:
                 raise
-        if size > self._max_bytes:
-            raise httpx2.StreamError(too_long(self._max_bytes))
+        if reason is not None:
+            raise self.refused(too_large(reason))
+        for piece in self.last():
+            yield piece
+
+    async def _chunks(self, turns: Turns) -> AsyncIterator[bytes]:
+        async for chunk in self._body:
+            await turns.take()
+            if chunk.count(b"\n") + chunk.count(b"\r") <= MANY_LINES:
+                yield chunk
+                continue
+            for at in range(0, len(chunk), SLICE_BYTES):
+                await anyio.lowlevel.checkpoint()
+                yield chunk[at : at + SLICE_BYTES]
 
     async def aclose(self) -> None:
         await self._body.aclose()
+
+
+class _Bounded(_Body):
+    """Up to so many bytes."""
+
+    def __init__(self, body: Any, max_bytes: int) -> None:
+        super().__init__(body)
+        self._left = self._max_bytes = max_bytes
+        self._pieces = 0
+
+    def take(self, chunk: bytes) -> deque[Any]:
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise TooComplex(longer_than(self._max_bytes))
+        self._pieces += 1
+        check_pieces(self._pieces)
+        return deque([chunk])
+
+    def passed(self, item: Any) -> bytes:
+        return bytes(item)
+
+    def refused(self, reason: str) -> Exception:
+        return httpx2.StreamError(reason)
+
+
+class _Message(_Bounded):
+    """One message, up to so many bytes."""
+
+    def __init__(self, body: Any, max_bytes: int) -> None:
+        super().__init__(body, max_bytes)
+        self._meter = JsonMeter(MESSAGE_LIMITS)
+        self._kept = bytearray()
+
+    def take(self, chunk: bytes) -> deque[Any]:
+        super().take(chunk)
+        self._meter.feed(chunk)
+        self._meter.check()
+        self._kept += chunk
+        return deque()
+
+    def last(self) -> Iterable[bytes]:
+        kept, self._kept = self._kept, bytearray()
+        try:
+            message = parsed(kept)
+        except TooComplex as error:
+            raise self.refused(too_large(str(error))) from error
+        if message is None:
+            raise self.refused(NO_MESSAGE)
+        return (put_aside(message),)
+
+
+class _Events(_Body):
+    """Events, each of which is bounded: a stream of them may last."""
+
+    def __init__(self, body: Any, max_bytes: int) -> None:
+        super().__init__(body)
+        self._reader = EventReader(max_bytes)
+
+    def take(self, chunk: bytes) -> deque[Event]:
+        return self._reader.read(chunk)
+
+    def passed(self, item: Event) -> bytes:
+        fields = {b"id": item.id, b"retry": item.retry, b"data": _data_of(item)}
+        return b"".join(b"%b: %b\n" % (name, value) for name, value in fields.items() if value is not None) + b"\n"
+
+    def refused(self, reason: str) -> Exception:
+        return httpx2.SSEError(reason)
+
+
+def _data_of(event: Event) -> bytes | None:
+    if not event.data:
+        return None
+    try:
+        return put_aside(parsed(event.data) or _error(PARSE_ERROR, NO_MESSAGE))
+    except TooComplex as error:
+        return put_aside(_error(TOO_LARGE, too_large(str(error))))
+
+
+def _error(code: int, reason: str) -> JSONRPCError:
+    """The SDK gives it to the request that the stream answers. In a stream that answers none, it drops it."""
+    return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=reason))

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import anyio
+import anyio.to_thread
 
 from sandbox import ToolError
 
-from .errors import McpUnavailable
-from .listing import tools_of
+from .errors import McpUnavailable, short
+from .listing import Listing
 from .rate import Rate
 from .restarts import Restarts
 from .unwrap import unwrapped
@@ -219,7 +220,9 @@ class Server:
             self._settle()
 
     async def _connection(self, mode: Mode) -> _Ended:
-        from .connecting import Attempt  # noqa: PLC0415 - the SDK takes a second
+        # In a thread: the SDK takes a second to load, and others are not to wait for it.
+        await anyio.to_thread.run_sync(_load_sdk)
+        from .connecting import Attempt  # noqa: PLC0415
 
         attempt = Attempt(self._settings, self._general, self._environment, self._running)
         began: float | None = None
@@ -258,15 +261,13 @@ class Server:
         try:
             await self._list(link)
         except Faults as error:
-            log.warning(
-                'MCP server "%s" does not tell its tools any more; the old ones stay', self.name, exc_info=error
-            )
+            said = short(error)
+            log.warning('MCP server "%s" does not tell its tools any more; the old ones stay: %s', self.name, said)
 
     async def _list(self, link: Link) -> None:
-        listed = await link.tools(self._general.max_tools)
-        # Thousands of schemas are written out: not while everybody else waits.
-        tools = await anyio.to_thread.run_sync(tools_of, self.name, listed, self._settings.policy, self)
-        self._take(tools)
+        listing = Listing(self.name, self._general.max_tools)
+        await link.tools(listing)
+        self._take(await anyio.to_thread.run_sync(listing.tools, self._settings.policy, self))
 
     def _take(self, tools: tuple[McpTool, ...]) -> None:
         if tools != self.tools:
@@ -280,6 +281,10 @@ class Server:
 
     def _up_s(self, began: float | None) -> float | None:
         return None if began is None else self._now() - began
+
+
+def _load_sdk() -> None:
+    from . import connecting, faults  # noqa: F401, PLC0415
 
 
 def _deadline(timeout_ms: int | None) -> float:

@@ -64,9 +64,8 @@ async def watched(
 
 
 class _Passing:
-    def __init__(self, inner: Any, wire: Wire) -> None:
+    def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self._wire = wire
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -80,22 +79,15 @@ class _Passing:
         await self._inner.aclose()
 
 
-class _Incoming(_Passing):
+class Incoming(_Passing):
+    """A stream of messages to us, as it is. Subclasses look at what comes."""
+
     @property
     def last_context(self) -> Any:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        try:
-            item: SessionMessage | Exception = await self._inner.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError):
-            self._wire.end()
-            raise
-        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
-            self._wire.open_requests += 1
-            if self._wire.open_requests > MAX_OPEN_REQUESTS:
-                self._wire.end()
-                raise anyio.EndOfStream
+        item: SessionMessage | Exception = await self._inner.receive()
         return item
 
     def __aiter__(self) -> Self:
@@ -108,7 +100,30 @@ class _Incoming(_Passing):
             raise StopAsyncIteration from None
 
 
+class _Incoming(Incoming):
+    def __init__(self, inner: Any, wire: Wire) -> None:
+        super().__init__(inner)
+        self._wire = wire
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            item = await super().receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._wire.end()
+            raise
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
+            self._wire.open_requests += 1
+            if self._wire.open_requests > MAX_OPEN_REQUESTS:
+                self._wire.end()
+                raise anyio.EndOfStream
+        return item
+
+
 class _Outgoing(_Passing):
+    def __init__(self, inner: Any, wire: Wire) -> None:
+        super().__init__(inner)
+        self._wire = wire
+
     async def send(self, item: SessionMessage) -> None:
         await self._inner.send(item)
         if isinstance(item.message, JSONRPCResponse | JSONRPCError):

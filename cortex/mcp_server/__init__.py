@@ -6,8 +6,9 @@ here: there is nobody to ask, and no tool that decides.
 
 from .address import Address, BadAddress, address_of, is_loopback
 from .calls import Calls
-from .http import PATH, HttpLimits, listen, serve_http
+from .http import PATH, listen, serve_http
 from .http_door import HttpDoor
+from .http_limits import HttpLimits
 from .ports import CodeAnswer, Cortex, Hands
 from .server import mcp_server
 from .stdio import serve_stdio

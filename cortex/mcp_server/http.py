@@ -5,16 +5,20 @@ The server below it runs on asyncio alone, so this does too.
 
 from __future__ import annotations
 
-import math
 import socket
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import anyio
+from pydantic_core import to_json
 
+from ..mcp_wire import Refused
 from .address import Address
+from .http_body import Bodies, Gone, NoRoom
 from .http_door import HttpDoor, Refusal
-from .http_sessions import Sessions
+from .http_limits import USUAL, HttpLimits
+from .http_sessions import Sessions, is_of_the_handshake
+from .messages import NoMessage
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -23,22 +27,10 @@ if TYPE_CHECKING:
     from .http_sessions import App, Message, Receive, Scope, Send
 
 PATH = "/mcp"
-MAX_BODY_BYTES = 8 * 1024 * 1024
 SESSION_IDLE_S = 30 * 60
 ENDING_S = 2
 """For answers that are on their way when the server stops."""
-
-
-class HttpLimits(NamedTuple):
-    """What strangers and forgetful clients can take at most."""
-
-    waiting_s: float = 10
-    """So long a connection is kept on which no whole request comes."""
-    connections: int = 200
-    sessions: int = 100
-
-
-USUAL = HttpLimits()
+BACKLOG = 128
 
 _FOR_PAGES = (
     (b"access-control-allow-methods", b"GET, POST, DELETE"),
@@ -47,6 +39,11 @@ _FOR_PAGES = (
     (b"vary", b"origin"),
 )
 _MAX_ASKED = 1_000
+BUSY = Refusal(503, "The server is answering as much as it can; try again")
+INVALID_REQUEST = -32_600
+"""Of JSON-RPC."""
+INVALID_PARAMS = -32_602
+"""Of JSON-RPC, too. The SDK answers with it, in the era of the handshake, to what is no message."""
 
 
 def listen(address: Address) -> socket.socket:
@@ -58,7 +55,7 @@ def listen(address: Address) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)
-        listening.listen(128)
+        listening.listen(BACKLOG)
         listening.setblocking(False)
     except BaseException:
         listening.close()
@@ -80,32 +77,27 @@ async def serve_http(
     import uvicorn  # noqa: PLC0415 - only in `cortex mcp serve --http`
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
 
-    from .http_connection import Connection  # noqa: PLC0415
-
-    class Limited(Connection):
-        waiting_s = limits.waiting_s
+    from .http_connection import accept, kept_s  # noqa: PLC0415
 
     sessions = StreamableHTTPSessionManager(
         server,
-        max_request_body_size=MAX_BODY_BYTES,
+        max_request_body_size=limits.body_bytes,
         max_sessions=limits.sessions,
         session_idle_timeout=SESSION_IDLE_S,
         # No list of hosts and origins here: the door in front has looked, and two lists would only differ.
         security_settings=None,
     )
-    front = Front(door, Sessions(sessions.handle_request, limits.sessions))
+    front = Front(door, Sessions(sessions.handle_request, limits.sessions), limits)
     config = uvicorn.Config(
         front,
         log_config=None,
         access_log=False,
-        http=Limited,
+        http="h11",
         ws="none",
         lifespan="off",
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=limits.connections,
-        # Longer than most clients keep one: they would else use it in the moment in which it is closed.
-        timeout_keep_alive=math.ceil(limits.waiting_s),
+        timeout_keep_alive=kept_s(limits),
         timeout_graceful_shutdown=ENDING_S,
     )
     web = uvicorn.Server(config)
@@ -114,14 +106,16 @@ async def serve_http(
 
     async def serve() -> None:
         with anyio.CancelScope(shield=True):
-            await web.serve(sockets=[listening])
+            # Without sockets: who is let in, and when, is decided by `accept`.
+            await web.serve(sockets=[])
 
     with listening:
-        async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as tasks, anyio.create_task_group() as accepting:
             try:
                 # Closed before the web server is: it would wait for the streams that idle clients keep open.
                 async with sessions.run():
                     tasks.start_soon(serve)
+                    accepting.start_soon(accept, listening, web, limits)
                     try:
                         await until.wait()
                     finally:
@@ -129,15 +123,19 @@ async def serve_http(
                         with anyio.move_on_after(ENDING_S, shield=True):
                             await front.close()
             finally:
+                accepting.cancel_scope.cancel()
                 web.should_exit = True
 
 
 class Front:
     """The app, at its one path, for those that the door lets in."""
 
-    def __init__(self, door: HttpDoor, app: App) -> None:
+    def __init__(self, door: HttpDoor, app: App, limits: HttpLimits = USUAL) -> None:
         self._door = door
         self._app = app
+        self._bodies = Bodies(limits.body_bytes, limits.bodies_bytes)
+        self._most = limits.connections
+        self._requests = 0
         self._posts = 0
         self._is_closing = False
         self._answered = anyio.Event()
@@ -154,7 +152,10 @@ class Front:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         origin = headers.get("origin", [""])[0]
         is_preflight = scope["method"] == "OPTIONS"
-        refusal = self._door.refusal(headers, is_preflight=is_preflight) or self._elsewhere(scope["path"])
+        refusal = self._door.refusal(headers, is_preflight=is_preflight)
+        if refusal is None and not is_preflight:
+            _welcome(scope)
+        refusal = refusal or self._elsewhere(scope["path"])
         if refusal is not None:
             await _refuse(refusal, send)
             return
@@ -163,18 +164,57 @@ class Front:
             await answer({"type": "http.response.start", "status": 204, "headers": []})
             await answer({"type": "http.response.body", "body": b""})
             return
-        self._posts += scope["method"] == "POST"
+        is_post = scope["method"] == "POST"
+        self._requests += 1
+        self._posts += is_post
         try:
-            await self._app(scope, receive, answer)
+            await (self._post(scope, receive, answer) if is_post else self._app(scope, receive, answer))
         finally:
-            self._posts -= scope["method"] == "POST"
+            self._requests -= 1
+            self._posts -= is_post
             if self._is_closing and not self._posts:
                 self._answered.set()
+
+    async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._bodies.one() as body:
+            try:
+                given = await body.read(receive)
+            except Gone:
+                return
+            except NoRoom:
+                await _refuse(BUSY, send)
+                return
+            refused = given if isinstance(given, Refused) else given.refused
+            if refused is not None:
+                await _refuse_message(refused, scope, send)
+            elif not isinstance(given, Refused):
+                await self._app(scope, given, send)
 
     def _elsewhere(self, path: str) -> Refusal | None:
         if self._is_closing:
             return Refusal(503, "The server is stopping")
+        if self._requests >= self._most:
+            return BUSY
         return Refusal(404, f"There is nothing here but {PATH}") if path.rstrip("/") != PATH else None
+
+
+def _welcome(scope: Scope) -> None:
+    connection = scope.get("state", {}).get("connection")
+    if connection is not None:
+        connection.welcome()
+
+
+async def _refuse_message(refused: Refused, scope: Scope, send: Send) -> None:
+    """As an answer of the protocol, for the request that it was, as far as that can be told."""
+    status, code, what = 413, INVALID_REQUEST, "The message is too large"
+    if isinstance(refused, NoMessage):
+        status, what = 400, "The body is no message of JSON-RPC"
+        code = INVALID_PARAMS if is_of_the_handshake(scope) else INVALID_REQUEST
+    error = {"code": code, "message": f"{what}: {refused.reason}"}
+    body = to_json({"jsonrpc": "2.0", "id": refused.id, "error": error})
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:

@@ -39,20 +39,16 @@ class Sessions:
     """An app in front of the SDK's. It ends a session as its client would, by a request."""
 
     def __init__(self, app: App, most: int) -> None:
-        from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS  # noqa: PLC0415 - it takes a second to load
-
         self._app = app
         self._most = most
-        self._handshakes = frozenset(version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS)
         self._open: list[Session] = []
         self._is_told = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(reversed(scope["headers"]))  # of two with one name the first counts, as in the app
-        name, version = headers.get(_SESSION), headers.get(_VERSION)
+        name = _first(scope, _SESSION)
         session = next((session for session in self._open if name is not None and session.id == name), None)
         if session is None:
-            if name is not None or (version is not None and version not in self._handshakes):
+            if name is not None or not is_of_the_handshake(scope):
                 # One that is not there, or a client of the era that has none.
                 await self._app(scope, receive, send)
                 return
@@ -111,6 +107,19 @@ class Sessions:
         }
         with anyio.move_on_after(ENDING_S):
             await self._app(scope, _nothing_more, _to_nobody)
+
+
+def is_of_the_handshake(scope: Scope) -> bool:
+    """Whether the SDK takes the request for one of a client that has sessions, by the protocol's version."""
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS  # noqa: PLC0415 - it takes a second to load
+
+    version = _first(scope, _VERSION)
+    return version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+def _first(scope: Scope, name: bytes) -> bytes | None:
+    """Of two headers with one name the first counts, as in the app."""
+    return next((value for found, value in scope["headers"] if found == name), None)
 
 
 def longest_idle(sessions: list[Session]) -> Session | None:

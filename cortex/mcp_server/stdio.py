@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
-import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import anyio
-import anyio.lowlevel
+
+from ..mcp_wire import Line, Refused
+from .descriptors import lines, written
+from .messages import NoMessage, message_of
+from .open_requests import OpenRequests
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server import Server
     from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
+
+    Requests: TypeAlias = MemoryObjectSendStream[SessionMessage | Exception]
 
 log = logging.getLogger("motor_cortex")
 
-MAX_LINE_BYTES = 8 * 1024 * 1024
+MAX_LINE_BYTES = 4_718_592
+"""As over HTTP."""
 WRITING_S = 60.0
 """A client that takes nothing for so long is gone."""
-_READ_BYTES = 65_536
-# As much as a pipe that is ready takes without blocking, which POSIX promises.
-_PIPE_BYTES = 4_096
 
 
 class Ends(NamedTuple):
@@ -46,7 +49,7 @@ async def serve_stdio(
     """Until the client closes its end or takes no answers, or this is cancelled. Without ends: on stdin and stdout,
     which belong to the protocol alone meanwhile. Raises OSError when there are no such."""
     with _diverted(0, 1, 2) if ends is None else nullcontext(ends) as used:
-        async with _streams(used, max_line_bytes, writing_s) as (requests, answers):
+        async with _Client(used, writing_s).streams(max_line_bytes) as (requests, answers):
             await server.run(requests, answers, server.create_initialization_options())
 
 
@@ -80,117 +83,109 @@ def _copy(descriptor: int) -> int:
     return copy
 
 
-@asynccontextmanager
-async def _streams(
-    ends: Ends, max_line_bytes: int, writing_s: float
-) -> AsyncIterator[
-    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
-]:
-    from mcp.shared.message import SessionMessage  # noqa: PLC0415 - it takes a second to load
-    from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415
+class _Client:
+    """One client, and what of it the SDK is given."""
 
-    request_sender, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    answers, answer_receiver = anyio.create_memory_object_stream[SessionMessage](0)
+    def __init__(self, ends: Ends, writing_s: float) -> None:
+        self._ends = ends
+        self._writing_s = writing_s
+        self._writing = anyio.Lock()
+        self._open = OpenRequests()
+        self._tasks = anyio.create_task_group()
+        self._is_told = False
 
-    reading = anyio.CancelScope()
+    @asynccontextmanager
+    async def streams(
+        self, max_line_bytes: int
+    ) -> AsyncIterator[
+        tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+    ]:
+        from mcp.shared.message import SessionMessage  # noqa: PLC0415 - it takes a second to load
 
-    async def read() -> None:
-        is_told = False
-        with reading:
-            async with request_sender:
-                async for line in lines(ends.reading, max_line_bytes):
-                    item: SessionMessage | Exception
-                    try:
-                        item = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-                    except ValueError as error:
-                        item = error  # what is no message costs the client this line and nothing else
-                        if not is_told:
-                            log.warning("A client sent a line that is no message of MCP, which was passed over")
-                        is_told = True
-                    with suppress(anyio.BrokenResourceError):
-                        await request_sender.send(item)
+        request_sender, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        answers, answer_receiver = anyio.create_memory_object_stream[SessionMessage](0)
+        reading = anyio.CancelScope()
 
-    async def write() -> None:
-        async with answer_receiver:
-            async for answer in answer_receiver:
-                text = answer.message.model_dump_json(by_alias=True, exclude_unset=True)
-                try:
-                    await _written(ends.writing, text.encode() + b"\n", writing_s)
-                except OSError as error:
-                    # Nobody reads any more, or not for so long that it comes to the same.
-                    log.warning("The client takes no answers: %s", error or "nothing was taken in time")
-                    tasks.cancel_scope.cancel()
+        async def read() -> None:
+            with reading:
+                async with request_sender, aclosing(lines(self._ends.reading, max_line_bytes)) as found:
+                    async for line in found:
+                        await self._take(line, request_sender)
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        tasks.start_soon(write)
-        yield requests, answers
-        # The reader may wait for a client that has no more to say. The writer ends by itself, with the last answer.
-        reading.cancel()
-        await answers.aclose()
+        async with self._tasks:
+            self._tasks.start_soon(read)
+            self._tasks.start_soon(self._write, answer_receiver)
+            yield requests, answers
+            # The reader may wait for a client that has no more to say. The writer ends by itself, with the last answer.
+            reading.cancel()
+            await answers.aclose()
 
+    def _tell(self, what: str) -> None:
+        """Once: a client that sends one such line may send a million."""
+        log.log(logging.DEBUG if self._is_told else logging.WARNING, "A client sent %s", what)
+        self._is_told = True
 
-async def lines(descriptor: int, max_line_bytes: int) -> AsyncIterator[bytes]:
-    """Those that are not empty. One that is too long is dropped as it comes, and told in the log."""
-    kept = bytearray()
-    too_long = False
-    while chunk := await _read(descriptor):
-        *ended, rest = chunk.split(b"\n")
-        for part in ended:
-            line = bytes(kept) + part
-            kept.clear()
-            if too_long or len(line) > max_line_bytes:
-                too_long = False
-                log.warning("A client sent a line of more than %d bytes, which was dropped", max_line_bytes)
-            elif line.strip():
-                yield line
-        if too_long or len(kept) + len(rest) > max_line_bytes:
-            too_long = True
-            kept.clear()
-        else:
-            kept += rest
-    if kept.strip():
-        yield bytes(kept)
+    async def _take(self, line: Line | Refused, requests: Requests) -> None:
+        from mcp.shared.message import SessionMessage  # noqa: PLC0415 - as above
+        from mcp_types import JSONRPCRequest  # noqa: PLC0415
 
-
-async def _read(descriptor: int) -> bytes:
-    """The next piece; nothing at the end."""
-    while True:
         try:
-            await anyio.wait_readable(descriptor)
-        except PermissionError:
-            await anyio.lowlevel.checkpoint()  # a file on disk: no event loop watches those, and they never block
-        with suppress(BlockingIOError):
+            found = line if isinstance(line, Refused) else message_of(line)
+        except ValueError:
+            found = None
+        if found is None or isinstance(found, NoMessage):
+            # It costs the client this line and nothing else.
+            self._tell("a line that is no message of MCP, which was passed over")
+        elif isinstance(found, Refused):
+            self._tell(f"a message of {found.reason}, which was refused")
+            if found.id is not None:
+                await self._say(_refusal(found.id, f"The message is too large: {found.reason}"))
+        elif isinstance(found, JSONRPCRequest):
+            await self._ask(found, len(line), requests)
+        else:
+            await _give(SessionMessage(found), requests)
+
+    async def _ask(self, request: JSONRPCRequest, size: int, requests: Requests) -> None:
+        """Only a request waits for a place: while all are taken, a cancellation still comes through."""
+        from mcp.shared.message import ServerMessageMetadata, SessionMessage  # noqa: PLC0415 - as above
+
+        async def unanswered() -> None:
+            self._open.end(request.id)
+
+        await self._open.place()
+        if self._open.begin(request.id, size):
+            await _give(SessionMessage(request, ServerMessageMetadata(on_request_unanswered=unanswered)), requests)
+        else:
+            await self._say(_refusal(request.id, "The requests that are being answered hold too much; try again"))
+
+    async def _write(self, answers: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        from mcp_types import JSONRPCError, JSONRPCResponse  # noqa: PLC0415 - as above
+
+        async with answers:
+            async for answer in answers:
+                await self._say(answer.message)
+                if isinstance(answer.message, JSONRPCResponse | JSONRPCError):
+                    self._open.end(answer.message.id)
+
+    async def _say(self, message: JSONRPCMessage) -> None:
+        """The reader says its refusals here, and not through the stream of answers: there each would count as the
+        answer to a request of the same id that is still open."""
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+        async with self._writing:
             try:
-                return os.read(descriptor, _READ_BYTES)
-            except ConnectionError:
-                return b""
+                await written(self._ends.writing, text.encode() + b"\n", self._writing_s)
+            except OSError as error:
+                # The client reads no more, or not for so long that it comes to the same.
+                log.warning("The client takes no answers: %s", error or "nothing was taken in time")
+                self._tasks.cancel_scope.cancel()
 
 
-async def _written(descriptor: int, data: bytes, writing_s: float) -> None:
-    """All of it. The descriptor stays as it is, because others may share it: not to block is up to the size of each
-    piece, and with a socket, which promises nothing, up to the call."""
-    is_socket = stat.S_ISSOCK(os.fstat(descriptor).st_mode)
-    channel = socket.socket(fileno=os.dup(descriptor)) if is_socket else None
-    try:
-        left = memoryview(data)
-        while left:
-            with anyio.fail_after(writing_s):
-                await _wait_writable(descriptor)
-            try:
-                if channel is None:
-                    left = left[os.write(descriptor, left[:_PIPE_BYTES]) :]
-                else:
-                    left = left[channel.send(left, socket.MSG_DONTWAIT) :]
-            except BlockingIOError:
-                continue
-    finally:
-        if channel is not None:
-            channel.close()
+async def _give(message: SessionMessage, requests: Requests) -> None:
+    with suppress(anyio.BrokenResourceError):
+        await requests.send(message)
 
 
-async def _wait_writable(descriptor: int) -> None:
-    try:
-        await anyio.wait_writable(descriptor)
-    except PermissionError:
-        await anyio.lowlevel.checkpoint()
+def _refusal(request_id: int | str, reason: str) -> JSONRPCError:
+    from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError  # noqa: PLC0415 - as above
+
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=INVALID_REQUEST, message=reason))

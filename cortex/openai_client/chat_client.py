@@ -19,7 +19,10 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
+from sandbox import JsonLimits, TooComplex, check_json
+
 from ..loop import Message, ModelError, ModelReply, Waiting
+from ..off_loop import Turns
 from ..sections import ModelSettings
 from .chat_reply import MalformedReply, ReplyAssembly, estimated_tokens
 from .chat_request import chat_request
@@ -34,6 +37,8 @@ _NO_KEY = "none"
 _FIRST_WAIT_S = 0.5
 _CLOSE_S = 2
 _MAX_ERROR_BYTES = 65_536
+# An honest reply holds a few dozen of each, with the chances of all its words some thousands.
+REPLY_LIMITS = JsonLimits(containers=25_000, values=100_000)
 # A reply on the wire is larger than what it says: JSON escapes take up to six bytes for one, and an envelope.
 _WIRE_FACTOR, _ENVELOPE_BYTES = 6, 65_536
 
@@ -175,11 +180,12 @@ class ChatClient:
     async def _read_stream(
         self, response: httpx2.Response, assembly: ReplyAssembly, on_text: Callable[[str], None]
     ) -> None:
-        events = EventStream(self._max_event_bytes)
+        events, turns = EventStream(self._max_event_bytes), Turns()
         chunks = response.aiter_raw()
         is_done = False
         try:
             async for chunk in chunks:
+                await turns.take()
                 is_done = self._take_all(events.feed(chunk), assembly, on_text)
                 if is_done or assembly.is_full:
                     break
@@ -221,7 +227,10 @@ class ChatClient:
 
     def _take(self, data: bytes, assembly: ReplyAssembly, on_text: Callable[[str], None]) -> None:
         try:
+            check_json(data, REPLY_LIMITS)
             value = json.loads(data)
+        except TooComplex as error:
+            raise self._faults.garbage(f"it holds {error}") from None
         except (ValueError, RecursionError):
             is_page = data.lstrip()[:1] == b"<"
             raise self._faults.garbage("a page for people" if is_page else "it is not JSON") from None

@@ -13,6 +13,7 @@ from ..text import WholePieces, whole
 _FINISHES: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 # No model has a context of this many tokens; a larger number is not a count.
 _MAX_TOKENS = 10**9
+MAX_NAME_CHARS = 256
 _BYTES_PER_TOKEN = 4
 
 
@@ -104,7 +105,8 @@ class ReplyAssembly:
             self.is_full = True
             return
         call.id = call.id or self._bounded(call_id)
-        if name != call.name:  # Some send the name with every piece, some in pieces.
+        # Some send the name with every piece, some in pieces. To add thousands to a long one takes long.
+        if name != call.name and len(call.name) < MAX_NAME_CHARS:
             call.name += self._bounded(name)
         arguments = function.get("arguments")
         if isinstance(arguments, dict | list):

@@ -14,6 +14,8 @@ from contextlib import suppress
 import anyio
 import httpx2
 
+from ..off_loop import Turns
+
 CONNECTION_FAULTS = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, anyio.EndOfStream)
 """What reading a body raises when the connection does not hold. Not every OSError: it may be of who shows the text."""
 
@@ -34,9 +36,10 @@ async def leave(chunks: AsyncIterator[bytes], *, is_ending: bool = False) -> Non
 async def read_at_most(response: httpx2.Response, max_bytes: int) -> bytes | None:
     """The whole body as it came over the wire; None when there is more."""
     chunks = response.aiter_raw()
-    body = bytearray()
+    body, turns = bytearray(), Turns()
     try:
         async for chunk in chunks:
+            await turns.take()
             body += chunk
             if len(body) > max_bytes:
                 return None
@@ -53,9 +56,10 @@ class Beginning(httpx2.AsyncByteStream):
         self._max = max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        chunks = aiter(self._body)
+        chunks, turns = aiter(self._body), Turns()
         left = self._max
         async for chunk in chunks:
+            await turns.take()
             yield chunk[:left]
             left -= len(chunk)
             if left <= 0:

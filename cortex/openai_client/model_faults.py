@@ -139,7 +139,8 @@ class Faults:
         # Endpoints quote what they were sent.
         if self._key:
             text = text.replace(self._key, "[key]")
-        text = visible(whole(" ".join(text.split())))
+        # Cut now, since what follows looks at each character, and once more at the end, where some are spelled out.
+        text = visible(whole(" ".join(text[: 4 * _MAX_QUOTED_CHARS].split())))
         return text if len(text) <= _MAX_QUOTED_CHARS else f"{text[:_MAX_QUOTED_CHARS]}…"
 
 
@@ -191,7 +192,8 @@ def _said(body: object) -> str:
 
 
 def _codes(body: object) -> set[str]:
-    return {str(body[name]).lower() for name in ("code", "type") if name in body} if isinstance(body, dict) else set()
+    said = [body.get(name) for name in ("code", "type")] if isinstance(body, dict) else []
+    return {str(code)[:_MAX_QUOTED_CHARS].lower() for code in said if isinstance(code, str | int)}
 
 
 def _is_passing(code: str) -> bool:

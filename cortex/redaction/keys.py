@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 
 from .api_keys import begins
-from .spans import BETWEEN, NAMED, Span
+from .spans import BETWEEN, MAX_VALUE_CHARACTERS, NAMED, Span
 
 _JWT = re.compile(r"eyJ[\w-]{0,4096}+(?:\.[\w-]{0,16384}+){0,4}+")
 _BEGIN = "-----BEGIN "
 _PEM_LABEL = re.compile(r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 # With the line at its end.
-_MIN_PEM, _MAX_PEM = 72, 65_536
+_MIN_PEM = 72
 
 
 def jwts(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
@@ -51,8 +51,8 @@ def private_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
         # Searched for once: a thousand beginnings without an end must not look through the text a thousand times.
         if end is None or end < label.end():
             found = _PEM_END.search(text, label.end())
-            end = found.end() if found else len(text) + _MAX_PEM
-        is_whole = end - at <= _MAX_PEM
+            end = found.end() if found else len(text) + MAX_VALUE_CHARACTERS
+        is_whole = end - at <= MAX_VALUE_CHARACTERS
         begin = end if is_whole else _end_of_string(text, at)
         # Programs that read keys have both lines, and no key between them.
         if not is_whole or begin - label.end() >= _MIN_PEM:

@@ -12,6 +12,9 @@ from cortex.sections import RedactedKind
 BETWEEN = "\x1e"
 NAMED = "\x1f"
 
+# The longest that is found as one: a private key.
+MAX_VALUE_CHARACTERS = 65_536
+
 # Who wins where two kinds overlap: the worse to lose comes first.
 _ORDER: tuple[RedactedKind, ...] = (
     "private_key",

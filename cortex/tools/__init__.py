@@ -1,6 +1,6 @@
 """Tools: Python functions that a model, or its code in the sandbox, may call, each under the owner's policy."""
 
-from .arguments import MAX_ARGUMENT_CHARACTERS
+from .arguments import LIMITS, MAX_ARGUMENT_CHARACTERS
 from .calls import Calls
 from .code_arguments import code_arguments
 from .consent import Allowed, Consent, Permission, Refused
@@ -17,6 +17,7 @@ from .usable import UsableTool
 
 __all__ = [
     "CORE_TOOLS",
+    "LIMITS",
     "MAX_ARGUMENT_CHARACTERS",
     "Allowed",
     "Calls",

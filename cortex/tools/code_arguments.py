@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .arguments import fitted, invalid, object_of
+from .arguments import invalid, object_of
 from .core_arguments import NAMES, NUMBER, TEXT
+from .fitting import fitted
 
 if TYPE_CHECKING:
     from ..settings import Settings

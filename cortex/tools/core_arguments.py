@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .arguments import MAX_ARGUMENT_CHARACTERS, fitted, invalid, object_of, unfenced
+from .arguments import MAX_ARGUMENT_CHARACTERS, invalid, object_of, unfenced
+from .fitting import fitted
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 NAMES = {"type": "array", "items": TEXT}
+# Each is looked at by itself, some for a tenth of a millisecond.
+MAX_NAMES = 500
+MAX_NAMES_CHARACTERS = 65_536
 _BETWEEN_NAMES = re.compile(r"[,;\s]+")
 TIER = {"enum": ["isolated", "network"]}
 
@@ -164,7 +168,11 @@ def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
 def _names(value: Any, what: str) -> list[str]:
     """Also those in one text, with commas or blanks between them: no name has one."""
     if isinstance(value, str):
-        return _BETWEEN_NAMES.sub(" ", value).split()
-    if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return list(dict.fromkeys(name.strip() for name in value if name.strip()))
-    raise invalid(f"{what} is a list of names")
+        if len(value) > MAX_NAMES_CHARACTERS:
+            raise invalid(f"{what} is {len(value)} characters long, more than {MAX_NAMES_CHARACTERS}")
+        value = _BETWEEN_NAMES.sub(" ", value).split()
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise invalid(f"{what} is a list of names")
+    if len(value) > MAX_NAMES:
+        raise invalid(f"{what} has {len(value)} names, more than {MAX_NAMES}")
+    return list(dict.fromkeys(name.strip() for name in value if name.strip()))

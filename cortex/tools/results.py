@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from sandbox import ReadyJson, ToolError
+from sandbox import ReadyJson, ToolError, says_outside_strings
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -37,8 +37,8 @@ def value_of(json: ReadyJson, tool: str) -> Any:
 
 
 def _strict(json: bytes) -> ReadyJson:
-    # A type may be told to write NaN as JavaScript has it. Texts may hold these words too, and only cost time.
-    if b"NaN" in json or b"Infinity" in json:
+    # A type may be told to write NaN as JavaScript has it. Texts may hold these words too.
+    if says_outside_strings(json, b"NaN", b"Infinity"):
         json = to_json(from_json(json), inf_nan_mode="null")
     return ReadyJson(json)
 
@@ -48,11 +48,12 @@ def _not_json(value: Any, tool: str) -> ToolError:
     return ToolError(f'Tool "{tool}" returned a value that is not JSON, of the type {kind}', code="internal")
 
 
-def cut(text: str, max_bytes: int) -> str:
-    """The text, or as much of its beginning as fits with a mark that says how long it is in all."""
+def cut(text: str, max_bytes: int, in_all: int | None = None) -> str:
+    """The text, or as much of its beginning as fits with a mark that says how long it is in all. `in_all` is the size
+    of a longer text that this is only the beginning of."""
     data = text.encode(errors="replace")
-    if len(data) <= max_bytes:
+    if len(data) <= max_bytes and in_all is None:
         return data.decode()
-    mark = f"… [truncated: {len(data)} bytes in all]"
+    mark = f"… [truncated: {len(data) if in_all is None else in_all} bytes in all]"
     room = max(0, max_bytes - len(mark.encode()))
     return data[:room].decode(errors="ignore") + mark

@@ -19,7 +19,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError, from_json
 
 from .docstrings import Docs, docs_of
+from .hashed import hashed_fields
 from .schemas import schema_of
+from .validation_work import Breadth, breadths
 
 _TYPES = "str, int, float, bool, list, dict, an Enum, a Literal, a dataclass or a pydantic model"
 # A number for a text is taken, because models write postcodes like that; NaN, which JSON does not have, is not.
@@ -52,6 +54,11 @@ class Signature:
     field may not."""
     result: TypeAdapter[Any]
     parameters: tuple[Parameter, ...]
+    hashed: Mapping[str, int]
+    """The parameters, as callers name them, of which sets of numbers and the like are made, each with the weight of one
+    value: see `hashed.py`."""
+    breadths: Mapping[str, Breadth]
+    """The parameters that are more work than their values: see `validation_work.py`."""
 
     def bind(self, arguments: BaseModel) -> tuple[list[Any], dict[str, Any]]:
         """What to call the function with. It is given what was said and no more: it has its own defaults."""
@@ -101,6 +108,14 @@ def signature_of(function: Callable[..., Any], name: str, names: Mapping[str, An
         arguments=arguments,
         result=result,
         parameters=parameters,
+        hashed={
+            str(arguments.model_fields[field].alias): weight
+            for field, weight in hashed_fields(arguments.__pydantic_core_schema__).items()
+        },
+        breadths={
+            str(arguments.model_fields[field].alias): breadth
+            for field, breadth in breadths(arguments.__pydantic_core_schema__).items()
+        },
     )
 
 

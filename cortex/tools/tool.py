@@ -15,11 +15,14 @@ from pydantic import ValidationError
 
 from sandbox import ToolDeclaration, ToolError
 
-from .arguments import fitted, invalid, object_of
+from .arguments import invalid, object_of
 from .definitions import ToolDefinition
+from .fitting import fitted
+from .hashed import MAX_HASHED, counted
 from .names import wire_name
 from .results import json_of, value_of
 from .threads import AllStuck, Escaped, Threads
+from .validation_work import MAX_WORK, work
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex")
 
+MAX_LISTED_PROBLEMS = 5_000
 MAX_PROBLEMS = 3
 
 
@@ -110,7 +114,21 @@ class Tool:
 
     def _given(self, arguments: Any) -> dict[str, Any]:
         given: dict[str, Any] = fitted(object_of(arguments, self.name, self._bare()), self.input_schema)
+        self._refuse_too_much(given)
         return given
+
+    def _refuse_too_much(self, given: dict[str, Any]) -> None:
+        """Pydantic cannot be stopped: what would take it long is refused before it begins."""
+        left = MAX_HASHED
+        for name in sorted(self.signature.hashed.keys() & given.keys()):
+            left -= self.signature.hashed[name] * counted(given[name], left + 1)
+            if left < 0:
+                raise invalid(f'{self.name}: "{name}" holds more than {MAX_HASHED} values; send it in parts')
+        left = MAX_WORK
+        for name in sorted(self.signature.breadths.keys() & given.keys()):
+            left -= work(given[name], self.signature.breadths[name])
+            if left < 0:
+                raise invalid(f'{self.name}: "{name}" is nested too deep for its type, or too large; send it in parts')
 
     def _bare(self) -> str | None:
         """The parameter that is meant by a text alone: the only one, if it takes texts."""
@@ -184,6 +202,9 @@ async def _awaited(awaitable: Awaitable[Any]) -> Any:
 
 
 def _problems(error: ValidationError) -> str:
+    # To list them takes 5 µs and a hundred bytes for each, and a list of thousands of values may have as many.
+    if error.error_count() > MAX_LISTED_PROBLEMS:
+        return f"it does not fit in {error.error_count()} places"
     found = error.errors(include_url=False, include_context=False, include_input=False)
     texts = [
         f"{'.'.join(str(part)[:60] for part in problem['loc'][:6])}: {problem['msg'][:200]}".removeprefix(": ")

@@ -6,12 +6,13 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from sandbox import Exchange
+from sandbox import Exchange, JsonLimits, bounded_json
 
 from ..ports import Json, Recording, Storage, ToolExchange
 from ..settings import HabitSettings
@@ -23,6 +24,8 @@ PREFIX = "recordings/"
 # Which there are, of which code and of when: to find one, the others need not be read.
 INDEX = f"{PREFIX}index"
 _DAY_S = 86_400
+# Of one part of a recording: what holds more is left out, as what is larger is.
+LIMITS = JsonLimits(containers=20_000, values=50_000)
 
 
 class Recordings:
@@ -108,8 +111,9 @@ def _fitting(recording: Recording, max_bytes: int) -> Json:
     }
     room = max_bytes - len(to_json(data))
     for place, part in _parts(recording):
-        text = _json(part)
-        if text is None or len(text) > room:
+        # Before it is cleaned, too: to look for secrets in megabytes takes seconds, for what is not kept anyway.
+        text = None if _json(part.as_it_was, room) is None else _json(part.cleaned(), room)
+        if text is None:
             data["leftOut"] += 1
             continue
         room -= len(text) + 1
@@ -121,21 +125,32 @@ def _fitting(recording: Recording, max_bytes: int) -> Json:
     return data
 
 
-def _parts(recording: Recording) -> Iterator[tuple[str, Any]]:
+class _Part(NamedTuple):
+    as_it_was: Any
+    cleaned: Callable[[], Any]
+
+
+def _parts(recording: Recording) -> Iterator[tuple[str, _Part]]:
     if recording.context is not None:
-        yield "context", without_secret_values(recording.context)
+        yield "context", _Part(recording.context, lambda: without_secret_values(recording.context))
     for call in recording.tool_calls:
-        yield (
-            "toolCalls",
-            {
-                "name": call.name,
-                "arguments": without_secret_values(call.arguments),
-                "result": without_secret_values(call.result),
-                "error": None if call.error is None else without_secrets(call.error),
-            },
-        )
+        yield "toolCalls", _Part([call.arguments, call.result, call.error], partial(_clean_call, call))
     for exchange in recording.exchanges:
-        yield "exchanges", _clean(exchange).model_dump(mode="json")
+        # The recorder has kept no more of these than there is room for.
+        yield "exchanges", _Part(None, partial(_clean_exchange, exchange))
+
+
+def _clean_call(call: ToolExchange) -> Json:
+    return {
+        "name": call.name,
+        "arguments": without_secret_values(call.arguments),
+        "result": without_secret_values(call.result),
+        "error": None if call.error is None else without_secrets(call.error),
+    }
+
+
+def _clean_exchange(exchange: Exchange) -> Json:
+    return _clean(exchange).model_dump(mode="json")
 
 
 def _clean(exchange: Exchange) -> Exchange:
@@ -159,11 +174,13 @@ def _headers(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(without_secret_values({name: value}).popitem() for name, value in headers)
 
 
-def _json(part: Any) -> bytes | None:
-    """None for what is no JSON, and so nothing that could be given again."""
+def _json(part: Any, room: int) -> bytes | None:
+    """None for what is too large, and for what is no JSON, and so nothing that could be given again."""
     try:
         text = to_json(part)
-        from_json(text, allow_inf_nan=False)
+        if len(text) > room:
+            return None
+        bounded_json(text, LIMITS)
         return text
     except (PydanticSerializationError, ValueError, RecursionError):
         return None

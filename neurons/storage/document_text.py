@@ -8,10 +8,13 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from sandbox import JsonLimits, TooComplex, check_json
+
 from ..errors import StorageError
 from ..ports import Document
 
 MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
+LIMITS = JsonLimits(containers=100_000, values=200_000)
 REVISION = "revision"
 # No dot, no slash but the one, nothing that a file system folds or interprets: a key cannot name another place.
 _KEY = re.compile(r"[a-z]{1,40}/[a-z0-9-]{1,80}")
@@ -69,7 +72,10 @@ def decode(key: str, data: bytes) -> Document:
     if len(data) > MAX_DOCUMENT_BYTES:
         raise Damaged(f"it has more than {MAX_DOCUMENT_BYTES} bytes")
     try:
+        check_json(data, LIMITS)
         content = from_json(data, allow_inf_nan=False, cache_strings="keys")
+    except TooComplex as error:
+        raise Damaged(f"it holds {error}") from error
     except ValueError as error:
         raise Damaged(f"it is not JSON ({error})") from error
     if not isinstance(content, dict):

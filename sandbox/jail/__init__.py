@@ -4,6 +4,6 @@ Everything in this folder is standard library only: the launcher runs it in a pr
 small, because it is what forks. Nothing here needs a privilege.
 """
 
-from .layers import Layer, Wall
+from .layers import DENO, Layer, Wall
 
-__all__ = ["Layer", "Wall"]
+__all__ = ["DENO", "Layer", "Wall"]

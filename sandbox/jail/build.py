@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
 from . import kernel, landlock, libraries, namespaces, seccomp
-from .layers import Layer, Wall
+from .layers import DENO, Layer, Wall
 
 # Enough for Deno, its workers and its pipes.
 MAX_OPEN_FILES = 256
+# A third of the processor's time of a program that is as nice as most. More would be no help to it where others are
+# busy, too, and its clock goes on.
+NICE = 5
 
 
 class LayerFailed(Exception):
@@ -27,7 +30,9 @@ class LayerFailed(Exception):
 class Order(NamedTuple):
     """What to start, and behind what."""
 
+    binary: str
     argv: list[str]
+    """What the process is told: its name first, which is not the path of the binary."""
     environment: dict[str, str]
     layers: frozenset[Layer]
     cpu_seconds: int
@@ -35,7 +40,7 @@ class Order(NamedTuple):
     @classmethod
     def of(cls, message: dict[str, Any]) -> Order:
         layers = frozenset(Layer(name) for name in message["layers"])
-        return cls(message["argv"], message["environment"], layers, message["cpu_seconds"])
+        return cls(message["binary"], message["argv"], message["environment"], layers, message["cpu_seconds"])
 
 
 class Jail:
@@ -44,7 +49,7 @@ class Jail:
     def __init__(self, order: Order) -> None:
         self._order = order
         self._absent: dict[Layer, str] = {}
-        deno = order.argv[0]
+        deno = order.binary
         files = self._files(deno)
         if self._holds(Layer.NAMESPACES):
             self._enter_namespaces(deno, files)
@@ -53,7 +58,7 @@ class Jail:
         if self._holds(Layer.NO_NEW_PRIVS):
             # What root, or whoever started the host with rights, hands down to programs: nothing.
             kernel.empty_bounding_set()
-        self._path = namespaces.DENO if self._holds(Layer.ROOT) else deno
+        self._path = DENO if self._holds(Layer.ROOT) else deno
         self._ruleset = self._make_ruleset([self._path, *files]) if self._holds(Layer.LANDLOCK) else None
         self._filter = self._make_filter() if self._holds(Layer.SECCOMP) else None
         search_path = libraries.search_path(files, os.uname().machine)
@@ -66,9 +71,11 @@ class Jail:
         held = tuple(layer for layer in Layer if self._holds(layer))
         return Wall(held, dict(self._absent))
 
-    def become_deno(self, descriptors: list[int], launcher: int) -> NoReturn:
-        """In a new process: give up everything, then become Deno. A failure is a line on its stderr."""
+    def become_deno(self, descriptors: list[int], launcher: int, proc: int) -> NoReturn:
+        """In a new process: give up everything, then become Deno. A failure is a line on its stderr. `proc` is the
+        folder of the system's processes, which has no path here any more."""
         try:
+            self._give_way(proc)
             self._give_up_ties(launcher)
             self._give_up_resources()
             for target, source in enumerate(descriptors):
@@ -87,9 +94,21 @@ class Jail:
                 os.write(2, f"Cannot start Deno: {error}\n".encode())
         os._exit(127)
 
+    def _give_way(self, proc: int) -> None:
+        """Others come first: the launcher and whoever kills have the processors before this process has, and when the
+        machine has no memory left, the kernel ends this process before any other. Not a layer of the wall: it protects
+        the host from a shortage, and not from the code."""
+        os.nice(NICE)
+        with contextlib.suppress(OSError):
+            adjustment = os.open("self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
+            os.write(adjustment, b"1000")
+            os.close(adjustment)
+
     def _give_up_ties(self, launcher: int) -> None:
         if self._holds(Layer.SESSION):
-            os.setsid()
+            # The session is the launcher's, which has no terminal. A session for each process would be a share of the
+            # processors for each, too: a dozen that spin would leave the command that kills them a tenth of one.
+            os.setpgid(0, 0)
         if self._holds(Layer.PARENT_DEATH):
             kernel.prctl("parent death signal", kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != launcher:  # it died before the line above, and no signal will come

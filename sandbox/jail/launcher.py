@@ -91,7 +91,7 @@ class Launcher:
             if pid == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                self.jail.become_deno(descriptors, self.pid)
+                self.jail.become_deno(descriptors, self.pid, self.proc)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)

@@ -7,12 +7,16 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+DENO = "/deno"
+"""What the process believes that its binary is called; behind `root` that is where it is."""
+
 
 class Layer(StrEnum):
     """What stands behind Deno's own permissions. Each holds without the others."""
 
     SESSION = "session"
-    """A session of its own: no terminal, and one signal ends all that it started."""
+    """A session without a terminal, apart from the host, and a process group of its own: one signal ends all that it
+    started."""
     PARENT_DEATH = "parent_death"
     """The kernel kills it when the host is gone."""
     NO_NEW_PRIVS = "no_new_privs"

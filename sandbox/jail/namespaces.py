@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable
 
 from . import kernel
+from .layers import DENO
 
 _NEW_USER, _NEW_NET, _NEW_IPC, _NEW_UTS, _NEW_MOUNTS = 0x10000000, 0x40000000, 0x08000000, 0x04000000, 0x00020000
 _NOBODY = 65534
@@ -22,8 +23,6 @@ _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _MOUNT_ATTR_RDONLY_NOSUID = 0x1 | 0x2
 
-DENO = "/deno"
-"""Where the binary is in the new root, whatever its path on this machine."""
 # The new root is mounted over one of these, where nobody but this process sees it.
 _STAGES = ("/tmp", "/mnt", "/opt", "/usr")  # noqa: S108 - no file is made there
 

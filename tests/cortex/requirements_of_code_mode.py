@@ -94,7 +94,7 @@ REQUIREMENTS = (
         "Results and messages are bounded in bytes; an endless line fills no memory; nothing is unpacked unasked",
         (
             "tests/mcp_client/test_pure.py::test_what_is_too_large_is_refused_and_a_question_is_no_answer",
-            "tests/mcp_client/test_pure.py::test_of_a_line_that_is_too_long_only_the_beginning_is_kept",
+            "tests/mcp_client/test_wire.py::test_of_a_line_that_is_too_long_only_the_beginning_and_the_end_are_kept",
             "tests/mcp_client/test_stdio.py::test_results_that_are_too_large_are_refused_and_the_server_is_kept",
             "tests/mcp_client/test_stdio.py::test_an_answer_without_an_end_fills_no_memory_and_the_call_ends",
             "tests/mcp_client/test_http.py::test_bodies_are_bounded_before_they_are_kept_and_not_unpacked",
@@ -334,7 +334,7 @@ REQUIREMENTS = (
         "002",
         "Whose answer was too long is read at the top level of the message only, at its beginning or end",
         (
-            "tests/mcp_client/test_pure.py::test_whose_answer_was_too_long_is_read_where_the_message_says_so_and_not_inside_of_it",
+            "tests/mcp_client/test_wire.py::test_whose_message_was_refused_is_read_where_the_message_says_so_and_not_inside_of_it",
         ),
     ),
     Requirement(

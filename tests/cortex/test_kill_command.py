@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -22,7 +23,8 @@ from cortex.home_path import Located, find_home
 from cortex.sections import AuditSettings
 from cortex.settings import load_settings
 from neurons import KillSwitch, Off, On
-from sandbox.process_facts import identity_of
+from sandbox.jail.kernel import PR_CAPBSET_DROP, prctl
+from sandbox.process_facts import identity_of, stat_of
 from tests.conftest import descendants, is_readable, without_coverage
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
@@ -61,6 +63,12 @@ def decisions(home: Path) -> list[tuple[str, str]]:
         audit.close()
 
 
+def without_privileges() -> None:
+    """In a new process: what a folder forbids is forbidden to root, too."""
+    for override in (1, 2):
+        prctl("capabilities", PR_CAPBSET_DROP, override)
+
+
 class Agent:
     def __init__(self, home: Path, mode: str) -> None:
         self.process = subprocess.Popen(
@@ -70,6 +78,7 @@ class Agent:
             text=True,
             bufsize=1,
             cwd=ROOT,
+            preexec_fn=without_privileges if os.geteuid() == 0 else None,  # noqa: PLW1509 - no threads here
         )
 
     def event(self) -> dict[str, Any]:
@@ -91,9 +100,16 @@ class Agent:
         while self.try_again()[0] != "1":
             assert time.monotonic() < give_up
 
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+    def stop(self, home: Path) -> None:
+        """While it does not write the audit: whoever records the kill would wait for that."""
+        give_up = time.monotonic() + BOUND_S
+        while True:
+            self.process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+            if not any(map(is_locked, (home / "audit").glob(".*.lock"))):
+                return
+            self.go_on()
+            assert time.monotonic() < give_up
 
     def go_on(self) -> None:
         self.process.send_signal(signal.SIGCONT)
@@ -111,6 +127,15 @@ def agent(home: Path, mode: str) -> Iterator[Agent]:
         one.process.wait()
         for pipe in (one.process.stdin, one.process.stdout):
             pipe.close()
+
+
+def is_locked(path: Path) -> bool:
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
 
 
 def is_launcher_or_deno(pid: int) -> bool:
@@ -135,7 +160,7 @@ def test_all_agents_of_a_home_are_stopped_whatever_they_are_at_and_those_of_anot
             assert one.event() == {"event": "running"}
         sandboxes = {pid for one in ours for pid in one.sandboxes()}
         assert len(sandboxes) >= 3 * 3
-        stopped.stop()
+        stopped.stop(home)
         killed = kill(home, "--reason", "it buys too much")
         # Some of them the program that lives has killed itself, as soon as it saw the switch.
         assert killed["processes"]
@@ -163,6 +188,34 @@ def test_all_agents_of_a_home_are_stopped_whatever_they_are_at_and_those_of_anot
 
 
 @deno
+@pytest.mark.parametrize("mode", ["running", "residents"])
+def test_where_the_switch_cannot_be_written_the_programs_of_the_home_are_stopped_and_start_nothing(
+    home, mode, nothing_left
+):
+    with agent(home, mode) as one:
+        assert one.event() == {"event": "running"}
+        sandboxes = one.sandboxes()
+        (home / "state").chmod(0o500)
+        command = [*CORTEX, "kill", "--json", "--home", str(home)]
+        preexec = without_privileges if os.geteuid() == 0 else None
+        done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_S, preexec_fn=preexec)
+        said = json.loads(done.stdout)
+        assert (done.returncode, said["on"]) == (1, False)
+        assert [pid for pid in sandboxes if identity_of(pid)] == []
+        pid = one.process.pid
+        stopped = f"process {pid}, which runs agents of this home, was stopped, because the switch cannot be written: "
+        assert f'{stopped}"kill -CONT {pid}" lets it go on, "kill -KILL {pid}" ends it' in said["problems"]
+        assert stat_of(pid).state == "T"
+        assert one.sandboxes() == set()
+        # Nothing of the program is lost.
+        (home / "state").chmod(0o700)
+        one.go_on()
+        if mode == "running":
+            assert len(one.event()["answers"]) == 2
+            one.until_it_runs()
+
+
+@deno
 def test_the_switch_is_on_after_a_restart_too(home, nothing_left):
     assert run_command(["kill", "--home", str(home), "--reason", "since yesterday"]) == 0
     with agent(home, "idle") as one:
@@ -180,7 +233,7 @@ def test_one_neuron_is_stopped_also_while_its_agent_is(home, capsys, nothing_lef
     with agent(home, "residents") as one:
         assert one.event() == {"event": "running"}
         assert one.try_again() == ["True", "True"]
-        one.stop()
+        one.stop(home)
         assert run_command(["kill", "--home", str(home), "--neuron", "CryptoPrice", "--reason", "it spams"]) == 0
         out = capsys.readouterr().out
         assert out.startswith(f'The kill switch of price-1 is on in "{home}"\n1 process killed\n')
@@ -204,7 +257,7 @@ def test_at_whatever_moment_it_is_turned_on_nothing_runs_afterwards(home, nothin
             time.sleep(dice.random() * 0.25)
             is_stopped = dice.random() < 0.4
             if is_stopped:
-                one.stop()
+                one.stop(home)
             killed = switch.turn_on(f"try {n}", "owner")
             assert killed.problems == ()
             dead += len(killed.processes)

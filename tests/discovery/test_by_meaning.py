@@ -124,6 +124,12 @@ async def test_a_vector_of_another_length_than_those_on_disk_is_a_failure_and_no
     assert await names(discovery_with(embedder, vectors=tmp_path), "a refund") == ["pay.refund"]
 
 
+async def test_more_numbers_than_are_kept_are_a_failure_and_tools_are_found_by_words(embedder, monkeypatch):
+    monkeypatch.setattr("cortex.discovery.meanings.MAX_NUMBERS", 10)
+    assert await names(discovery_with(embedder), "a refund") == ["pay.refund"]
+    assert len(embedder.asked) > 0
+
+
 async def test_a_model_that_never_answers_has_a_limit(embedder, monkeypatch):
     async def never(texts):
         await anyio.sleep_forever()

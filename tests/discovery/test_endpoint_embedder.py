@@ -59,8 +59,8 @@ async def test_texts_become_vectors_in_their_order_whatever_that_of_the_reply():
 
 async def test_many_texts_go_in_batches_over_one_connection():
     with EmbeddingServer() as server:
-        assert len(await embed(server, ["x" * n for n in range(1, 251)])) == 250
-        assert [len(asked["input"]) for asked in server.asked] == [100, 100, 50]
+        assert len(await embed(server, ["x" * n for n in range(1, 81)])) == 80
+        assert [len(asked["input"]) for asked in server.asked] == [32, 32, 16]
         assert server.connections == 1
 
 

@@ -74,6 +74,16 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "required": ["amount"],
         "additionalProperties": False,
     },
+    # As a parameter `set[int]` of a Python function is written.
+    "unique": {
+        "type": "object",
+        "properties": {"numbers": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}},
+        "required": ["numbers"],
+    },
+    "choose": {
+        "type": "object",
+        "properties": {"one": {"enum": [f"{'choice' * 40}-{n}" for n in range(200)]}},
+    },
 }
 
 
@@ -380,6 +390,7 @@ class Arena:
             "neighbour_ok": [neighbour.result for neighbour in neighbours] == [[{"a": 1}, 2]],
             "signalled": self.signalled[signalled:],
             "memory_mb": MEMORY_MB,
+            "deno": str(find_deno(self.runtime.settings).parent),
             "most_stall_ms": MOST_STALL_MS * self.slowness,
             "layers": {layer for neighbour in neighbours for layer in neighbour.metrics.layers},
         }

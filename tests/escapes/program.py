@@ -48,6 +48,7 @@ SHARED = ("hits", "asked", "signalled")
 NOISY = ("wall_s", "host_mb", "stall_ms", "blocked_ms", "neighbour_ok")
 MEASURED = (*SHARED, *NOISY)
 GIVEN = (
+    "deno",
     "timeout_s",
     "memory_mb",
     "most_stall_ms",

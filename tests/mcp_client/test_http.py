@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import anyio
 import httpx2
@@ -71,6 +73,75 @@ async def test_bodies_are_bounded_before_they_are_kept_and_not_unpacked(site: We
         assert caught.value.code == code
         site.misbehave = lambda _: None
         assert await result(mcp, "s.echo", a=1) == {"a": 1}
+
+
+def streamed(*events: str) -> tuple[int, dict[str, str], bytes]:
+    return 200, {"Content-Type": "text/event-stream"}, "".join(f"{event}\n\n" for event in events).encode()
+
+
+def answered(message: dict[str, Any], **fields: Any) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": message["id"], **fields})
+
+
+async def test_messages_of_each_kind_come_through_a_stream_of_events(site: Web, caplog):
+    caplog.set_level("DEBUG", logger="motor_cortex.mcp")
+
+    def in_events(message: dict[str, Any]) -> Any:
+        if message.get("method") != "tools/call":
+            return None
+        logged = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": ["words"]}}
+        asked = {"jsonrpc": "2.0", "id": "q", "method": "ping"}
+        end = answered(message, result={"content": [], "structuredContent": {"a": 5}})
+        return streamed(
+            ": hello",
+            "id: 1",
+            "event: other\ndata: 1",
+            f"data: {json.dumps(logged)}",
+            f"data: {json.dumps(asked)}",
+            f"data: {end}",
+        )
+
+    site.misbehave = in_events
+    async with servers(s=at(site)) as mcp:
+        assert await result(mcp, "s.echo") == {"a": 5}
+        await until(lambda: any(m.get("id") == "q" and m.get("result") == {} for *_, m in site.heard))
+    assert 'An MCP server logs: ["words"]' in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [("{}", "mcp_-32700"), ("[", "mcp_-32700"), ('{"x": ["words"]}', "mcp_-32700")],
+)
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_what_is_no_message_is_not_told_by_its_words(site: Web, said: str, code: str, is_stream: bool):
+    def other(message: dict[str, Any]) -> Any:
+        answer = streamed(f"data: {said}") if is_stream else (200, {}, said.encode())
+        return answer if message.get("method") == "tools/call" else None
+
+    async with servers(s=at(site)) as mcp:
+        await result(mcp, "s.echo")
+        site.misbehave = other
+        with pytest.raises(ToolError, match="the answer is no message") as caught:
+            await result(mcp, "s.echo")
+        assert caught.value.code == code
+        assert "words" not in str(caught.value)
+        site.misbehave = lambda _: None
+        assert await result(mcp, "s.echo", a=1) == {"a": 1}
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_an_error_of_a_server_is_told_by_its_words(site: Web, is_stream: bool):
+    def refuse(message: dict[str, Any]) -> Any:
+        if message.get("method") != "tools/call":
+            return None
+        said = answered(message, error={"code": -32_602, "message": "no such commit"})
+        return streamed(f"data: {said}") if is_stream else (400, {}, said.encode())
+
+    site.misbehave = refuse
+    async with servers(s=at(site)) as mcp:
+        with pytest.raises(ToolError, match="no such commit") as caught:
+            await result(mcp, "s.echo")
+        assert caught.value.code == "mcp_-32602"
 
 
 async def test_a_server_that_refuses_us_is_told_with_its_status(site: Web):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
-from cortex.mcp_client.child import message_of
-from cortex.mcp_client.lines import HEAD_BYTES, Lines, TooLong
+from cortex.mcp_client.errors import MAX_TEXT, short
 from cortex.mcp_client.names import tool_names
 from cortex.mcp_client.rate import Rate
 from cortex.mcp_client.restarts import Restarts
@@ -100,6 +101,42 @@ def test_what_is_too_large_is_refused_and_a_question_is_no_answer():
     assert caught.value.code == "input_required"
 
 
+class Unprintable(list[object]):
+    def __str__(self) -> str:
+        raise AssertionError("all of it was printed")
+
+    __repr__ = __str__
+
+
+def test_what_is_long_is_cut_before_it_is_printed():
+    assert short("x" * 10_000_000) == "x" * (MAX_TEXT - 1) + "…"
+    assert short(Unprintable(["\x7f" * 10_000])).startswith('["\x7f')
+    assert short({"a": [1, None]}) == '{"a":[1,null]}'
+    assert short(ValueError("so it is")) == "so it is"
+
+
+def test_an_error_of_a_validation_is_told_without_what_was_validated():
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(list[int]).validate_python(["secret", "words"])
+    assert short(caught.value) == "2 errors in list[int]"
+
+
+def test_log_lines_of_the_sdk_are_cut_and_tell_errors_of_a_validation_by_their_number(caplog):
+    import cortex.mcp_client.link  # noqa: F401 - it loads the SDK
+
+    log = logging.getLogger("client")
+    try:
+        TypeAdapter(list[int]).validate_python(["secret"])
+    except ValidationError:
+        log.warning("Failed to validate notification: %s", "x" * 1_000_000, exc_info=True)
+    log.warning("http://a/token " * 1_000_000)
+    first, second = caplog.records
+    assert first.getMessage().endswith("…: 1 errors in list[int]")
+    assert "secret" not in caplog.text
+    assert max(len(first.getMessage()), len(second.getMessage())) < 5_000
+    assert "token" not in second.getMessage()
+
+
 def test_a_rate_holds_for_any_minute():
     rate = Rate(2)
     assert [rate.take(0), rate.take(10)] == [None, None]
@@ -121,42 +158,3 @@ def test_waits_double_up_to_a_bound_and_begin_anew_after_a_long_life():
     restarts.failed(200, up_s=11)
     assert restarts.wait_s(200) == 1
     assert restarts.wait_s(300) == 0
-
-
-@given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b"")), max_size=10), st.integers(1, 40))
-def test_lines_are_the_same_however_they_are_cut(expected, step):
-    data = b"".join(line + b"\n" for line in expected) + b"unfinished"
-    lines = Lines(1_000)
-    found = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
-    assert found == expected
-
-
-def test_of_a_line_that_is_too_long_only_the_beginning_is_kept():
-    lines = Lines(1_000)
-    assert list(lines.feed(b"head" + b"x" * 800)) == []
-    for _ in range(1_000):
-        assert list(lines.feed(b"x" * 1_000)) == []
-    assert sum(map(len, lines._parts)) <= HEAD_BYTES
-    assert list(lines.feed(b"\nnext\n")) == [
-        TooLong(b"head" + b"x" * (HEAD_BYTES - 4), b"x" * HEAD_BYTES),
-        b"next",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("begins", "ends", "asked"),
-    [
-        (b'{"jsonrpc":"2.0","id":7,"result":{"id":8,"text":"', b'"}}', 7),
-        (b'{"result":{"id":8,"text":"', b'"},"jsonrpc":"2.0","id":7}', 7),
-        (b'{"result":{"id":8,"text":"', b'"}, "id": 7, "jsonrpc": "2.0"} ', 7),
-        (b'{"jsonrpc":"2.0","result":{"id":8,"text":"', b'","id":8}}', None),
-        (b'{"id":7,"result":{"text":"', b'"}}', None),
-    ],
-)
-def test_whose_answer_was_too_long_is_read_where_the_message_says_so_and_not_inside_of_it(begins, ends, asked):
-    lines = Lines(1_000)
-    step = 7
-    data = begins + b"x" * 2_000 + ends + b"\n"
-    (line,) = [line for at in range(0, len(data), step) for line in lines.feed(data[at : at + step])]
-    message = message_of(line, 1_000)
-    assert (None if message is None else message.id) == asked

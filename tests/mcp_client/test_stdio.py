@@ -454,7 +454,7 @@ async def test_a_fault_of_ours_is_not_told_as_the_servers(monkeypatch: pytest.Mo
     def broken(*_: object) -> None:
         raise NameError("name 'os' is not defined")
 
-    monkeypatch.setattr("cortex.mcp_client.server.tools_of", broken)
+    monkeypatch.setattr("cortex.mcp_client.listing.Listing.tools", broken)
     async with servers(s=raw()) as mcp:
         with pytest.raises(McpUnavailable, match="our client failed with NameError"):
             await mcp.tools_of("s")

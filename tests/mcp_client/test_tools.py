@@ -9,17 +9,17 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import pytest
 from pydantic_core import to_json
 
 from cortex.mcp_client import McpTool
-from cortex.mcp_client.arguments import MAX_FITTED_VALUES
-from cortex.mcp_client.listing import MAX_DESCRIPTION, MAX_SCHEMA_BYTES, tools_of
+from cortex.mcp_client.listing import MAX_ALL_CONTAINERS, MAX_DESCRIPTION, MAX_SCHEMA_BYTES, Listing, tools_of
 from cortex.mcp_client.server import Server
 from cortex.sections import McpSettings
+from cortex.tools.fitting import MAX_STEPS
 from cortex.tools.usable import UsableTool
 from sandbox import ReadyJson, ToolError, typescript_of
 from tests.conftest import is_readable
@@ -125,7 +125,7 @@ def test_many_values_are_checked_as_they_are():
     numbers = {"type": "object", "properties": {"n": {"type": "array", "items": {"type": "integer"}}}}
     assert only(numbers).read({"n": ["1"]}).shown == {"n": [1]}
     with pytest.raises(ToolError):
-        only(numbers).read({"n": ["1"] * MAX_FITTED_VALUES})
+        only(numbers).read({"n": ["1"] * MAX_STEPS})
 
 
 def test_what_a_server_lists_is_bounded():
@@ -152,6 +152,78 @@ def test_no_schema_is_compiled_before_it_is_used():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=BOUND_S, cwd=Path(__file__).parents[2])
 
 
+class Page(NamedTuple):
+    tools: Any
+    next_cursor: str | None = None
+
+
+class Pages:
+    """A session of the SDK that only lists tools."""
+
+    protocol_version = "2025-06-18"
+
+    def __init__(self, *pages: Page) -> None:
+        self._pages = iter(pages)
+        self._tool_output_schemas: dict[str, Any] = {}
+        self._x_mcp_header_maps: dict[str, Any] = {}
+        self.asked = 0
+
+    @property
+    def session(self) -> Pages:
+        return self
+
+    async def list_tools(self, params: Any) -> Page:
+        self.asked += 1
+        page = next(self._pages)
+        for number in range(len(page.tools)):
+            self._tool_output_schemas[page.tools[number].name] = page.tools[number].output_schema
+            self._x_mcp_header_maps[page.tools[number].name] = {}
+        return page
+
+
+def linked(pages: Pages) -> Any:
+    from cortex.mcp_client.link import Link
+
+    return Link(pages, None)  # type: ignore[arg-type]
+
+
+async def test_a_long_mark_of_the_next_page_ends_the_list(caplog):
+    pages = Pages(Page([Listed("a")], "x" * 1_024), Page([Listed("b")], "x" * 1_025), Page([Listed("c")]))
+    listing = Listing("s", 10)
+    await linked(pages).tools(listing)
+    assert sorted(listing.names) == ["a", "b"]
+    assert pages.asked == 2
+    assert "the rest of its tools is left out, the mark of its next page is too long" in caplog.text
+
+
+async def test_pages_are_asked_for_as_long_as_there_is_room_for_their_schemas(monkeypatch):
+    monkeypatch.setattr("cortex.mcp_client.listing.MAX_ALL_BYTES", 2_500)
+    vast = {"type": "object", "description": "x" * 1_000}
+    pages = Pages(*(Page([Listed(f"t{n}", vast)], str(n)) for n in range(10)))
+    listing = Listing("s", 10)
+    await linked(pages).tools(listing)
+    assert (sorted(listing.names), pages.asked) == (["t0", "t1"], 3)
+
+
+async def test_of_tools_that_are_left_out_the_sdk_keeps_nothing():
+    pages = Pages(Page([Listed("a", output={"type": "object"}), Listed("b" * 300, output={"type": "object"})]))
+    await linked(pages).tools(Listing("s", 10))
+    assert (pages._tool_output_schemas, pages._x_mcp_header_maps) == ({}, {"a": {}})
+
+
+def test_objects_and_arrays_are_counted_over_all_tools_of_a_server(caplog):
+    """Each of these is within the bytes of a schema. Together they would take hundreds of megabytes."""
+    schema = {"type": "object", "examples": [[]] * 24_000}
+    tools = taken(*(Listed(f"t{n}", schema) for n in range(20)))
+    assert len(tools) == MAX_ALL_CONTAINERS // 24_002
+    assert '"t8" is left out, the schemas of all tools hold more than 200000 objects and arrays' in caplog.text
+
+
+def test_of_a_page_only_what_is_used_is_kept():
+    (found,) = taken(Listed(description=" " * 100_000 + "x" * 10_000_000))
+    assert len(found.description) == MAX_DESCRIPTION
+
+
 async def test_while_a_list_is_taken_everything_else_goes_on():
     class Long(tuple[Listed, ...]):
         """A list during which another task has its turn, or else never ends."""
@@ -160,14 +232,10 @@ async def test_while_a_list_is_taken_everything_else_goes_on():
             assert turn.wait(BOUND_S)
             return super().__iter__()
 
-    class Linked:
-        async def tools(self, most: int) -> Long:
-            return Long([Listed("a"), Listed("b")])
-
     turn = threading.Event()
     server = Server("s", raw(), McpSettings(), {}, lambda: None, time.monotonic, None)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server._list, Linked())
+        tasks.start_soon(server._list, linked(Pages(Page(Long([Listed("a"), Listed("b")])))))
         await anyio.sleep(0.01)
         turn.set()
     assert [tool.name for tool in server.tools] == ["s.a", "s.b"]
@@ -216,6 +284,8 @@ async def test_an_error_of_the_protocol_has_its_code():
         with pytest.raises(ToolError) as caught:
             await result(mcp, "s.answer", content="not a list")
         assert caught.value.code == "bad_answer"
+        # Where the error is logged, the error of the validation would be printed with it, and with it the message.
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
 async def test_the_policy_of_a_server_is_that_of_its_tools():

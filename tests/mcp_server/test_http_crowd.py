@@ -13,6 +13,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from cortex.mcp_server import HttpLimits
+from cortex.mcp_wire import MESSAGE_LIMITS
 
 from .scripted import BOUND_S, ScriptedCortex
 from .test_http import BEARER, TAKES, TOKEN, serving
@@ -146,6 +147,139 @@ async def test_those_who_only_connect_make_way_for_those_who_ask(tmp_path):
                 assert (await post(other, PING, session)).status_code == 200
             go.set()
         assert '"isError":false' in texts[0]
+
+
+async def test_who_has_not_shown_the_token_is_waited_for_less_long(tmp_path):
+    limits = HttpLimits(waiting_s=BOUND_S, stranger_s=SOON)
+    async with serving(ScriptedCortex(), tmp_path, limits=limits) as url, asking(url) as http:
+        session = await opened(http)
+        async with connected(url) as silent, connected(url) as talking:
+            await talking.send(HEAD.replace(TOKEN.encode(), b"wrong"))
+            assert await is_closed(silent)
+            assert await is_closed(talking)
+        # The connection of the client is older than both.
+        (kept,) = http._transport._pool.connections
+        assert (await post(http, PING, session)).status_code == 200
+        assert http._transport._pool.connections == [kept]
+
+
+async def test_those_who_connect_and_say_nothing_keep_no_client_out(tmp_path):
+    limits = HttpLimits(strangers=4, stranger_s=BOUND_S, moment_s=SOON)
+    async with serving(ScriptedCortex(), tmp_path, limits=limits) as url, AsyncExitStack() as stack:
+        place = ("127.0.0.1", httpx2.URL(url).port)
+
+        async def crowding() -> None:
+            while True:
+                await stack.enter_async_context(await anyio.connect_tcp(*place))
+                await anyio.sleep(SOON / 10)
+
+        async with anyio.create_task_group() as tasks, asking(url) as kept:
+            session = await opened(kept)
+            tasks.start_soon(crowding)
+            for _ in range(5):
+                assert (await post(kept, PING, session)).status_code == 200
+                async with asking(url) as fresh:
+                    assert (await post(fresh, PING, session)).status_code == 200
+            tasks.cancel_scope.cancel()
+
+
+async def test_who_connects_has_a_moment_to_speak_before_making_way(tmp_path):
+    limits = HttpLimits(strangers=1, stranger_s=BOUND_S, moment_s=BOUND_S)
+    answers: list[int] = []
+    async with (
+        serving(ScriptedCortex(), tmp_path, limits=limits) as url,
+        asking(url) as http,
+        connected(url) as first,
+        anyio.create_task_group() as tasks,
+    ):
+
+        async def ask() -> None:
+            answers.append((await post(http, HELLO)).status_code)
+
+        tasks.start_soon(ask)
+        await anyio.sleep(4 * SOON)
+        assert answers == []  # its turn comes when the first has spoken, or gone
+        await first.send(HEAD + b"Content-Length: 0\r\n\r\n")
+        assert (await first.receive()).startswith(b"HTTP/1.1 ")
+    assert answers == [200]
+
+
+async def test_more_requests_than_may_be_are_told_to_come_later(tmp_path):
+    cortex = ScriptedCortex(work=anyio.sleep_forever)
+    async with (
+        serving(cortex, tmp_path, limits=HttpLimits(connections=1)) as url,
+        asking(url) as http,
+        anyio.create_task_group() as tasks,
+    ):
+        session = await opened(http)
+        tasks.start_soon(post, http, call(1), session)
+        await cortex.began.wait()
+        refused = await post(http, PING, session)
+        assert (refused.status_code, "try again" in refused.text) == (503, True)
+        tasks.cancel_scope.cancel()
+
+
+MANY = [[]] * MESSAGE_LIMITS.containers
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+async def test_a_message_that_holds_too_much_is_refused_by_its_id(tmp_path, version):
+    cortex = ScriptedCortex()
+    asked = {"jsonrpc": "2.0", "id": "mine", "method": "tools/call"}
+    async with serving(cortex, tmp_path) as url, asking(url) as http:
+        message = {**asked, "params": {"name": "core_energy", "arguments": {"x": MANY}}}
+        refused = await post(http, message, **{"mcp-protocol-version": version})
+    assert refused.status_code == 413
+    assert refused.json()["id"] == "mine"
+    assert refused.json()["error"]["message"] == "The message is too large: more than 25000 objects and arrays"
+    assert cortex.asked == []
+
+
+@pytest.mark.parametrize(("version", "code"), [("2025-06-18", -32602), ("2026-07-28", -32600)])
+async def test_what_is_no_message_is_refused_by_its_id_and_not_quoted(tmp_path, version, code):
+    async with serving(ScriptedCortex(), tmp_path) as url, asking(url) as http:
+        message = {"jsonrpc": "2.0", "id": "mine", "methods": "tools/call", "params": {"x": "quoted"}}
+        refused = await post(http, message, **{"mcp-protocol-version": version})
+        batch = await post(http, [PING, PING], **{"mcp-protocol-version": version})
+    assert (refused.status_code, refused.json()["id"], refused.json()["error"]["code"]) == (400, "mine", code)
+    assert "quoted" not in refused.text
+    assert (batch.status_code, batch.json()["error"]["code"]) == (400, code)
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+async def test_only_a_call_of_a_tool_may_be_long(tmp_path, version):
+    tries = {
+        "more than 65536 bytes, and no call of a tool": {"params": {"x": "x" * 70_000}},
+        "more than 1000 characters in its method": {"method": "x" * 1_001},
+        "more than 1000 characters in its name": {"method": "tools/call", "params": {"name": "x" * 1_001}},
+    }
+    async with serving(ScriptedCortex(), tmp_path) as url, asking(url) as http:
+        for reason, more in tries.items():
+            refused = await post(http, {**PING, **more}, **{"mcp-protocol-version": version})
+            assert (refused.status_code, refused.json()["id"]) == (413, 99)
+            assert refused.json()["error"]["message"] == f"The message is too large: {reason}"
+
+
+async def test_bodies_that_are_too_large_together_are_told_to_come_later(tmp_path):
+    cortex = ScriptedCortex(work=anyio.sleep_forever)
+    limits = HttpLimits(bodies_bytes=3_000)
+    async with (
+        serving(cortex, tmp_path, limits=limits) as url,
+        asking(url) as http,
+        anyio.create_task_group() as tasks,
+    ):
+        session = await opened(http)
+        long = {**call(1), "params": {"name": "core_energy", "arguments": {"x": "x" * 2_000}}}
+        tasks.start_soon(post, http, long, session)
+        await cortex.began.wait()
+        assert (await post(http, {**long, "id": 2}, session)).status_code == 503
+        assert (await post(http, PING, session)).status_code == 200
+        tasks.cancel_scope.cancel()
+    async with serving(ScriptedCortex(), tmp_path, limits=limits) as url, asking(url) as http:
+        session = await opened(http)
+        for number in range(3):  # what one has given back, a moment after its answer, is there for the next
+            while (await post(http, {**long, "id": number}, session)).status_code != 200:
+                await anyio.sleep(0.01)
 
 
 async def test_a_new_client_ends_the_session_that_was_idle_longest(tmp_path):

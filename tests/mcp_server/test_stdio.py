@@ -15,7 +15,9 @@ import pytest
 
 from cortex import Answer
 from cortex.mcp_server import mcp_server, serve_stdio
-from cortex.mcp_server.stdio import Ends, lines
+from cortex.mcp_server.descriptors import lines
+from cortex.mcp_server.stdio import Ends
+from cortex.mcp_wire import MESSAGE_LIMITS
 
 from .scripted import BOUND_S, ScriptedCortex, settings
 
@@ -160,6 +162,24 @@ async def test_a_line_that_is_too_long_is_dropped_as_it_comes(wires, tmp_path, c
     assert "more than 2000 bytes" in caplog.text
 
 
+@pytest.mark.parametrize("number", [7, "seven"])
+async def test_a_message_that_holds_too_much_is_refused_by_its_id(wires, tmp_path, caplog, number):
+    ends, wire = wires
+    cortex = ScriptedCortex()
+    many = [[]] * MESSAGE_LIMITS.containers
+    async with serving(cortex, ends, tmp_path):
+        wire.send(HELLO, READY)
+        await wire.next()
+        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "x", "arguments": many}}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(anyio.to_thread.run_sync, wire.send, message, call(1))
+            answers = {answer["id"]: answer for answer in [await wire.next(), await wire.next()]}
+    assert answers[number]["error"]["message"] == "The message is too large: more than 25000 objects and arrays"
+    assert "result" in answers[1]
+    assert len(cortex.asked) == 1
+    assert caplog.text.count("which was refused") == 1
+
+
 async def test_half_a_line_keeps_nobody_from_stopping(wires, tmp_path):
     ends, wire = wires
     async with serving(ScriptedCortex(), ends, tmp_path):
@@ -217,7 +237,10 @@ async def test_a_line_without_an_end_is_not_kept():
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(anyio.to_thread.run_sync, flood)
-            assert [line async for line in lines(reading, 1_000)] == [b"short"]
+            assert [line if isinstance(line, bytes) else line.reason async for line in lines(reading, 1_000)] == [
+                "more than 1000 bytes",
+                b"short",
+            ]
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
         tracemalloc.stop()

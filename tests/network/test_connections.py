@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from sandbox.network.connections import CheckedBackend, ssl_context
-from sandbox.network.lookups import Lookups
+from sandbox.network.lookups import MAX_OF_ALL, MAX_OF_DOMAIN, MAX_OF_RUN, Desk, Lookups, domain_of
 from tests.conftest import descriptors
 from tests.network.conftest import Names, brokered, call, fetch, refused
 from tests.network.servers import Server
@@ -305,17 +305,63 @@ class SlowNames:
         raise OSError("no such name")
 
 
+async def test_names_that_nobody_answers_keep_no_other_run_from_its_lookup(monkeypatch):
+    """Whether they are of one domain or of many: eight runs may not use up all places there are."""
+    desk, dead = Desk(), SlowNames()
+
+    def look_up(host, port, **options):
+        return dead(host, port) if host.endswith(".dead") else [(0, 0, 0, "", ("192.0.2.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    try:
+        for domain, least, most in (
+            (lambda _: "same.dead", MAX_OF_DOMAIN, MAX_OF_DOMAIN),
+            (lambda number: f"d{number}.dead", MAX_OF_ALL - 8, MAX_OF_ALL - 1),
+        ):
+            async with anyio.create_task_group() as tasks:
+                for run in [Lookups(desk) for _ in range(8)]:
+                    for number in range(MAX_OF_RUN):
+                        tasks.start_soon(run, f"n{number}.{domain(id(run) * 10 + number)}", 80)
+                with anyio.fail_after(60):
+                    while dead.now < least:
+                        await anyio.sleep(0.01)
+                    assert await Lookups(desk)("innocent.example", 443) == ["192.0.2.1"]
+                assert least <= dead.now <= most
+                tasks.cancel_scope.cancel()
+            desk, dead.now = Desk(), 0
+    finally:
+        dead.answer.set()
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("example.com", "example.com"),
+        ("a.b.example.com.", "example.com"),
+        ("A.Example.CO.uk", "example.co.uk"),
+        ("x.y.com.au", "y.com.au"),
+        ("a.b.io", "b.io"),
+        ("api.github.io", "github.io"),
+        ("localhost", "localhost"),
+    ],
+)
+def test_a_domain_is_what_somebody_has_registered(host, domain):
+    assert domain_of(host) == domain
+
+
 async def test_lookups_that_nobody_waits_for_any_longer_still_count(monkeypatch):
     names = SlowNames()
     monkeypatch.setattr(socket, "getaddrinfo", names)
-    monkeypatch.setattr("sandbox.network.lookups._of_all", threading.BoundedSemaphore(6))
-    runs = [Lookups(), Lookups()]
+    monkeypatch.setattr("sandbox.network.lookups.MAX_OF_ALL", 6)
+    monkeypatch.setattr("sandbox.network.lookups.KEPT_FOR_FIRST", 0)
+    desk = Desk()
+    runs = [Lookups(desk), Lookups(desk)]
     try:
         for run, begun in ((runs[0], 4), (runs[1], 6)):
             with anyio.fail_after(50):
                 while names.now < begun:  # on a busy machine, a thread may take longer to begin
                     with anyio.move_on_after(0.02):
-                        await run("x.test", 80)
+                        await run(f"{begun}-{names.now}.test", 80)
             for number in range(4):
                 with anyio.move_on_after(0.02):
                     await run(f"x{number}.test", 80)

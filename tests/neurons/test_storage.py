@@ -239,7 +239,8 @@ DAMAGE = {
     "a revision below the first": (b'{"revision": 0}', "no revision"),
     "no UTF-8": (b'{"revision": 1, "name": "\xff\xfe"}', "not JSON"),
     "a number that is none": (b'{"revision": 1, "a": NaN}', "not JSON"),
-    "without a bottom": (b'{"revision": 1, "a": ' + b"[" * 100_000, "not JSON"),
+    "without a bottom": (b'{"revision": 1, "a": ' + b"[" * 50_000, "not JSON"),
+    "too many": (b'{"revision": 1, "a": [' + b"[]," * 100_000 + b"0]}", "more than 100000 objects and arrays"),
     "too much": (b'{"revision": 1, "a": "' + b"a" * (8 * 1024 * 1024) + b'"}', "more than 8388608 bytes"),
 }
 

@@ -13,8 +13,9 @@ from sandbox.command import deno_command, find_deno
 def test_the_command_line_is_exactly_this():
     command = deno_command(Path("/opt/deno"), SandboxSettings(max_heap_mb=256))
     *flags, program = command.argv
+    assert command.binary == Path("/opt/deno")
     assert flags == [
-        "/opt/deno",
+        "/deno",  # what the process sees of it
         "run",
         "--quiet",
         "--no-prompt",

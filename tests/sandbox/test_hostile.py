@@ -120,7 +120,7 @@ async def test_large_calls_that_wait_for_an_answer_are_limited_together():
     outcome = await execute(code, FunctionTools({"never": never}), timeout_ms=LONG_MS)
     assert outcome.error is not None
     assert outcome.error.type == ErrorType.LIMIT
-    assert outcome.metrics.tool_calls < 12
+    assert outcome.metrics.tool_calls < 40  # they may take 32 MB
 
 
 async def test_honest_code_may_ask_for_more_at_once_than_the_host_keeps():

@@ -22,7 +22,7 @@ deno = pytest.mark.deno
 
 # What is done to the launcher before it begins: a control taken out, or a kernel that lacks something.
 UNWIRED = {
-    Layer.SESSION: "import os; os.setsid = lambda: None",
+    Layer.SESSION: "import os; os.setpgid = lambda *_: None",
     Layer.PARENT_DEATH: "from jail import kernel; kernel.prctl = lambda what, *_: None",
     Layer.NO_NEW_PRIVS: "from jail import kernel; kernel.prctl = lambda what, *_: None",
     Layer.LIMITS: "import resource; resource.setrlimit = lambda *_: None",

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.jail import Layer
+from sandbox.jail.build import NICE
 from tests.conftest import is_readable
 
 SANDBOX = Path(__file__).parent.parent.parent / "sandbox"
@@ -31,7 +32,7 @@ class Host:
         self.socket.settimeout(60)
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
         resource.prlimit(self.process.pid, resource.RLIMIT_CORE, (hard, hard))  # so that "none" is the launcher's doing
-        order = {"argv": argv, "environment": {"ONLY": "this"}, "layers": layers, "cpu_seconds": 7}
+        order = {"binary": argv[0], "argv": argv, "environment": {"ONLY": "this"}, "layers": layers, "cpu_seconds": 7}
         self.socket.send(json.dumps(order).encode())
         self.pipes: list[int] = []
         self.wall = self.event()
@@ -80,7 +81,11 @@ def test_a_process_is_started_limited_killed_and_reaped(shell):
     assert any(line.split()[:5] == ["Max", "file", "size", "0", "0"] for line in limits.splitlines())
     status = Path(f"/proc/{started['pid']}/status").read_text()
     assert "NoNewPrivs:\t1" in status
-    assert os.getsid(started["pid"]) == started["pid"]
+    # Whoever kills it has the processors first, and the kernel ends it before others when there is no memory.
+    assert os.getpriority(os.PRIO_PROCESS, started["pid"]) == os.getpriority(os.PRIO_PROCESS, shell.process.pid) + NICE
+    assert Path(f"/proc/{started['pid']}/oom_score_adj").read_text() == "1000\n"
+    assert os.getpgid(started["pid"]) == started["pid"]
+    assert os.getsid(started["pid"]) == os.getsid(shell.process.pid)
     shell.ask(do="kill", id=1)
     exited = shell.event()
     assert (exited["event"], exited["status"]) == ("exited", -signal.SIGKILL)
@@ -131,7 +136,7 @@ def test_what_was_not_asked_for_is_not_there():
     _, stdout, _ = host.start(1)
     pid = host.event()["pid"]
     os.read(stdout, 1000)
-    assert os.getsid(pid) != pid
+    assert os.getpgid(pid) != pid
     assert "NoNewPrivs:\t0" in Path(f"/proc/{pid}/status").read_text()
     host.ask(do="kill", id=1)
     assert host.event()["status"] == -signal.SIGKILL

@@ -130,6 +130,66 @@ async def test_calls_run_in_parallel():
     assert outcome.result == [1, 2, 3, 4, 5], outcome.error
 
 
+async def test_no_more_tools_work_at_once_than_the_settings_allow_and_the_others_come_in_order():
+    working = most = 0
+    order: list[int] = []
+
+    async def work(arguments):
+        nonlocal working, most
+        working += 1
+        most = max(most, working)
+        order.append(arguments["n"])
+        await anyio.sleep(0.005)
+        working -= 1
+        return arguments["n"]
+
+    code = "return await Promise.all(Array.from({ length: 40 }, (_, n) => tools.work({ n })))"
+    outcome = await execute(code, FunctionTools({"work": work}), timeout_ms=60_000, max_tool_calls_at_once=3)
+    assert outcome.result == list(range(40)), outcome.error
+    assert (most, sorted(order)) == (3, list(range(40)))
+    # Of the three that are let in at once, any may begin first.
+    assert all(n <= place + 2 for place, n in enumerate(order)), order
+
+
+async def test_the_time_of_a_call_begins_with_its_turn():
+    async def work(arguments):
+        await anyio.sleep(0.15)
+        return 1
+
+    code = "return await Promise.all([1, 2, 3, 4].map((n) => tools.work({ n })))"
+    limits = {"max_tool_calls_at_once": 1, "tool_timeout_ms": 500}
+    outcome = await execute(code, FunctionTools({"work": work}), timeout_ms=60_000, **limits)
+    assert outcome.result == [1, 1, 1, 1], outcome.error
+
+
+async def test_answers_that_the_code_does_not_read_have_a_limit_together():
+    """It calls, and then computes without a look at what comes. The host would keep all of it."""
+    calls = 0
+    all_work = anyio.Event()
+
+    async def large(_):
+        nonlocal calls
+        calls += 1
+        if calls >= 8:
+            all_work.set()
+        await all_work.wait()  # so that the first ones end at the same time
+        return ReadyJson(b'"' + b"x" * 8_000_000 + b'"')
+
+    code = """
+        const calls = Array.from({ length: 30 }, () => tools.large({}).then(() => "read", (error) => error.code));
+        await new Promise((go) => setTimeout(go, 1));
+        for (const end = Date.now() + 1_500; Date.now() < end;);
+        return await Promise.all(calls);
+    """
+    limits = {"max_tool_calls_at_once": 8, "max_memory_mb": 1_000, "max_heap_mb": 900}
+    outcome = await execute(code, FunctionTools({"large": large}), timeout_ms=60_000, **limits)
+    assert outcome.ok, outcome.error
+    assert calls == 30
+    # Of the first eight, some; then fewer are called at once, and each has its room.
+    assert {*outcome.result[:8]} == {"read", "result_too_large"}
+    assert {*outcome.result[8:]} == {"read"}
+
+
 async def test_a_slow_tool_blocks_neither_output_nor_other_tools_nor_timers():
     all_others_are_done = anyio.Event()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from cortex.audit import Audit
 from cortex.commands import run_command as run
-from cortex.energy import EnergyReserve
+from cortex.energy import EnergyNotOnDisk, EnergyReserve
 from cortex.sections import AuditSettings, EnergySettings
 from sandbox import Tier
 
@@ -316,3 +318,32 @@ def test_whoever_stops_reading_is_not_told_off(home):
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_what_is_set_on_a_full_disk_is_told_as_it_is(tmp_path):
+    """The ledger takes the line, and the snapshot beside it finds no room: it has been set, and that is what is said."""
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no unshare to mount a small disk with")
+    program = [sys.executable, "-m", "tests.cortex.energy.full_disk", str(tmp_path)]
+    done = subprocess.run(["unshare", "-rm", *program], capture_output=True, text=True, check=False)
+    if done.returncode or "cannot" in done.stdout:
+        pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()[-200:]}")
+    full, code, told, *shown = done.stdout.splitlines()
+    assert full == "full: No space left on device"
+    assert (code, told) == ("0", "Energy 0.25, it was 0.50")
+    assert "energy.json" in shown[0]  # what could not be written
+    assert any(line.startswith("Energy 0.25 ") for line in shown)
+
+
+def test_what_the_disk_does_not_take_is_in_force_and_said_to_be(tmp_path, monkeypatch):
+    reserve = EnergyReserve(tmp_path / "state", EnergySettings())
+
+    def refuse(path):
+        raise OSError(errno.EIO, "Input/output error")
+
+    reserve.set(0.5)
+    monkeypatch.setattr("cortex.energy.ledger.flush_file", refuse)
+    with pytest.raises(EnergyNotOnDisk, match=r"The level is 0.25 now, .*after a power cut it may be as before"):
+        reserve.set(0.25)
+    monkeypatch.undo()
+    assert EnergyReserve(tmp_path / "state", EnergySettings()).level() == pytest.approx(0.25, abs=0.01)

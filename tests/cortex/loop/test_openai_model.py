@@ -635,7 +635,8 @@ async def test_what_the_watcher_raises_comes_out_as_it_is(fault, nothing_left):
         pytest.param(status("200 OK", b"<html>Hi</html>", Content_Type="text/html"), "a page for people", id="a page"),
         pytest.param(status("200 OK", b"\xff\xfe\x00garbage"), "not JSON", id="bytes"),
         pytest.param(status("200 OK", b""), "not JSON", id="nothing"),
-        pytest.param(status("200 OK", b"[" * 50_000), "not JSON", id="deep"),
+        pytest.param(status("200 OK", b"[" * 20_000), "not JSON", id="deep"),
+        pytest.param(status("200 OK", b"[" * 50_000), "more than 25000 objects and arrays", id="deeper"),
         pytest.param(status("200 OK", b"7" * 20_000), "not JSON", id="a long number"),
         pytest.param(status("200 OK", {"choices": "no"}), "choices", id="choices that are text"),
         pytest.param(status("200 OK", {"choices": [{"message": [1]}]}), "delta", id="a message that is a list"),
@@ -644,7 +645,10 @@ async def test_what_the_watcher_raises_comes_out_as_it_is(fault, nothing_left):
         pytest.param(status("200 OK", b"x" * 200_000), "it has more than", id="too long"),
         pytest.param(status("200 OK", b"\x1f\x8b", Content_Encoding="gzip"), "compressed", id="compressed"),
         pytest.param(stream(b"data: {broken\n\n"), "not JSON", id="broken events"),
-        pytest.param(stream(b"data: " + b"[" * 50_000 + b"\n\n"), "not JSON", id="deep events"),
+        pytest.param(stream(b"data: " + b"[" * 20_000 + b"\n\n"), "not JSON", id="deep events"),
+        pytest.param(
+            stream(b"data: " + b"[" * 50_000 + b"\n\n"), "more than 25000 objects and arrays", id="deeper events"
+        ),
         pytest.param(stream(b"data: \xff\xfe\n\n"), "not JSON", id="events of bytes"),
         pytest.param(stream({"choices": [7]}), "choices", id="events of numbers"),
         pytest.param(stream(b"data: " + b"x" * 200_000), "an event has more than", id="an endless event"),
@@ -677,13 +681,16 @@ async def test_an_event_without_end_is_not_read_to_its_end(piece, nothing_left):
 
 async def test_an_event_that_is_larger_than_a_reply_may_be_is_not_even_parsed():
     def objects(number: int) -> bytes:
-        return b'data: {"odd": [' + b"{}," * number + b"{}]}\n\n"
+        return b'data: {"odd": [' + b"{}," * number + b"{}" + b" " * 100_000 + b"]}\n\n"
 
-    with ChatServer(stream(objects(50_000), delta(content="fine"), delta("stop"))) as server:
+    with ChatServer(stream(objects(20_000), delta(content="fine"), delta("stop"))) as server:
         assert (await ask(server, max_reply_bytes=100_000)).message == AssistantMessage("fine")
-    with ChatServer(stream(objects(60_000), delta(content="fine"), delta("stop"))) as server:
+    with ChatServer(stream(objects(24_000), delta(content="fine"), delta("stop"))) as server:
         fault = await fails(server, max_reply_bytes=100_000)
     assert "an event has more than 165536 bytes" in fault.message
+    with ChatServer(stream(objects(26_000), delta(content="fine"), delta("stop"))) as server:
+        fault = await fails(server, max_reply_bytes=200_000)
+    assert "more than 25000 objects and arrays" in fault.message
 
 
 @pytest.mark.parametrize("noise", [b"SSH-2.0-OpenSSH_9.6\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b"HTTP/1.1 200"])

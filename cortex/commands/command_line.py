@@ -1,0 +1,123 @@
+"""The commands, their common options, and how one of them is run.
+
+Each command is a module beside this one, imported when it is used, so that `cortex --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from cortex.terminal import terminal_columns, visible
+
+from .exits import INTERRUPTED, SUCCESS, USAGE, CommandError
+
+COMMANDS = {
+    "demo": "tell the whole story, offline, in under a minute",
+    "chat": "talk to an agent that has hands",
+    "run": "run one script in the sandbox",
+    "energy": "show the level, the prices and the ledger; set or top up the level",
+    "neurons": "show what the agent has learned and wants to learn; approve, reject, modify, disable, roll back",
+    "mcp": "name, list, try and forget MCP servers, whose tools code may call; be one",
+    "tools": "list and search the tools of the MCP servers; show prints what code is told of them",
+    "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
+    "revive": "turn the kill switch off again",
+    "audit": "show what happened, and verify that nobody has changed the record",
+    "config": "print the settings, and where each came from",
+    "doctor": "say what works on this machine, by trying it",
+}
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """One command, and its exit code. Not called `run`: that name is the module of a command, once it is loaded."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        print("Interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str]) -> int:
+    name = _named(arguments)
+    # Only that one, if it comes first: to make those of all commands takes as long as to kill what runs.
+    parser, commands = parsers((name,) if name is not None and arguments[0] == name else COMMANDS)
+    if name is not None:
+        module = importlib.import_module(f".{name}", __package__)
+        module.add_arguments(commands[name])
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    from cortex.setting_errors import SettingsError
+
+    try:
+        with _log_lines(options.command) if getattr(module, "LOGS", True) else nullcontext():
+            code = int(module.run(options))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read has had enough. What Python still holds back must not complain of it at the end.
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return SUCCESS
+    except (CommandError, SettingsError) as error:
+        print(f"cortex {options.command}: {visible(str(error))}", file=sys.stderr)
+        return error.exit_code if isinstance(error, CommandError) else USAGE
+
+
+def _log_lines(command: str) -> AbstractContextManager[None]:
+    from .log_lines import log_lines
+
+    return log_lines(command)
+
+
+def _named(arguments: Sequence[str]) -> str | None:
+    """The command, wherever it stands; not the value of an option that happens to be called like one."""
+    before = ("", *arguments)
+    pairs = zip(before, arguments, strict=False)
+    return next((word for last, word in pairs if word in COMMANDS and last not in {"--config", "--home"}), None)
+
+
+def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    description = "Hands for an LLM agent that can be trusted with them."
+    parser = argparse.ArgumentParser(prog="cortex", description=description, formatter_class=_Page)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.set_defaults(command=None)
+    parser.set_defaults(config=None, home=None)
+    # Before the command or after it; suppressed, so that the second place does not undo the first.
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS, formatter_class=_Page)
+    for place in (parser, common):
+        place.add_argument("--config", type=Path, metavar="FILE", help="settings (TOML), also CORTEX_CONFIG")
+        place.add_argument("--home", type=Path, metavar="DIR", help="where state lives, also CORTEX_HOME")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = {
+        name: subparsers.add_parser(name, help=COMMANDS[name], parents=[common], formatter_class=_Page)
+        for name in names
+    }
+    return parser, commands
+
+
+class _Page(argparse.HelpFormatter):
+    """As wide as the terminal. Otherwise each option that is added would find that out by loading what packs files."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=terminal_columns(sys.stdout) - 2)
+
+
+class _Version(argparse.Action):
+    """Looked up when it is asked for: reading the installation's metadata takes longer than all the rest."""
+
+    def __call__(self, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"motor-cortex {version('motor-cortex')}")
+        sys.exit(0)

@@ -1,0 +1,113 @@
+"""The body of a request, read and counted before anything parses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sandbox import JsonMeter, TooComplex
+
+from ..mcp_wire import HEAD_BYTES, MESSAGE_LIMITS, Refused, longer_than
+from .messages import message_of
+
+if TYPE_CHECKING:
+    from .http_sessions import Message, Receive
+
+
+class Bodies:
+    """The bodies of all requests that are being answered. Each is kept until its answer is given: together they have a
+    limit, too."""
+
+    def __init__(self, max_bytes: int, max_all_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._left = max_all_bytes
+
+    @contextmanager
+    def one(self) -> Iterator[Body]:
+        body = Body(self._max_bytes, self._take)
+        try:
+            yield body
+        finally:
+            self._left += body.size
+
+    def _take(self, size: int) -> bool:
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+
+class NoRoom(Exception):
+    """Other requests hold too much: this one can be tried again."""
+
+
+class Gone(Exception):
+    """The client has left before its request was whole."""
+
+
+class Given:
+    """A body that has been read. The app calls this to receive it: all of it at once, and then what else comes."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    @property
+    def refused(self) -> Refused | None:
+        """When the body is JSON, but no message that may be passed on. In the era of the handshake the SDK would answer
+        with pydantic's complaint, which quotes all of it."""
+        try:
+            found = message_of(self._body or b"")
+        except ValueError:
+            return None  # the SDK says in a few words what is wrong with it
+        return found if isinstance(found, Refused) else None
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+class Body:
+    def __init__(self, max_bytes: int, take: Callable[[int], bool]) -> None:
+        self._max_bytes = max_bytes
+        self._take = take
+        self.size = 0
+
+    async def read(self, receive: Receive) -> Given | Refused:
+        """The whole body; or why it is refused, once all of it has come: a client that is still sending would not hear
+        it. Raises NoRoom and Gone."""
+        kept, head = bytearray(), b""
+        meter = JsonMeter(MESSAGE_LIMITS)
+        reason: str | None = None
+        size, more = 0, True
+        while more and size <= 2 * self._max_bytes:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise Gone
+            piece, more = message.get("body", b""), message.get("more_body", False)
+            size += len(piece)
+            kept += piece
+            if reason is None:
+                self._charge(len(piece))
+                meter.feed(piece)
+                reason = longer_than(self._max_bytes) if size > self._max_bytes else _too_complex(meter)
+            if reason is not None:
+                head = head or bytes(kept[:HEAD_BYTES])
+                del kept[:-HEAD_BYTES]
+        return Given(bytes(kept), receive) if reason is None else Refused(head, bytes(kept), reason)
+
+    def _charge(self, size: int) -> None:
+        if not self._take(size):
+            raise NoRoom
+        self.size += size
+
+
+def _too_complex(meter: JsonMeter) -> str | None:
+    try:
+        meter.check()
+    except TooComplex as error:
+        return str(error)
+    return None

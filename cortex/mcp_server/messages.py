@@ -1,0 +1,56 @@
+"""Messages of JSON-RPC that clients send, parsed when they have been counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import ValidationError, from_json
+
+from ..mcp_wire import HEAD_BYTES, Refused, longer_than
+
+if TYPE_CHECKING:
+    from mcp_types import JSONRPCMessage
+
+    from ..mcp_wire import Line
+
+MAX_OTHER_BYTES = 65_536
+"""Of a message that calls no tool. The SDK makes copies of some, and keeps the first notifications until a request
+comes."""
+# The SDK copies them several times: into its answer, into what it logs, into what it traces.
+MAX_NAME_CHARACTERS = 1_000
+
+
+class NoMessage(Refused):
+    """JSON that is no message of JSON-RPC."""
+
+
+def message_of(data: Line) -> JSONRPCMessage | Refused:
+    """Raises ValueError, in a few words, for what is no JSON.
+
+    The complaint of pydantic goes no further: it quotes the data, and to write it down takes a second for a few
+    megabytes.
+    """
+    from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415 - it takes a second to load
+
+    value = from_json(data)
+    reason = _too_large(value, len(data)) if isinstance(value, dict) else None
+    if reason is not None:
+        return Refused(*_ends(data), reason)
+    try:
+        return jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError:
+        return NoMessage(*_ends(data), "neither a request nor a notification nor a response")
+
+
+def _ends(data: Line) -> tuple[bytes, bytes]:
+    return bytes(data[:HEAD_BYTES]), bytes(data[-HEAD_BYTES:])
+
+
+def _too_large(message: dict[str, Any], size: int) -> str | None:
+    params = message.get("params")
+    called = params.get("name") if isinstance(params, dict) else None
+    for name, text in (("id", message.get("id")), ("method", message.get("method")), ("name", called)):
+        if isinstance(text, str) and len(text) > MAX_NAME_CHARACTERS:
+            return f"more than {MAX_NAME_CHARACTERS} characters in its {name}"
+    is_call = message.get("method") == "tools/call" and "id" in message
+    return None if is_call or size <= MAX_OTHER_BYTES else f"{longer_than(MAX_OTHER_BYTES)}, and no call of a tool"

@@ -1,0 +1,254 @@
+"""Messages of MCP as they come over a wire, from either side: cut into lines, counted, and refused by their id when
+they are too much. Pure.
+
+What comes is a stranger's. A message is parsed only when it is known to be small enough: parsing it, and what the SDK
+does with it afterwards, holds up everything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from sandbox import JsonLimits, JsonMeter, TooComplex
+
+# The SDK goes through a message several times, about 4 µs for each object: a tenth of a second.
+MESSAGE_LIMITS = JsonLimits(containers=25_000, values=100_000)
+HEAD_BYTES = 512
+
+_ID = re.compile(rb'"id"\s{0,9}:\s{0,9}(-?\d{1,15}|"[^"\\]{0,100}")\s{0,9}[,}]')
+_INSIDE = re.compile(rb'"(?:result|error|params)"')
+_LAST_ID = re.compile(
+    rb'"id"\s{0,9}:\s{0,9}(-?\d{1,15}|"[^"\\]{0,100}")\s{0,9}(?:,\s{0,9}"jsonrpc"\s{0,9}:\s{0,9}"2\.0"\s{0,9})?\}\s{0,9}\Z'
+)
+
+
+Line: TypeAlias = bytes | bytearray
+
+
+class Refused(NamedTuple):
+    """A message that is not parsed: how it begins, how it ends, and why."""
+
+    head: bytes
+    tail: bytes
+    reason: str
+    """As in "more than 25000 objects and arrays"."""
+
+    @property
+    def id(self) -> int | str | None:
+        """Of the request that it is, or that it answers. Inside of it there may be other things of that name."""
+        if b'"jsonrpc"' not in self.head + self.tail:
+            return None
+        found = _ID.search(_INSIDE.split(self.head, maxsplit=1)[0]) or _LAST_ID.search(self.tail)
+        if found is None:
+            return None
+        text = found[1].decode(errors="replace")
+        return text[1:-1] if text.startswith('"') else int(text)
+
+
+def longer_than(max_bytes: int) -> str:
+    return f"more than {max_bytes} bytes"
+
+
+class MessageLines:
+    """Lines out of chunks. Of one that is refused only the beginning and the end are kept, however long it goes on."""
+
+    def __init__(self, max_bytes: int, limits: JsonLimits = MESSAGE_LIMITS) -> None:
+        self._max_bytes = max_bytes
+        # A shorter one cannot hold too much.
+        self._uncounted_bytes = min(limits)
+        self._meter = JsonMeter(limits)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._kept = bytearray()
+        self._head = self._tail = b""
+        self._reason: str | None = None
+        self.size = 0
+        """Of the line that has not ended yet."""
+        self._meter.begin()
+
+    def feed(self, chunk: bytes) -> Iterator[Line | Refused]:
+        """The lines that end in the chunk, without their line ends."""
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            yield self._ended(part)
+        if rest:
+            self._add(rest)
+
+    def _ended(self, last: bytes) -> Line | Refused:
+        if not self.size and len(last) <= min(self._uncounted_bytes, self._max_bytes):
+            return last
+        self._add(last)
+        # As it is: of megabytes a copy would count twice.
+        line = self._kept if self._reason is None else Refused(self._head, self._tail, self._reason)
+        self._begin()
+        return line
+
+    def end(self) -> Line | Refused | None:
+        """What is left when nothing more comes."""
+        return self._ended(b"") if self.size else None
+
+    def _add(self, part: bytes) -> None:
+        self.size += len(part)
+        if self._reason is not None:
+            self._tail = (self._tail + part)[-HEAD_BYTES:]
+            return
+        is_first_count = self.size - len(part) <= self._uncounted_bytes
+        self._kept += part
+        if self.size > self._max_bytes:
+            self._refuse(longer_than(self._max_bytes))
+        elif self.size > self._uncounted_bytes:
+            self._meter.feed(bytes(self._kept) if is_first_count else part)
+            try:
+                self._meter.check()
+            except TooComplex as error:
+                self._refuse(str(error))
+
+    def _refuse(self, reason: str) -> None:
+        self._reason = reason
+        self._head, self._tail = bytes(self._kept[:HEAD_BYTES]), bytes(self._kept[-HEAD_BYTES:])
+        self._kept = bytearray()
+
+
+# An event of a server has one line of data, or a few. Each line that it has is kept as a text of its own, and so is
+# each piece of a line, or of a message, in which it comes.
+MAX_EVENT_LINES = 10_000
+MAX_PIECES = 100_000
+
+
+def check_pieces(pieces: int) -> None:
+    """Raises TooComplex for a message that comes in too many of them."""
+    if pieces > MAX_PIECES:
+        raise TooComplex(f"more than {MAX_PIECES} pieces")
+
+
+class EventMeter:
+    """Counts server-sent events as they come. What is between two empty lines is one event, and one message.
+
+    A string ends with its line, if not before: JSON has no line ends in strings, so the parser will end there too.
+    """
+
+    def __init__(self, limits: JsonLimits = MESSAGE_LIMITS) -> None:
+        self._meter = JsonMeter(limits)
+        self._lines = self._pieces = 0
+        self._is_empty_line = True
+        self._after_return = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Raises TooComplex."""
+        self._pieces += 1
+        if self._after_return and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+        self._after_return = chunk.endswith(b"\r")
+        first, *others = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        self._count(first)
+        for line in others:
+            self._end_line()
+            self._count(line)
+        self._check()
+
+    def _check(self) -> None:
+        if self._lines > MAX_EVENT_LINES:
+            raise TooComplex(f"more than {MAX_EVENT_LINES} lines")
+        check_pieces(self._pieces)
+        self._meter.check()
+
+    def _count(self, piece: bytes) -> None:
+        if piece:
+            self._is_empty_line = False
+            self._meter.feed(piece)
+
+    def _end_line(self) -> None:
+        if self._is_empty_line:
+            self._check()  # before it is forgotten: an event may begin and end in one chunk
+            self._lines = self._pieces = 0
+            self._meter.begin()
+        else:
+            self._lines += 1
+            self._meter.end_string()
+        self._is_empty_line = True
+
+
+# Of a field that is not data: the kind of the event, its id, the wait before the next connection.
+MAX_FIELD_BYTES = 1_024
+# In milliseconds: up to three hours. A number of hundreds of digits would end the SDK's connection with an error.
+_WAIT = re.compile(rb"[0-9]{1,7}")
+
+
+class Event(NamedTuple):
+    """What one event says to us. Comments and fields of other names say nothing."""
+
+    data: Line
+    """Empty also in an event of a kind that no client of MCP knows."""
+    id: bytes | None
+    retry: bytes | None
+
+
+class EventReader(EventMeter):
+    """Server-sent events out of chunks, counted as they come, each of so many bytes at most."""
+
+    def __init__(self, max_bytes: int, limits: JsonLimits = MESSAGE_LIMITS) -> None:
+        super().__init__(limits)
+        self._max_bytes = max_bytes
+        self._line = bytearray()
+        self._ended: deque[Event] = deque()
+        self._begin_event()
+
+    def _begin_event(self) -> None:
+        self._size = 0
+        self._data: list[Line] = []
+        self._fields: dict[bytes, bytes] = {}
+
+    def read(self, chunk: bytes) -> deque[Event]:
+        """The events that end in the chunk. Raises TooComplex."""
+        self.feed(chunk)
+        ended, self._ended = self._ended, deque()
+        return ended
+
+    def _count(self, piece: bytes) -> None:
+        super()._count(piece)
+        self._size += len(piece)
+        if self._size > self._max_bytes:
+            raise TooComplex(longer_than(self._max_bytes))
+        self._line += piece
+
+    def _end_line(self) -> None:
+        if self._is_empty_line:
+            self._end_event()
+        else:
+            line, self._line = self._line, bytearray()
+            self._take(line)
+        super()._end_line()
+
+    def _take(self, line: bytearray) -> None:
+        at = line.find(b":") if b":" in line else len(line)
+        name = bytes(line[:at]) if at <= MAX_FIELD_BYTES else b""
+        # In place: of megabytes a copy would count twice.
+        del line[: at + 1]
+        if line.startswith(b" "):
+            del line[:1]
+        if name == b"data":
+            self._data.append(line)
+        elif name in (b"event", b"id", b"retry"):
+            if len(line) > MAX_FIELD_BYTES:
+                raise TooComplex(f"{longer_than(MAX_FIELD_BYTES)} in a field that is not data")
+            self._fields[name] = bytes(line)
+
+    def _end_event(self) -> None:
+        is_message = self._fields.get(b"event", b"") in (b"", b"message")
+        data = (self._data[0] if len(self._data) == 1 else b"\n".join(self._data)) if is_message else b""
+        retry = self._fields.get(b"retry", b"")
+        self._pass(Event(data, self._fields.get(b"id"), retry if _WAIT.fullmatch(retry) else None))
+        self._begin_event()
+
+    def _pass(self, event: Event) -> None:
+        """Of many events without data one is passed on, and of those that say nothing none: each costs the SDK ten
+        times what it costs here."""
+        if not event.data and self._ended and not self._ended[-1].data:
+            before = self._ended.pop()
+            event = Event(b"", before.id if event.id is None else event.id, event.retry or before.retry)
+        if event.data or event.id is not None or event.retry is not None:
+            self._ended.append(event)

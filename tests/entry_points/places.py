@@ -1,0 +1,120 @@
+"""Every place in the packages at which bytes or values become something else by parsing or validation."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGES = ("sandbox", "neurons", "cortex")
+READING = frozenset(
+    {
+        *("from_json", "bounded_json", "loads", "validate_json", "validate_python"),
+        *("model_validate", "model_validate_json", "validator_for", "literal_eval"),
+    }
+)
+
+# What is read there is not a stranger's, or is bounded by whoever calls: the reason, instead of a drive.
+LAUNCHER = "own: written by the launcher, a program of ours"
+FILE = "own: a file of the owner or of ours, read while nobody waits"
+HOME = "own: written by us into the home, in lines or files of a few kilobytes"
+MADE = "own: made by us a moment before, of what was read and bounded"
+POLICY = "own: a few hosts of settings or of an approved document"
+
+PLACES: dict[str, str] = {
+    "sandbox/fork_server.py::ForkServer._hear": LAUNCHER,
+    "sandbox/frames.py::decode": "frame",
+    "sandbox/guard.py::_findings": "guard",
+    "sandbox/jail/launcher.py::Launcher.serve": LAUNCHER,
+    "sandbox/jail/launcher.py::main": LAUNCHER,
+    "sandbox/json_meter.py::bounded_json": "frame",
+    "sandbox/network/recording.py::Replay.from_json": FILE,
+    "sandbox/network/recording.py::Replay.load": FILE,
+    "sandbox/network/secrets.py::_from_toml": FILE,
+    "sandbox/running.py::_fields_of": HOME,
+    "sandbox/schema_check.py::_Check.__init__": "schema: checking",
+    "sandbox/schema_check.py::_Check._compiled": "schema: checking",
+    "sandbox/schema_patterns.py::is_usable": "schema: checking",
+    "sandbox/workspace/journal.py::decode": HOME,
+    "neurons/autonomic/signal_limits.py::Admission.admit": "signal",
+    "neurons/habits/fingerprint.py::FingerprintReader.read": "habits: fingerprint",
+    "neurons/habits/recordings.py::_fitting": "habits: recording",
+    "neurons/habits/recordings.py::_json": "habits: recording",
+    "neurons/habits/recordings.py::_recording": "documents",
+    "neurons/kill_switch.py::_read": HOME,
+    "neurons/pipeline/decisions.py::kept": MADE,
+    "neurons/pipeline/proposal.py::_host": "proposal",
+    "neurons/pipeline/proposal.py::Proposal.of": "proposal",
+    "neurons/quarantine/rehearsed.py::network_of": POLICY,
+    "neurons/quarantine/validation.py::covers": POLICY,
+    "neurons/storage/document_text.py::decode": "documents",
+    "neurons/storage/store.py::_parsed": "documents",
+    "cortex/audit/head.py::read_known": HOME,
+    "cortex/audit/lines.py::parse": "audit",
+    "cortex/cache/stored.py::outcome_of": "cache",
+    "cortex/chat/line_history.py::_read": HOME,
+    "cortex/commands/neuron_named.py::_name_in": FILE,
+    "cortex/commands/run_script.py::_context": FILE,
+    "cortex/commands/run_script.py::_network": POLICY,
+    "cortex/demo/mcp_scenes.py::load_mcp_scenes": FILE,
+    "cortex/demo/scenario.py::load_scenes": FILE,
+    "cortex/demo/story.py::_settings": POLICY,
+    "cortex/discovery/endpoint_embedder.py::_vectors": "model: embeddings",
+    "cortex/discovery/onnx_embedder.py::_config": FILE,
+    "cortex/discovery/tensors.py::read_tensors": FILE,
+    "cortex/discovery/vector_file.py::_read": HOME,
+    "cortex/energy/ledger.py::_entry": HOME,
+    "cortex/energy/snapshot.py::read_snapshot": HOME,
+    "cortex/home_path.py::_home_of": FILE,
+    "cortex/layer_view.py::layer_of": HOME,
+    "cortex/loop/records.py::from_line": FILE,
+    "cortex/loop/requests.py::parsed_arguments": "calls of a model",
+    "cortex/mcp_client/messages.py::parsed": "MCP message over stdio",
+    "cortex/mcp_client/unwrap.py::_json_text": "MCP result: JSON in a text",
+    "cortex/mcp_config/file.py::json_object": FILE,
+    "cortex/mcp_config/file.py::checked_servers": FILE,
+    "cortex/mcp_server/server.py::mcp_server": MADE,
+    "cortex/mcp_server/server.py::mcp_server.call_tool": MADE,
+    "cortex/mcp_server/messages.py::message_of": "MCP client over stdio",
+    "cortex/memory.py::_entry": HOME,
+    "cortex/neuron_grants.py::network_for": POLICY,
+    "cortex/observed_run.py::_SeenTools.exchanges": "habits: recording",
+    "cortex/openai_client/chat_client.py::ChatClient._take": "model: reply",
+    "cortex/redaction/token_file.py::_entry": HOME,
+    "cortex/scripted_model.py::ScriptedModel.__init__": FILE,
+    "cortex/scripted_model.py::ScriptedModel.load": FILE,
+    "cortex/settings.py::_read": FILE,
+    "cortex/settings.py::_settled": FILE,
+    "cortex/tools/arguments.py::_loaded": "arguments of a model",
+    "cortex/tools/arguments.py::_plain": "arguments of a model",
+    "cortex/tools/consent.py::Consent._ask": MADE,
+    "cortex/tools/fitting.py::_Fitting._unquoted": "schema: fitting",
+    "cortex/tools/results.py::value_of": "result of a tool",
+    "cortex/tools/results.py::_strict": "text in a result",
+    "cortex/tools/signature.py::Signature.shown": "arguments of a model",
+    "cortex/tools/tool.py::Tool._checked": "arguments from code",
+    "cortex/turn.py::Turn._restored": "arguments of a model",
+}
+"""Each place, with the drive that holds it to its time, or the reason why it needs none. Whoever adds one decides."""
+
+
+def places() -> dict[str, set[str]]:
+    """By `file::function`, which of the readers is called there."""
+    found: dict[str, set[str]] = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for where, name in _calls(tree, ""):
+                found.setdefault(f"{path.relative_to(ROOT)}::{where}", set()).add(name)
+    return found
+
+
+def _calls(node: ast.AST, where: str) -> Iterator[tuple[str, str]]:
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.Call):
+            name = getattr(inner.func, "attr", getattr(inner.func, "id", ""))
+            if name in READING:
+                yield where or "(module)", name
+        is_named = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        yield from _calls(inner, f"{where}.{inner.name}".lstrip(".") if is_named else where)
