@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
+import anyio.lowlevel
 
 from .contracts import ErrorType, ExecutionError
 from .errors import RunFault, ToolError
@@ -33,6 +34,8 @@ log = logging.getLogger("motor_cortex.sandbox")
 # Answers of tools that a run has not read yet. Without a limit, code that calls and does not read would have the host
 # keep 250 answers of 8 MB.
 MAX_UNSENT_BYTES = 36 * 1024 * 1024
+# After an answer of this size the event loop has a turn before the next one is encoded.
+LARGE_ANSWER_BYTES = 64 * 1024
 # What a run may ask for in vain before it is ended.
 DEAF_CALLS = 100
 
@@ -96,6 +99,8 @@ class Bridge:
         # One file at a time: calls keep the order in which the code made them, and one answer lies in memory.
         self._file_turn = anyio.Lock(fast_acquire=True)
         self._tool_line = ToolLine(settings.max_tool_calls_at_once)
+        # One answer at a time: 32 of 8 MB that come at once would take the event loop for a third of a second.
+        self._encoding_turn = anyio.Lock(fast_acquire=True)
         self._unsent_bytes = 0
         self.calls = 0
         self.failed_calls = 0
@@ -162,7 +167,8 @@ class Bridge:
                     try:
                         await self._tool_line.wait(call)
                         # As text alone: the value itself is not kept until the code reads.
-                        await self._send_result(call, self._result(call, await self._call_tool(call, clock)), send)
+                        result = await self._encoded(call, await self._call_tool(call, clock))
+                        await self._send_result(call, result, send)
                     finally:
                         # Not before its answer is sent: code that does not read would have all calls made.
                         self._tool_line.leave(call)
@@ -221,6 +227,13 @@ class Bridge:
             await send(lambda: tool_result_frame(call.call_id, result))
         finally:
             self._unsent_bytes -= len(result)
+
+    async def _encoded(self, call: ToolCall, value: Any) -> bytes:
+        async with self._encoding_turn:
+            result = self._result(call, value)
+            if len(result) > LARGE_ANSWER_BYTES:
+                await anyio.lowlevel.checkpoint()
+            return result
 
     def _result(self, call: ToolCall, value: Any) -> bytes:
         """The value as JSON. Raises ToolError."""

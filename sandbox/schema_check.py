@@ -80,7 +80,7 @@ class _Check:
         self._is_metered = unfolded is None or unfolded.count > MAX_UNFOLDED
         self._body = parts.longest_body() if self._is_metered else 1
         self._unfolded = None if self._is_metered else unfolded
-        self._has_unique = parts.have("uniqueItems")
+        self._most_wide = MAX_WIDE_UNIQUE if parts.have("uniqueItems") else MAX_VALUES
         self._has_names = parts.have("propertyNames")
         self._wrongs = unfolded.wrongs if unfolded is not None and unfolded.count <= MAX_TOLD_PARTS else None
         self._patterns = Patterns(parts)
@@ -91,7 +91,7 @@ class _Check:
         self._without_patterns: jsonschema_rs.Validator | None = None
 
     def problem(self, value: Any, what: str) -> str | None:
-        measure = measured(value, MAX_VALUES)
+        measure = measured(value, MAX_VALUES, self._most_wide)
         self._refuse_too_much(measure, what)
         validator = self._validator_for(measure, what)
         sizes = self._sizes(measure)
@@ -118,7 +118,7 @@ class _Check:
         return are_few_ways(self._parts, value, sizes)
 
     def _refuse_too_much(self, measure: Measure, what: str) -> None:
-        if self._has_unique and measure.wide > MAX_WIDE_UNIQUE:
+        if measure.wide > self._most_wide:
             raise TooMuchToCheck(f"the {what} have too many numbers of more than 53 bits")
         work = 0 if self._unfolded is None else self._unfolded.work(measure.levels, measure.fractions, measure.names)
         most = MAX_METERED_VALUES if self._is_metered else MAX_VALUES

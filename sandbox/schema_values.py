@@ -37,13 +37,14 @@ class Measure(NamedTuple):
         return len(self.levels)
 
 
-def measured(value: Any, most: int) -> Measure:
-    """How much there is in a value, counted until it is more than so many."""
+def measured(value: Any, most: int, most_wide: int) -> Measure:
+    """How much there is in a value. Counting ends at more than `most` values, or more than `most_wide` wide integers:
+    the caller refuses such a value whatever else is in it."""
     total = characters = names = fractions = wide = 0
     containers: list[Any] = []
     levels: list[int] = []
     level = [value]
-    while level and total <= most:
+    while level and total <= most and wide <= most_wide:
         values = len(level)
         total += values
         below: list[Any] = []
@@ -63,6 +64,8 @@ def measured(value: Any, most: int) -> Measure:
                 values += _extra_of_fraction(part)
             elif isinstance(part, int) and part.bit_length() > MAX_PLAIN_BITS:
                 wide += 1
+                if wide > most_wide:
+                    break
                 values += extra_values(part)
         levels.append(values)
         level = below

@@ -105,7 +105,7 @@ class Agent:
         give_up = time.monotonic() + BOUND_S
         while True:
             self.process.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             if not any(map(is_locked, (home / "audit").glob(".*.lock"))):
                 return
             self.go_on()
@@ -288,7 +288,7 @@ def test_a_script_at_the_shell_is_stopped_and_the_next_one_refused(home, tmp_pat
             assert time.monotonic() < give_up
         # It cannot see the switch meanwhile: else it may have killed its processes itself before they are counted.
         running.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, running.pid, os.WSTOPPED | os.WNOWAIT)
+        os.waitid(os.P_PID, running.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         assert kill(home, "--reason", "no more")["processes"]
         running.send_signal(signal.SIGCONT)
         out, err = running.communicate(timeout=BOUND_S)

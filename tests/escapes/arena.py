@@ -177,6 +177,18 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+@contextlib.contextmanager
+def untraced() -> Iterator[None]:
+    """Nothing measures coverage in this thread meanwhile: that makes loops of Python several times slower than the
+    product is, and other work not at all."""
+    trace = sys.gettrace()
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(trace)
+
+
 def slowness() -> float:
     """How many times longer than on the machine of the promise a known piece of the sandbox's work takes here, with
     what measuring coverage adds to it."""
@@ -331,7 +343,9 @@ class Arena:
                     times = MORE_TIME
                 give_back_memory()
                 patient = replace(program, timeout_s=program.timeout_s * times)
-                failed, seen = found[program.name] = await self._judged(patient)
+                with untraced():
+                    self.slowness = slowness()
+                    failed, seen = found[program.name] = await self._judged(patient)
                 if not failed or not (all(map(is_noisy, failed)) or (times == 1 and is_late(failed, seen))):
                     break
         return found

@@ -8,6 +8,7 @@ import socket
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -51,6 +52,10 @@ class Wire:
     def send(self, *messages: Any) -> None:
         for message in messages:
             os.write(self.writing, message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n")
+
+    async def send_beside(self, *messages: Any) -> None:
+        """In a thread: a server that does not read holds up the sender. A test that fails must not wait for it."""
+        await anyio.to_thread.run_sync(self.send, *messages, abandon_on_cancel=True)
 
     async def next(self) -> dict[str, Any]:
         with anyio.fail_after(BOUND_S):
@@ -157,7 +162,7 @@ async def test_a_line_that_is_too_long_is_dropped_as_it_comes(wires, tmp_path, c
         wire.send(HELLO, READY)
         await wire.next()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(anyio.to_thread.run_sync, wire.send, b"x" * 300_000 + b"\n", call(1))
+            tasks.start_soon(wire.send_beside, b"x" * 300_000 + b"\n", call(1))
             assert (await wire.next())["id"] == 1
     assert "more than 2000 bytes" in caplog.text
 
@@ -172,7 +177,7 @@ async def test_a_message_that_holds_too_much_is_refused_by_its_id(wires, tmp_pat
         await wire.next()
         message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "x", "arguments": many}}
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(anyio.to_thread.run_sync, wire.send, message, call(1))
+            tasks.start_soon(wire.send_beside, message, call(1))
             answers = {answer["id"]: answer for answer in [await wire.next(), await wire.next()]}
     assert answers[number]["error"]["message"] == "The message is too large: more than 25000 objects and arrays"
     assert "result" in answers[1]
@@ -236,7 +241,7 @@ async def test_a_line_without_an_end_is_not_kept():
     tracemalloc.start()
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(anyio.to_thread.run_sync, flood)
+            tasks.start_soon(partial(anyio.to_thread.run_sync, flood, abandon_on_cancel=True))
             assert [line if isinstance(line, bytes) else line.reason async for line in lines(reading, 1_000)] == [
                 "more than 1000 bytes",
                 b"short",

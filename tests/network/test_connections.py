@@ -269,6 +269,7 @@ async def test_a_fetch_that_is_cancelled_while_tls_begins_leaves_no_socket():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
+        listener.settimeout(60)
         url = f"https://127.0.0.1:{listener.getsockname()[1]}"
         async with brokered(url) as broker, anyio.create_task_group() as tasks:
             tasks.start_soon(broker.fetch, call(url))
