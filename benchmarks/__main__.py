@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 
 from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings
-from sandbox.command import find_deno
+from sandbox.process.command import find_deno
 
 from .cache import cache
 from .discovery import discovery

@@ -12,7 +12,7 @@ import anyio
 
 from cortex import MotorCortex, Settings
 from cortex.cache import CachedRuntime, ResultCache
-from cortex.sections import CacheSettings, EnergySettings
+from cortex.settings.sections import CacheSettings, EnergySettings
 from sandbox import DenoRuntime, ExecutionRequest, Flusher
 
 from .measure import Row, interleaved, p50

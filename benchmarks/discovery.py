@@ -10,7 +10,7 @@ from itertools import cycle
 from pathlib import Path
 
 from cortex.discovery import Discovery, ToolIndex, discovery_of, entry_of
-from cortex.settings import load_settings
+from cortex.settings.settings import load_settings
 from sandbox import ToolDeclaration, typescript_of
 
 from .measure import Row, Trial, interleaved, p50

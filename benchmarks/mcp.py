@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from cortex import MotorCortex, Settings, Toolbox
-from cortex.sections import CacheSettings, EnergySettings
+from cortex.settings.sections import CacheSettings, EnergySettings
 
 from .measure import Row, interleaved, p50
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 
 from cortex.energy import EnergyReserve
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from neurons import (
     ApprovalKey,
     Autonomic,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sandbox import SandboxSettings
-from sandbox.command import find_deno
+from sandbox.process.command import find_deno
 
 from .measure import Row, p50
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cortex.redaction import Redactor
-from cortex.sections import RedactionSettings
+from cortex.settings.sections import RedactionSettings
 
 from .measure import Row, cpu_ms_of_self, p50
 

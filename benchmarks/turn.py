@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 
 from cortex import MotorCortex, Settings
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import DenoRuntime, ExecutionRequest
 
 from .measure import Row, interleaved, p50

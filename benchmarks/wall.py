@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 
 from sandbox import DenoRuntime, ExecutionRequest, Layer, NetworkPolicy, SandboxSettings, Tier, Workspace
-from sandbox.command import PERMISSIONS
-from sandbox.trials import BehindLayers
+from sandbox.layer_checks import BehindLayers
+from sandbox.process.command import PERMISSIONS
 
 from .measure import Row, interleaved, p50
 from .server import running

@@ -1,76 +1,47 @@
 """Energy, tools and the agent: hands for a language model that can be trusted with them."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .loop import Answer, Conversations, LanguageModel, ModelError, run_turn
-    from .openai_model import OpenAIModel
-    from .owner import AbsentOwner, Decision, Owner, Question, ScriptedOwner
-    from .plugin import MotorCortex
-    from .redaction import Redactor, Tokens
-    from .replies import blocked, reply
-    from .scripted_model import ScriptedModel
-    from .setting_errors import SettingsError
-    from .settings import Settings, load_settings
-    from .tools import Toolbox
-    from .turn import Turn
-
-# Imported when they are asked for: the command line comes through this door too and must answer `--help` at once.
-_HOMES = {
-    "AbsentOwner": "owner",
-    "Answer": "loop",
-    "Conversations": "loop",
-    "Decision": "owner",
-    "LanguageModel": "loop",
-    "ModelError": "loop",
-    "MotorCortex": "plugin",
-    "OpenAIModel": "openai_model",
-    "Owner": "owner",
-    "Question": "owner",
-    "Redactor": "redaction",
-    "ScriptedModel": "scripted_model",
-    "ScriptedOwner": "owner",
-    "Settings": "settings",
-    "SettingsError": "setting_errors",
-    "Tokens": "redaction",
-    "Toolbox": "tools",
-    "Turn": "turn",
-    "blocked": "replies",
-    "load_settings": "settings",
-    "reply": "replies",
-    "run_turn": "loop",
-}
-
-__all__ = [
-    "AbsentOwner",
-    "Answer",
-    "Conversations",
-    "Decision",
-    "LanguageModel",
-    "ModelError",
-    "MotorCortex",
-    "OpenAIModel",
-    "Owner",
-    "Question",
-    "Redactor",
-    "ScriptedModel",
-    "ScriptedOwner",
-    "Settings",
-    "SettingsError",
-    "Tokens",
-    "Toolbox",
-    "Turn",
-    "blocked",
-    "load_settings",
-    "reply",
-    "run_turn",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    from .contracts.replies import blocked as blocked, reply as reply
+    from .loop.conversations import Conversations as Conversations
+    from .loop.ports import Answer as Answer, LanguageModel as LanguageModel, ModelError as ModelError
+    from .loop.turn import run_turn as run_turn
+    from .models.openai_model import OpenAIModel as OpenAIModel
+    from .models.scripted_model import ScriptedModel as ScriptedModel
+    from .motor_cortex import MotorCortex as MotorCortex
+    from .redaction.redactor import Redactor as Redactor
+    from .redaction.tokens import Tokens as Tokens
+    from .settings.setting_errors import SettingsError as SettingsError
+    from .settings.settings import Settings as Settings, load_settings as load_settings
+    from .tools.owner import (
+        AbsentOwner as AbsentOwner,
+        Decision as Decision,
+        Owner as Owner,
+        Question as Question,
+        ScriptedOwner as ScriptedOwner,
+    )
+    from .tools.toolbox import Toolbox as Toolbox
+    from .turn.turn import Turn as Turn
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "contracts.replies": ["blocked", "reply"],
+            "loop.conversations": ["Conversations"],
+            "loop.ports": ["Answer", "LanguageModel", "ModelError"],
+            "loop.turn": ["run_turn"],
+            "models.openai_model": ["OpenAIModel"],
+            "models.scripted_model": ["ScriptedModel"],
+            "motor_cortex": ["MotorCortex"],
+            "redaction.redactor": ["Redactor"],
+            "redaction.tokens": ["Tokens"],
+            "settings.setting_errors": ["SettingsError"],
+            "settings.settings": ["Settings", "load_settings"],
+            "tools.owner": ["AbsentOwner", "Decision", "Owner", "Question", "ScriptedOwner"],
+            "tools.toolbox": ["Toolbox"],
+            "turn.turn": ["Turn"],
+        },
+    )

@@ -1,4 +1,4 @@
-/** The frames of the pipe: one JSON object a line. The host's half is `sandbox/frames.py`. */
+/** The frames of the pipe: one JSON object a line. The host's half is `sandbox/contracts/frames.py`. */
 
 /** Raised when a frame changes its meaning; the host refuses a harness that speaks another number. */
 export const PROTOCOL = 1;

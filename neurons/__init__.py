@@ -1,213 +1,143 @@
 """Habits and neurons: what an agent does often becomes something that it can do by itself, once a person has agreed."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
-from sandbox import late_names
+from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .autonomic.autonomic import Autonomic
-    from .autonomic.autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
-    from .autonomic.signal_queue import Drop
-    from .built_in import user_message
-    from .errors import Conflict, NeuronError, NoSuchNeuron, NotYet, Refused, StorageError
-    from .habits.fingerprint import Fingerprint, FingerprintReader
-    from .habits.habit import OFFER_S, Habit
-    from .habits.habits import Habits
-    from .habits.recordings import Recordings
-    from .habits.similarity import Parameter
-    from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
-    from .kill_watch import watch_switch
-    from .neuron import (
-        Approval,
-        Counters,
-        Metadata,
-        Neuron,
-        Policy,
-        Report,
-        Request,
-        ScenarioResult,
-        Status,
-        StatusChange,
-        Trial,
-        Version,
+    from .autonomic.autonomic import Autonomic as Autonomic
+    from .autonomic.autonomic_view import (
+        LAYER_KEY as LAYER_KEY,
+        Counts as Counts,
+        LayerState as LayerState,
+        NerveState as NerveState,
+        NerveView as NerveView,
+        Overview as Overview,
     )
-    from .pipeline.approval import ApprovalKey, why_not_awake
-    from .pipeline.hashes import code_hash, policy_hash
-    from .pipeline.pipeline import Pipeline
-    from .pipeline.proposal import Proposal
-    from .pipeline.trial import Progress, progress
-    from .ports import (
-        ChannelError,
-        Document,
-        Energy,
-        Notice,
-        OwnerChannel,
-        Record,
-        Recording,
-        Skills,
-        Storage,
-        ToolExchange,
-        Wake,
+    from .autonomic.signal_queue import Drop as Drop
+    from .contracts.built_in import user_message as user_message
+    from .contracts.errors import (
+        Conflict as Conflict,
+        NeuronError as NeuronError,
+        NoSuchNeuron as NoSuchNeuron,
+        NotYet as NotYet,
+        Refused as Refused,
+        StorageError as StorageError,
     )
-    from .quarantine.quarantine import rehearse
-    from .settings import HabitSettings, NeuronSettings, OwnerSettings
-    from .signals import BUILT_IN, Signal
-    from .storage.memory_storage import MemoryStorage
-    from .storage.storage import Damage, DeferredStorage
-    from .storage.store import NeuronStore
-    from .webhook_address import is_local_name, is_loopback, webhook_problem
-
-# One line for each name: who adds one adds it in three places of this file, and nowhere else.
-_HOMES = {
-    "Approval": "neuron",
-    "ApprovalKey": "pipeline.approval",
-    "Autonomic": "autonomic.autonomic",
-    "BUILT_IN": "signals",
-    "ChannelError": "ports",
-    "Conflict": "errors",
-    "Counters": "neuron",
-    "Counts": "autonomic.autonomic_view",
-    "Damage": "storage.storage",
-    "DeferredStorage": "storage.storage",
-    "Document": "ports",
-    "Drop": "autonomic.signal_queue",
-    "Energy": "ports",
-    "Fingerprint": "habits.fingerprint",
-    "FingerprintReader": "habits.fingerprint",
-    "Habit": "habits.habit",
-    "HabitSettings": "settings",
-    "Habits": "habits.habits",
-    "KillSwitch": "kill_switch",
-    "Killed": "kill_switch",
-    "LAYER_KEY": "autonomic.autonomic_view",
-    "LayerState": "autonomic.autonomic_view",
-    "MemoryStorage": "storage.memory_storage",
-    "Metadata": "neuron",
-    "NerveState": "autonomic.autonomic_view",
-    "NerveView": "autonomic.autonomic_view",
-    "Neuron": "neuron",
-    "NeuronError": "errors",
-    "NeuronSettings": "settings",
-    "NeuronStore": "storage.store",
-    "NoSuchNeuron": "errors",
-    "NotYet": "errors",
-    "Notice": "ports",
-    "OFFER_S": "habits.habit",
-    "Off": "kill_switch",
-    "On": "kill_switch",
-    "Overview": "autonomic.autonomic_view",
-    "OwnerChannel": "ports",
-    "OwnerSettings": "settings",
-    "Parameter": "habits.similarity",
-    "Pipeline": "pipeline.pipeline",
-    "Policy": "neuron",
-    "Progress": "pipeline.trial",
-    "Proposal": "pipeline.proposal",
-    "Record": "ports",
-    "Recording": "ports",
-    "Recordings": "habits.recordings",
-    "Refused": "errors",
-    "Report": "neuron",
-    "Request": "neuron",
-    "ScenarioResult": "neuron",
-    "Signal": "signals",
-    "Skills": "ports",
-    "Status": "neuron",
-    "StatusChange": "neuron",
-    "Storage": "ports",
-    "StorageError": "errors",
-    "SwitchError": "kill_switch",
-    "ToolExchange": "ports",
-    "Trial": "neuron",
-    "Version": "neuron",
-    "Wake": "ports",
-    "code_hash": "pipeline.hashes",
-    "is_local_name": "webhook_address",
-    "is_loopback": "webhook_address",
-    "policy_hash": "pipeline.hashes",
-    "progress": "pipeline.trial",
-    "rehearse": "quarantine.quarantine",
-    "user_message": "built_in",
-    "watch_switch": "kill_watch",
-    "webhook_problem": "webhook_address",
-    "why_not_awake": "pipeline.approval",
-}
-
-__all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
-    "Approval",
-    "ApprovalKey",
-    "Autonomic",
-    "BUILT_IN",
-    "ChannelError",
-    "Conflict",
-    "Counters",
-    "Counts",
-    "Damage",
-    "DeferredStorage",
-    "Document",
-    "Drop",
-    "Energy",
-    "Fingerprint",
-    "FingerprintReader",
-    "Habit",
-    "HabitSettings",
-    "Habits",
-    "KillSwitch",
-    "Killed",
-    "LAYER_KEY",
-    "LayerState",
-    "MemoryStorage",
-    "Metadata",
-    "NerveState",
-    "NerveView",
-    "Neuron",
-    "NeuronError",
-    "NeuronSettings",
-    "NeuronStore",
-    "NoSuchNeuron",
-    "NotYet",
-    "Notice",
-    "OFFER_S",
-    "Off",
-    "On",
-    "Overview",
-    "OwnerChannel",
-    "OwnerSettings",
-    "Parameter",
-    "Pipeline",
-    "Policy",
-    "Progress",
-    "Proposal",
-    "Record",
-    "Recording",
-    "Recordings",
-    "Refused",
-    "Report",
-    "Request",
-    "ScenarioResult",
-    "Signal",
-    "Skills",
-    "Status",
-    "StatusChange",
-    "Storage",
-    "StorageError",
-    "SwitchError",
-    "ToolExchange",
-    "Trial",
-    "Version",
-    "Wake",
-    "code_hash",
-    "is_local_name",
-    "is_loopback",
-    "policy_hash",
-    "progress",
-    "rehearse",
-    "user_message",
-    "watch_switch",
-    "webhook_problem",
-    "why_not_awake",
-]
-
-__getattr__ = late_names(__name__, _HOMES)
+    from .contracts.neuron import (
+        Approval as Approval,
+        Counters as Counters,
+        Metadata as Metadata,
+        Neuron as Neuron,
+        Policy as Policy,
+        Report as Report,
+        Request as Request,
+        ScenarioResult as ScenarioResult,
+        Status as Status,
+        StatusChange as StatusChange,
+        Trial as Trial,
+        Version as Version,
+    )
+    from .contracts.ports import (
+        Document as Document,
+        Energy as Energy,
+        Record as Record,
+        Recording as Recording,
+        Skills as Skills,
+        Storage as Storage,
+        ToolExchange as ToolExchange,
+        Wake as Wake,
+    )
+    from .contracts.settings import (
+        HabitSettings as HabitSettings,
+        NeuronSettings as NeuronSettings,
+        OwnerSettings as OwnerSettings,
+    )
+    from .contracts.signals import BUILT_IN as BUILT_IN, Signal as Signal
+    from .contracts.webhook_address import (
+        is_local_name as is_local_name,
+        is_loopback as is_loopback,
+        webhook_problem as webhook_problem,
+    )
+    from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
+    from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
+    from .habits.habits import Habits as Habits
+    from .habits.recordings import Recordings as Recordings
+    from .habits.similarity import Parameter as Parameter
+    from .pipeline.approval import ApprovalKey as ApprovalKey, why_not_awake as why_not_awake
+    from .pipeline.hashes import code_hash as code_hash, policy_hash as policy_hash
+    from .pipeline.neuron_grants import network_for as network_for, unreachable_host as unreachable_host
+    from .pipeline.owner_channel import ChannelError as ChannelError, Notice as Notice, OwnerChannel as OwnerChannel
+    from .pipeline.pipeline import Pipeline as Pipeline
+    from .pipeline.proposal import Proposal as Proposal
+    from .pipeline.store import NeuronStore as NeuronStore
+    from .pipeline.trial import Progress as Progress, progress as progress
+    from .quarantine.quarantine import rehearse as rehearse
+    from .quarantine.queue import Candidates as Candidates
+    from .storage.memory_storage import MemoryStorage as MemoryStorage
+    from .storage.storage import Damage as Damage, DeferredStorage as DeferredStorage
+    from .switch.kill_switch import (
+        Killed as Killed,
+        KillSwitch as KillSwitch,
+        Off as Off,
+        On as On,
+        SwitchError as SwitchError,
+    )
+    from .switch.kill_watch import watch_switch as watch_switch
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "autonomic.autonomic": ["Autonomic"],
+            "autonomic.autonomic_view": ["Counts", "LAYER_KEY", "LayerState", "NerveState", "NerveView", "Overview"],
+            "autonomic.signal_queue": ["Drop"],
+            "contracts.built_in": ["user_message"],
+            "contracts.errors": ["Conflict", "NeuronError", "NoSuchNeuron", "NotYet", "Refused", "StorageError"],
+            "contracts.neuron": [
+                "Approval",
+                "Counters",
+                "Metadata",
+                "Neuron",
+                "Policy",
+                "Report",
+                "Request",
+                "ScenarioResult",
+                "Status",
+                "StatusChange",
+                "Trial",
+                "Version",
+            ],
+            "contracts.ports": [
+                "Document",
+                "Energy",
+                "Record",
+                "Recording",
+                "Skills",
+                "Storage",
+                "ToolExchange",
+                "Wake",
+            ],
+            "contracts.settings": ["HabitSettings", "NeuronSettings", "OwnerSettings"],
+            "contracts.signals": ["BUILT_IN", "Signal"],
+            "contracts.webhook_address": ["is_local_name", "is_loopback", "webhook_problem"],
+            "habits.fingerprint": ["Fingerprint", "FingerprintReader"],
+            "habits.habit": ["Habit", "OFFER_S"],
+            "habits.habits": ["Habits"],
+            "habits.recordings": ["Recordings"],
+            "habits.similarity": ["Parameter"],
+            "pipeline.approval": ["ApprovalKey", "why_not_awake"],
+            "pipeline.hashes": ["code_hash", "policy_hash"],
+            "pipeline.neuron_grants": ["network_for", "unreachable_host"],
+            "pipeline.owner_channel": ["ChannelError", "Notice", "OwnerChannel"],
+            "pipeline.pipeline": ["Pipeline"],
+            "pipeline.proposal": ["Proposal"],
+            "pipeline.store": ["NeuronStore"],
+            "pipeline.trial": ["Progress", "progress"],
+            "quarantine.quarantine": ["rehearse"],
+            "quarantine.queue": ["Candidates"],
+            "storage.memory_storage": ["MemoryStorage"],
+            "storage.storage": ["Damage", "DeferredStorage"],
+            "switch.kill_switch": ["KillSwitch", "Killed", "Off", "On", "SwitchError"],
+            "switch.kill_watch": ["watch_switch"],
+        },
+    )

@@ -2,212 +2,149 @@
 
 from typing import TYPE_CHECKING
 
-from .late import late_names
+from .contracts.lazy_doors import lazy_door as lazy_door
 
 if TYPE_CHECKING:
-    from .changes import Change, Changes
-    from .code_reader import CodeReader
-    from .contracts import (
-        ErrorType,
-        ExecutionError,
-        ExecutionOutcome,
-        ExecutionRequest,
-        LogEntry,
-        Metrics,
+    from .contracts.changes import Change as Change, Changes as Changes
+    from .contracts.errors import (
+        SandboxError as SandboxError,
+        SandboxUnavailable as SandboxUnavailable,
+        ToolError as ToolError,
     )
-    from .declarations import typescript_of
-    from .determinism import may_vary
-    from .doctor import Diagnosis, examine
-    from .durable import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy
-    from .errors import SandboxError, SandboxUnavailable, ToolError
-    from .guard import Guard
-    from .guard_patterns import Finding
-    from .head_start import HeadStart
-    from .jail import Layer, Wall
-    from .json_meter import JsonLimits, JsonMeter, TooComplex, bounded_json, check_json, says_outside_strings
-    from .killing import KillReport, kill_recorded, stop_hosts
-    from .locations import data_file
-    from .network import DenyRule, Exchange, HostRule, NetworkPolicy, Recorder, Replay
-    from .person import person_decides, time_is_up
-    from .ports import CodeRuntime, HostTools, ReadyJson, Resident, ResidentHost, ToolDeclaration
-    from .priority import go_first, go_like_others
-    from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
-    from .running import Running
-    from .runtime import DenoRuntime
-    from .schema_check import TooMuchToCheck, schema_problem, usable_schema
-    from .schema_parts import BadSchema
-    from .settings import SandboxSettings
-    from .tiers import Tier
-    from .tool_names import place_of_tools
-    from .whole_files import (
-        FILE_MODE,
-        FOLDER_MODE,
-        flush_file,
-        flush_folder,
-        private_folder,
-        replace_file,
-        sweep_unfinished,
+    from .contracts.json_meter import (
+        JsonLimits as JsonLimits,
+        JsonMeter as JsonMeter,
+        TooComplex as TooComplex,
+        bounded_json as bounded_json,
+        check_json as check_json,
+        says_outside_strings as says_outside_strings,
     )
-    from .workspace import Workspace, WorkspaceBusy, WorkspaceConflict, WorkspaceError, WorkspaceLimits
-
-__all__ = [  # noqa: RUF022 - as `sorted` sorts, constants among the rest
-    "BadSchema",
-    "BatchAnswer",
-    "Change",
-    "Changes",
-    "CodeReader",
-    "CodeRuntime",
-    "DenoRuntime",
-    "DenyRule",
-    "Diagnosis",
-    "ErrorType",
-    "Exchange",
-    "ExecutionError",
-    "ExecutionOutcome",
-    "ExecutionRequest",
-    "FILE_MODE",
-    "FOLDER_MODE",
-    "FileLock",
-    "Finding",
-    "Flusher",
-    "Guard",
-    "HeadStart",
-    "HostRule",
-    "HostTools",
-    "JsonLimits",
-    "JsonMeter",
-    "KillReport",
-    "LOCK_TIMEOUT_S",
-    "Layer",
-    "LockBusy",
-    "LogEntry",
-    "Metrics",
-    "NetworkPolicy",
-    "ReadyJson",
-    "Recorder",
-    "Replay",
-    "Resident",
-    "ResidentHost",
-    "ResidentProgram",
-    "Running",
-    "SandboxError",
-    "SandboxSettings",
-    "SandboxUnavailable",
-    "SignalAnswer",
-    "Tier",
-    "TooComplex",
-    "TooMuchToCheck",
-    "ToolDeclaration",
-    "ToolError",
-    "Wall",
-    "Work",
-    "Workspace",
-    "WorkspaceBusy",
-    "WorkspaceConflict",
-    "WorkspaceError",
-    "WorkspaceLimits",
-    "bounded_json",
-    "check_json",
-    "data_file",
-    "examine",
-    "flush_file",
-    "flush_folder",
-    "go_first",
-    "go_like_others",
-    "kill_recorded",
-    "late_names",
-    "may_vary",
-    "person_decides",
-    "place_of_tools",
-    "private_folder",
-    "replace_file",
-    "says_outside_strings",
-    "schema_problem",
-    "stop_hosts",
-    "sweep_unfinished",
-    "time_is_up",
-    "typescript_of",
-    "usable_schema",
-]
-
-__getattr__ = late_names(
-    __name__,
-    {
-        "BadSchema": "schema_parts",
-        "BatchAnswer": "resident_contracts",
-        "Change": "changes",
-        "Changes": "changes",
-        "CodeReader": "code_reader",
-        "CodeRuntime": "ports",
-        "DenoRuntime": "runtime",
-        "DenyRule": "network",
-        "Diagnosis": "doctor",
-        "ErrorType": "contracts",
-        "Exchange": "network",
-        "ExecutionError": "contracts",
-        "ExecutionOutcome": "contracts",
-        "ExecutionRequest": "contracts",
-        "FILE_MODE": "whole_files",
-        "FOLDER_MODE": "whole_files",
-        "FileLock": "durable",
-        "Finding": "guard_patterns",
-        "Flusher": "durable",
-        "Guard": "guard",
-        "HeadStart": "head_start",
-        "HostRule": "network",
-        "HostTools": "ports",
-        "JsonLimits": "json_meter",
-        "JsonMeter": "json_meter",
-        "KillReport": "killing",
-        "LOCK_TIMEOUT_S": "durable",
-        "Layer": "jail",
-        "LockBusy": "durable",
-        "LogEntry": "contracts",
-        "Metrics": "contracts",
-        "NetworkPolicy": "network",
-        "ReadyJson": "ports",
-        "Recorder": "network",
-        "Replay": "network",
-        "Resident": "ports",
-        "ResidentHost": "ports",
-        "ResidentProgram": "resident_contracts",
-        "Running": "running",
-        "SandboxError": "errors",
-        "SandboxSettings": "settings",
-        "SandboxUnavailable": "errors",
-        "SignalAnswer": "resident_contracts",
-        "Tier": "tiers",
-        "TooComplex": "json_meter",
-        "TooMuchToCheck": "schema_check",
-        "ToolDeclaration": "ports",
-        "ToolError": "errors",
-        "Wall": "jail",
-        "Work": "resident_contracts",
-        "Workspace": "workspace",
-        "WorkspaceBusy": "workspace",
-        "WorkspaceConflict": "workspace",
-        "WorkspaceError": "workspace",
-        "WorkspaceLimits": "workspace",
-        "bounded_json": "json_meter",
-        "check_json": "json_meter",
-        "data_file": "locations",
-        "examine": "doctor",
-        "flush_file": "whole_files",
-        "flush_folder": "whole_files",
-        "go_first": "priority",
-        "go_like_others": "priority",
-        "kill_recorded": "killing",
-        "may_vary": "determinism",
-        "person_decides": "person",
-        "place_of_tools": "tool_names",
-        "private_folder": "whole_files",
-        "replace_file": "whole_files",
-        "says_outside_strings": "json_meter",
-        "schema_problem": "schema_check",
-        "stop_hosts": "killing",
-        "sweep_unfinished": "whole_files",
-        "time_is_up": "person",
-        "typescript_of": "declarations",
-        "usable_schema": "schema_check",
-    },
-)
+    from .contracts.outcomes import (
+        ErrorType as ErrorType,
+        ExecutionError as ExecutionError,
+        ExecutionOutcome as ExecutionOutcome,
+        ExecutionRequest as ExecutionRequest,
+        LogEntry as LogEntry,
+        Metrics as Metrics,
+    )
+    from .contracts.residents import (
+        BatchAnswer as BatchAnswer,
+        ResidentProgram as ResidentProgram,
+        SignalAnswer as SignalAnswer,
+        Work as Work,
+    )
+    from .contracts.tiers import Tier as Tier
+    from .disk.data_files import data_file as data_file
+    from .disk.durable import (
+        LOCK_TIMEOUT_S as LOCK_TIMEOUT_S,
+        FileLock as FileLock,
+        Flusher as Flusher,
+        LockBusy as LockBusy,
+    )
+    from .disk.whole_files import (
+        FILE_MODE as FILE_MODE,
+        FOLDER_MODE as FOLDER_MODE,
+        flush_file as flush_file,
+        flush_folder as flush_folder,
+        private_folder as private_folder,
+        replace_file as replace_file,
+        sweep_unfinished as sweep_unfinished,
+    )
+    from .doctor import Diagnosis as Diagnosis, examine as examine
+    from .guard.code_reader import CodeReader as CodeReader
+    from .guard.guard import Guard as Guard
+    from .guard.patterns import Finding as Finding
+    from .jail.layers import Layer as Layer, Wall as Wall
+    from .network.policy import DenyRule as DenyRule, HostRule as HostRule, NetworkPolicy as NetworkPolicy
+    from .network.recording import Exchange as Exchange, Recorder as Recorder, Replay as Replay
+    from .ports.ports import (
+        CodeRuntime as CodeRuntime,
+        HostTools as HostTools,
+        ReadyJson as ReadyJson,
+        Resident as Resident,
+        ResidentHost as ResidentHost,
+        ToolDeclaration as ToolDeclaration,
+    )
+    from .ports.settings import SandboxSettings as SandboxSettings
+    from .process.early_start import HeadStart as HeadStart
+    from .process.killing import KillReport as KillReport, kill_recorded as kill_recorded, stop_hosts as stop_hosts
+    from .process.priority import go_first as go_first, go_like_others as go_like_others
+    from .process.process_notes import Running as Running
+    from .run.determinism import may_vary as may_vary
+    from .run.paused_clock import person_decides as person_decides, time_is_up as time_is_up
+    from .runtime import DenoRuntime as DenoRuntime
+    from .tool_types.declarations import typescript_of as typescript_of
+    from .tool_types.schema_check import (
+        TooMuchToCheck as TooMuchToCheck,
+        schema_problem as schema_problem,
+        usable_schema as usable_schema,
+    )
+    from .tool_types.schema_parts import BadSchema as BadSchema
+    from .tool_types.tool_names import place_of_tools as place_of_tools
+    from .workspace.errors import (
+        WorkspaceBusy as WorkspaceBusy,
+        WorkspaceConflict as WorkspaceConflict,
+        WorkspaceError as WorkspaceError,
+    )
+    from .workspace.limits import WorkspaceLimits as WorkspaceLimits
+    from .workspace.transaction import Workspace as Workspace
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "contracts.changes": ["Change", "Changes"],
+            "contracts.errors": ["SandboxError", "SandboxUnavailable", "ToolError"],
+            "contracts.json_meter": [
+                "JsonLimits",
+                "JsonMeter",
+                "TooComplex",
+                "bounded_json",
+                "check_json",
+                "says_outside_strings",
+            ],
+            "contracts.outcomes": [
+                "ErrorType",
+                "ExecutionError",
+                "ExecutionOutcome",
+                "ExecutionRequest",
+                "LogEntry",
+                "Metrics",
+            ],
+            "contracts.residents": ["BatchAnswer", "ResidentProgram", "SignalAnswer", "Work"],
+            "contracts.tiers": ["Tier"],
+            "disk.data_files": ["data_file"],
+            "disk.durable": ["FileLock", "Flusher", "LOCK_TIMEOUT_S", "LockBusy"],
+            "disk.whole_files": [
+                "FILE_MODE",
+                "FOLDER_MODE",
+                "flush_file",
+                "flush_folder",
+                "private_folder",
+                "replace_file",
+                "sweep_unfinished",
+            ],
+            "doctor": ["Diagnosis", "examine"],
+            "guard.code_reader": ["CodeReader"],
+            "guard.guard": ["Guard"],
+            "guard.patterns": ["Finding"],
+            "jail.layers": ["Layer", "Wall"],
+            "network.policy": ["DenyRule", "HostRule", "NetworkPolicy"],
+            "network.recording": ["Exchange", "Recorder", "Replay"],
+            "ports.ports": ["CodeRuntime", "HostTools", "ReadyJson", "Resident", "ResidentHost", "ToolDeclaration"],
+            "ports.settings": ["SandboxSettings"],
+            "process.early_start": ["HeadStart"],
+            "process.killing": ["KillReport", "kill_recorded", "stop_hosts"],
+            "process.priority": ["go_first", "go_like_others"],
+            "process.process_notes": ["Running"],
+            "run.determinism": ["may_vary"],
+            "run.paused_clock": ["person_decides", "time_is_up"],
+            "runtime": ["DenoRuntime"],
+            "tool_types.declarations": ["typescript_of"],
+            "tool_types.schema_check": ["TooMuchToCheck", "schema_problem", "usable_schema"],
+            "tool_types.schema_parts": ["BadSchema"],
+            "tool_types.tool_names": ["place_of_tools"],
+            "workspace.errors": ["WorkspaceBusy", "WorkspaceConflict", "WorkspaceError"],
+            "workspace.limits": ["WorkspaceLimits"],
+            "workspace.transaction": ["Workspace"],
+        },
+    )

@@ -9,14 +9,12 @@ from typing import Literal
 
 import anyio
 
-from .command import PERMISSIONS, find_deno
-from .contracts import ErrorType, ExecutionRequest
-from .errors import SandboxError, SandboxUnavailable
-from .head_start import can_fork_serve
+from .contracts import ErrorType, ExecutionRequest, SandboxError, SandboxUnavailable
 from .jail import Wall
+from .layer_checks import BehindLayers, try_layers
+from .ports import SandboxSettings
+from .process import PERMISSIONS, can_fork_serve, find_deno
 from .runtime import DenoRuntime
-from .settings import SandboxSettings
-from .trials import BehindLayers, try_layers
 
 Verdict = Literal["ok", "held", "absent", "broken"]
 """A layer of the wall is held, absent or broken; everything else is ok, absent or broken."""

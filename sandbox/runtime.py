@@ -11,30 +11,46 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import anyio
 import anyio.abc
 
-from .bridge import Bridge
-from .command import deno_command, find_deno
-from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest, Metrics, mistake_in, refused
-from .conversation import Answer, Conversation, Run
-from .determinism import may_vary
-from .errors import NothingMayRun, RunFault, SandboxUnavailable
-from .frames import RunTerms, encode, run_frame
-from .grants import GrantRefused, Grants
+from .contracts import (
+    MIB,
+    ErrorType,
+    ExecutionError,
+    ExecutionOutcome,
+    ExecutionRequest,
+    Metrics,
+    NothingMayRun,
+    RunFault,
+    RunTerms,
+    SandboxUnavailable,
+    encode,
+    mistake_in,
+    refused,
+    run_frame,
+)
 from .jail import Layer, Wall
-from .memory import MIB
-from .memory_room import available_bytes, has_room, surely_has_room
-from .pool import Pool
-from .running import NOT_NOTED, Running
-from .settings import SandboxSettings
+from .ports import SandboxSettings
+from .process import NOT_NOTED, Running, deno_command, find_deno
+from .run import (
+    Answer,
+    Bridge,
+    Conversation,
+    GrantRefused,
+    Grants,
+    Pool,
+    Run,
+    available_bytes,
+    has_room,
+    may_vary,
+    surely_has_room,
+)
 from .wall import open_spawner
 
 if TYPE_CHECKING:
-    from .command import Command
-    from .head_start import HeadStart
+    from .contracts import ResidentProgram
     from .network import NetworkPolicy
     from .ports import HostTools, Resident
-    from .process import Spawner
-    from .resident_contracts import ResidentProgram
-    from .worker import Worker
+    from .process import Command, HeadStart, Spawner
+    from .run import Worker
     from .workspace import Workspace
 
 
@@ -226,8 +242,10 @@ class DenoRuntime:
         wrong with the code is told by its answers.
         """
         # Here: a run that ends with its answer has no need of them.
-        from .resident import open_resident  # noqa: PLC0415
-        from .resident_process import Source  # noqa: PLC0415
+        from .resident import (  # noqa: PLC0415
+            Source,
+            open_resident,
+        )
 
         if self._tasks is None:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")

@@ -8,10 +8,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from .contracts import ErrorType, ExecutionError, ExecutionOutcome, ExecutionRequest
-from .errors import SandboxUnavailable
+from .contracts import (
+    BatchAnswer,
+    ErrorType,
+    ExecutionError,
+    ExecutionOutcome,
+    ExecutionRequest,
+    ResidentProgram,
+    SandboxUnavailable,
+    SignalAnswer,
+    Work,
+)
 from .ports import HostTools, Resident, ToolDeclaration
-from .resident_contracts import BatchAnswer, ResidentProgram, SignalAnswer, Work
 
 if TYPE_CHECKING:
     from .network import NetworkPolicy

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from hypothesis import HealthCheck
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, settings as hypothesis_settings
 
 from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, HostTools, SandboxSettings
 

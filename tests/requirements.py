@@ -6,8 +6,7 @@ every setting has a test that fails when it is unwired.
 
 from __future__ import annotations
 
-from tests.cortex import requirements as of_the_cortex
-from tests.cortex import requirements_of_code_mode as of_code_mode
+from tests.cortex import requirements as of_the_cortex, requirements_of_code_mode as of_code_mode
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
 from tests.requirement import Requirement

@@ -23,7 +23,7 @@ from cortex import Conversations, MotorCortex, ScriptedModel, Settings, load_set
 from cortex.commands.command_line import COMMANDS, parsers
 from cortex.energy import forecast
 from cortex.loop import Stopped
-from cortex.sections import EnergySettings, Policy
+from cortex.settings.sections import EnergySettings, Policy
 from cortex.tools import CORE_TOOLS
 from sandbox import (
     DenoRuntime,
@@ -354,7 +354,7 @@ def test_replies_are_made_in_one_file():
         and isinstance(node.value, str)
         and re.match(r"EXECUTION_[A-Z]+: ", node.value)
     }
-    assert makers == {"cortex/replies.py"}
+    assert makers == {"cortex/contracts/replies.py"}
 
 
 # What every action of a command takes, as the command itself does.
@@ -480,7 +480,7 @@ def test_no_document_uses_a_word_that_we_leave_out(document: Path):
 
 
 def test_every_file_that_a_document_names_exists():
-    """`sandbox/pool.py` in a text is a promise too."""
+    """`sandbox/run/pool.py` in a text is a promise too."""
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w/]+(?:\.\w+)?/?)`", text):

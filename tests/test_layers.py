@@ -104,14 +104,14 @@ def test_doors_are_sorted_and_tell_the_truth(folder):
 def test_processes_are_started_and_killed_in_few_files_only():
     allowed = {
         "cortex/mcp_client/child.py",
-        "sandbox/children.py",
-        "sandbox/killing.py",
-        "sandbox/process.py",
-        "sandbox/fork_server.py",
+        "sandbox/process/children.py",
+        "sandbox/process/killing.py",
+        "sandbox/process/process.py",
+        "sandbox/process/fork_server.py",
         "sandbox/jail/build.py",
         "sandbox/jail/launcher.py",
         "sandbox/jail/libraries.py",
-        "sandbox/trials.py",
+        "sandbox/layer_checks.py",
     }
     found = set()
     for _, path, tree in modules():
@@ -139,12 +139,12 @@ def test_no_module_reads_the_environment_behind_its_callers_back():
     readers = {str(path.relative_to(ROOT)) for _, path, tree in modules() if "attr='environ'" in ast.dump(tree)}
     assert readers <= {
         "cortex/commands/editor.py",
-        "cortex/home_path.py",
+        "cortex/settings/home_path.py",
         "cortex/mcp_client/servers.py",
-        "cortex/settings.py",
-        "cortex/terminal.py",
-        "sandbox/locations.py",
+        "cortex/settings/settings.py",
+        "cortex/text/terminal.py",
+        "sandbox/disk/data_files.py",
         "sandbox/network/broker.py",
-        "sandbox/children.py",
-        "sandbox/killing.py",
+        "sandbox/process/children.py",
+        "sandbox/process/killing.py",
     }

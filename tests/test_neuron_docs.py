@@ -11,12 +11,13 @@ import pytest
 from pydantic import BaseModel
 
 from cortex.channels.webhook import SIGNATURE, TIMESTAMP, body_of
-from cortex.sections import ExecuteSettings
+from cortex.settings.sections import ExecuteSettings
 from cortex.tools import core_definitions
-from neurons import BUILT_IN, Drop, NeuronSettings, Notice, Signal, Status, built_in
+from neurons import BUILT_IN, Drop, NeuronSettings, Notice, Signal, Status
+from neurons.contracts import built_in
+from neurons.contracts.settings import MIN_SECRET
+from neurons.contracts.signals import as_given
 from neurons.quarantine import scenarios
-from neurons.settings import MIN_SECRET
-from neurons.signals import as_given
 from tests.documents import NEURONS, ROOT, Block, assert_prints, commands, environment, run_python
 from tests.neurons.candidates import candidate
 

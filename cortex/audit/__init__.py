@@ -1,11 +1,25 @@
 """What happened, in a log that shows when somebody changed it."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .code_folder import code_hash
-from .errors import AuditError, FactRefused
-from .lines import Record
-from .trail import Audit
-from .verdict import Damage, Verdict
+from sandbox import lazy_door
 
-__all__ = ["Audit", "AuditError", "Damage", "FactRefused", "Record", "Verdict", "code_hash"]
+if TYPE_CHECKING:
+    from .code_folder import code_hash as code_hash
+    from .errors import AuditError as AuditError, FactRefused as FactRefused
+    from .journal import Journal as Journal
+    from .lines import Record as Record
+    from .trail import Audit as Audit
+    from .verdict import Damage as Damage, Verdict as Verdict
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "code_folder": ["code_hash"],
+            "errors": ["AuditError", "FactRefused"],
+            "journal": ["Journal"],
+            "lines": ["Record"],
+            "trail": ["Audit"],
+            "verdict": ["Damage", "Verdict"],
+        },
+    )

@@ -27,7 +27,7 @@ from .lines import Record, is_kind, sealed
 from .verdict import Snapshot, Verdict, inspect
 
 if TYPE_CHECKING:
-    from cortex.sections import AuditSettings
+    from cortex.settings import AuditSettings
 
 # Whoever waits may be an event loop, and a holder needs microseconds: one that takes so long has been stopped.
 LOCK_TIMEOUT_S = 2.0

@@ -1,7 +1,23 @@
 """Results of code that always gives the same: kept for a while, so that it need not run again."""
 
-from .cached_runtime import CachedRuntime, RepeatableRuntime, with_cache
-from .key import cache_key
-from .result_cache import ResultCache, open_cache
+from typing import TYPE_CHECKING
 
-__all__ = ["CachedRuntime", "RepeatableRuntime", "ResultCache", "cache_key", "open_cache", "with_cache"]
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .cached_runtime import (
+        CachedRuntime as CachedRuntime,
+        RepeatableRuntime as RepeatableRuntime,
+        with_cache as with_cache,
+    )
+    from .key import cache_key as cache_key
+    from .result_cache import ResultCache as ResultCache, open_cache as open_cache
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "cached_runtime": ["CachedRuntime", "RepeatableRuntime", "with_cache"],
+            "key": ["cache_key"],
+            "result_cache": ["ResultCache", "open_cache"],
+        },
+    )

@@ -23,7 +23,7 @@ from .room import File, is_fresh, surplus, taken
 from .stored import MAX_BYTES, Stored, body_of, file_of, outcome_of, stored_of
 
 if TYPE_CHECKING:
-    from cortex.sections import CacheSettings
+    from cortex.settings import CacheSettings
     from sandbox import ExecutionOutcome, Flusher
 
 log = logging.getLogger("motor_cortex")

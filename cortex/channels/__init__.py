@@ -1,7 +1,25 @@
 """The ways in which the owner is told of a proposal. Each only tells: nothing that comes back by one is a decision."""
 
-from .console import ConsoleChannel
-from .owner_view import owner_view, title_of
-from .webhook import WebhookChannel
+from typing import TYPE_CHECKING
 
-__all__ = ["ConsoleChannel", "WebhookChannel", "owner_view", "title_of"]
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .console import ConsoleChannel as ConsoleChannel, how_to_decide as how_to_decide, set_in as set_in
+    from .owner_page import (
+        HASH_CHARACTERS as HASH_CHARACTERS,
+        HabitSeen as HabitSeen,
+        owner_summary as owner_summary,
+        owner_view as owner_view,
+        title_of as title_of,
+    )
+    from .webhook import WebhookChannel as WebhookChannel
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "console": ["ConsoleChannel", "how_to_decide", "set_in"],
+            "owner_page": ["HASH_CHARACTERS", "HabitSeen", "owner_summary", "owner_view", "title_of"],
+            "webhook": ["WebhookChannel"],
+        },
+    )

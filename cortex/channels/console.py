@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, TextIO
 import anyio
 import anyio.to_thread
 
+from cortex.text import CODE, broken, columns_of, terminal_columns, visible, wrapped
 from neurons import ChannelError
 
-from ..code_view import CODE, broken
-from ..terminal import columns_of, terminal_columns, visible, wrapped
-from .owner_view import owner_view
+from .owner_page import owner_view
 
 if TYPE_CHECKING:
     from neurons import Neuron, Notice

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from neurons import ChannelError, is_local_name, is_loopback, webhook_problem
 
-from .owner_view import owner_view
+from .owner_page import owner_view
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult

@@ -17,9 +17,9 @@ from .wakes import Wakes, wake_words
 if TYPE_CHECKING:
     from typing import Self
 
-    from cortex.events import TurnEvent
+    from cortex.contracts import TurnEvent
     from cortex.loop import Conversation, Event, LanguageModel, TurnEnd
-    from cortex.plugin import MotorCortex
+    from cortex.motor_cortex import MotorCortex
     from neurons import Signal
 
     from .outputs import Output

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import anyio
 
-from cortex.channels.console import set_in
-from cortex.keyboard import READING_S
-from cortex.owner import Decision, Question, describe
-from cortex.terminal import styled, terminal_columns
+from cortex.channels import set_in
+from cortex.text import READING_S, styled, terminal_columns
+from cortex.tools import Decision, Question, describe
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from cortex.loop import AssistantMessage, ConversationError, UserMessage
 from cortex.show import Show
-from cortex.terminal import fit, styled, terminal_columns, wrapped
+from cortex.text import fit, styled, terminal_columns, wrapped
 
 from .interrupts import Nudged
 

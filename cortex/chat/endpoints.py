@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex.openai_model import settings_problem
+from cortex.models import settings_problem
 
 if TYPE_CHECKING:
-    from cortex.sections import ModelSettings
+    from cortex.settings import ModelSettings
 
 HOW_TO = """\
 Name a model and where it is, in the environment:

@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from cortex.events import Said
+from cortex.contracts import Said
 from cortex.loop import TextArrived, answered_call
 from cortex.show import Show, as_json
 
 if TYPE_CHECKING:
-    from cortex.events import TurnEvent
+    from cortex.contracts import TurnEvent
     from cortex.loop import Event, TurnEnd
 
 INTERRUPTED = "interrupted"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from cortex.terminal import has_colour
+from cortex.text import has_colour
 
 from .line_history import LineHistory
 

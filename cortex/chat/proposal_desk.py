@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from cortex.channels.console import set_in
-from cortex.channels.owner_view import HASH_CHARACTERS, owner_summary, owner_view
-from cortex.keyboard import READING_S, is_somebody_there, typed
-from cortex.terminal import styled, terminal_columns
+from cortex.channels import HASH_CHARACTERS, owner_summary, owner_view, set_in
+from cortex.text import READING_S, is_somebody_there, styled, terminal_columns, typed
 from neurons import NeuronError
 
 if TYPE_CHECKING:
-    from cortex.channels.owner_view import HabitSeen
+    from cortex.channels import HabitSeen
     from neurons import Neuron
 
 _CHOICES = "[a]pprove, [v]iew, [r]eject, [l]ater? "

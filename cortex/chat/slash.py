@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from cortex.energy import EnergyError, forecast, in_about, outlook
 from cortex.show import gauge, marks_for
-from cortex.terminal import styled, terminal_columns, visible, wrapped
+from cortex.text import styled, terminal_columns, visible, wrapped
 from neurons import NeuronError, Status, progress
 
 if TYPE_CHECKING:
     from cortex.loop import Conversations, ConversationSummary
-    from cortex.sections import EnergySettings
+    from cortex.settings import EnergySettings
     from neurons import Killed, Neuron
 
 # Not a path: "/etc/hosts" and the like are meant for the agent.

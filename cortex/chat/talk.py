@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from cortex.keyboard import READING_S
+from cortex.text import READING_S
 
 from .console_owner import Asked, ask
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from cortex.audit import Audit, AuditError, Record, Verdict, code_hash
 from cortex.settings import load_settings
-from cortex.terminal import styled, visible
+from cortex.text import styled, visible
 
 from .audit_rows import MIN_WIDTH, heading, line, without_finished
 from .exits import CODE_FAILED, INTERRUPTED, SUCCESS, CommandError

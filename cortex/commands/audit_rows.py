@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cortex.audit import Record
-from cortex.terminal import fit, padded
+from cortex.text import fit, padded
 
 from .rows import Paint
 

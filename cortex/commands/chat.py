@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, TextIO
 
 from cortex.settings import Settings, load_settings
-from cortex.terminal import terminal_columns
+from cortex.text import terminal_columns
 
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
 from .options import add_no_cache
@@ -18,7 +18,7 @@ from .options import add_no_cache
 if TYPE_CHECKING:
     from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
     from cortex.loop import Conversation, Conversations
-    from cortex.plugin import MotorCortex
+    from cortex.motor_cortex import MotorCortex
     from cortex.tools import Toolbox
     from neurons import OwnerChannel
 
@@ -88,8 +88,8 @@ def _talk(settings: Settings, options: Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
     from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Wakes
-    from cortex.openai_model import OpenAIModel
-    from cortex.plugin import MotorCortex
+    from cortex.models import OpenAIModel
+    from cortex.motor_cortex import MotorCortex
     from sandbox import SandboxError
 
     toolbox = _toolbox(options.tools)
@@ -160,7 +160,7 @@ def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -
 
 
 def _about_neurons(cortex: MotorCortex) -> list[str]:
-    from cortex.layer_view import layer_lines, layer_of
+    from cortex.show import layer_lines, layer_of
     from neurons import LAYER_KEY, On
 
     if isinstance(on := cortex.switch.state(), On):
@@ -173,7 +173,7 @@ def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:
     """Those of the settings, but for the console: what is written there would stand in the middle of an answer."""
     from cortex.channels import ConsoleChannel
     from cortex.chat import NudgeChannel
-    from cortex.plasticity import channels_of
+    from cortex.learning import channels_of
 
     others = [channel for channel in channels_of(settings) if not isinstance(channel, ConsoleChannel)]
     return [NudgeChannel(interrupts.nudge), *others] if settings.neurons.owner.console else others

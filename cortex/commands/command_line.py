@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from cortex.terminal import terminal_columns, visible
+from cortex.text import terminal_columns, visible
 
 from .exits import INTERRUPTED, SUCCESS, USAGE, CommandError
 
@@ -57,7 +57,7 @@ def _run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    from cortex.setting_errors import SettingsError
+    from cortex.settings import SettingsError
 
     try:
         with _log_lines(options.command) if getattr(module, "LOGS", True) else nullcontext():

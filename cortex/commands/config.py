@@ -8,11 +8,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cortex.setting_errors import SettingsError
-from cortex.setting_keys import HIDDEN, Explained, nearest
-from cortex.settings import DEFAULT, Settings, explain_settings, load_settings
-from cortex.terminal import styled
-from cortex.text import bounded
+from cortex.settings import (
+    DEFAULT,
+    HIDDEN,
+    Explained,
+    Settings,
+    SettingsError,
+    explain_settings,
+    load_settings,
+    nearest,
+)
+from cortex.text import bounded, styled
 from sandbox import data_file
 
 from .exits import SUCCESS, CommandError

@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
     import anyio
 
     from cortex.demo import Asker, tell, tell_mcp
-    from cortex.scripted_model import ScriptError
+    from cortex.models import ScriptError
     from cortex.settings import load_settings
     from sandbox import SandboxUnavailable
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 import anyio
 
 from cortex.settings import Settings, load_settings
-from cortex.terminal import styled, visible
+from cortex.text import styled, visible
 from neurons import KillSwitch
 from sandbox import Diagnosis, examine
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from cortex.audit import Audit, AuditError
+from cortex.audit import Audit, AuditError, Journal
 from cortex.energy import (
     EnergyError,
     EnergyNotOnDisk,
@@ -27,10 +27,8 @@ from cortex.energy import (
     rounded_down,
 )
 from cortex.home import Home
-from cortex.journal import Journal
-from cortex.sections import EnergySettings
-from cortex.settings import Settings, load_settings
-from cortex.terminal import has_symbols, styled, visible
+from cortex.settings import EnergySettings, Settings, load_settings
+from cortex.text import has_symbols, styled, visible
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 from .options import behind_an_action, number_of

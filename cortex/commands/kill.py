@@ -8,8 +8,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from cortex.home_path import find_home
-from cortex.terminal import styled, visible
+from cortex.settings import find_home
+from cortex.text import styled, visible
 from neurons import Killed, KillSwitch, Refused
 from sandbox import go_first, go_like_others
 
@@ -70,9 +70,7 @@ def _record(home: Path, options: Namespace, kind: str, facts: dict[str, Any]) ->
     """Into the audit. Not before everything is dead: this loads ten times as much as all the rest."""
     go_like_others()
     from cortex.audit import Audit
-    from cortex.sections import AuditSettings
-    from cortex.setting_errors import SettingsError
-    from cortex.settings import load_settings
+    from cortex.settings import AuditSettings, SettingsError, load_settings
 
     from .log_lines import log_lines
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cortex.terminal import visible
+from cortex.text import visible
 
 _SHOWN_OF_EACH_END = 5_000
 

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from cortex.sections import Policy
+from cortex.settings import Policy
 
 from .exits import CommandError
 from .mcp_serve import add_serve_arguments, serve

@@ -17,16 +17,14 @@ from cortex.home import Home
 from cortex.mcp_config import (
     MAX_FILE_BYTES,
     McpFile,
-    McpServerSettings,
     checked_servers,
     imported,
     literal_secrets,
     refuse_alike,
     shown_arguments,
 )
-from cortex.setting_keys import shown
-from cortex.settings import Settings
-from cortex.terminal import fit, visible
+from cortex.settings import McpServerSettings, Settings, shown
+from cortex.text import fit, visible
 
 from .exits import REFUSED, SUCCESS, CommandError
 from .options import said_again

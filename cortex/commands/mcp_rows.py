@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cortex.mcp_config import Named, servers_of, shown_arguments
-from cortex.setting_keys import HIDDEN, shown
-from cortex.settings import Settings
-from cortex.terminal import fit, padded, wrapped
+from cortex.settings import HIDDEN, Settings, shown
+from cortex.text import fit, padded, wrapped
 
 from .exits import SUCCESS
 from .mcp_change import line_of

@@ -48,7 +48,7 @@ def serve(options: Namespace) -> int:
         raise CommandError("cortex mcp serve speaks MCP and prints nothing else: leave --json out")
     import anyio
 
-    from cortex.plugin import MotorCortex
+    from cortex.motor_cortex import MotorCortex
     from sandbox import SandboxError
 
     settings = load_settings(options.config, home=options.home, **options.changed)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from cortex.mcp_config import McpServerSettings, servers_of
-from cortex.settings import Settings
-from cortex.terminal import visible
-from cortex.tools.policy import policies_for_nobody
+from cortex.mcp_config import servers_of
+from cortex.settings import McpServerSettings, Settings
+from cortex.text import visible
+from cortex.tools import policies_for_nobody
 from neurons import KillSwitch
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from cortex.terminal import fit, terminal_columns
+from cortex.text import fit, terminal_columns
 
 if TYPE_CHECKING:
     from cortex.mcp_client import McpServers
-    from cortex.sections import McpSettings
+    from cortex.settings import McpSettings
 
 _LOOK_S = 1.0
 # The same once more, so that it is seen to go on.

@@ -10,14 +10,11 @@ from pathlib import Path
 import anyio
 
 from cortex.audit import Audit, AuditError
-from cortex.channels import owner_view
-from cortex.channels.console import set_in
-from cortex.channels.owner_view import HASH_CHARACTERS
+from cortex.channels import HASH_CHARACTERS, owner_view, set_in
 from cortex.home import Home
-from cortex.keyboard import is_somebody_there, typed
-from cortex.plasticity import Plasticity
+from cortex.learning import Plasticity
 from cortex.settings import Settings
-from cortex.terminal import styled, terminal_columns, visible
+from cortex.text import is_somebody_there, styled, terminal_columns, typed, visible
 from neurons import KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
 from sandbox import SandboxError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cortex.layer_view import Nerve
+from cortex.show import Nerve
 from neurons import Habit, Neuron, Off, On, Status, progress
 
 _ALSO_SHOWN = frozenset({"code", "state", "report", "approvals", "versions", "history"})

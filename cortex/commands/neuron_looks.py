@@ -8,13 +8,11 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from cortex.channels import owner_view
-from cortex.channels.console import how_to_decide, set_in
-from cortex.code_view import code_lines
+from cortex.channels import how_to_decide, owner_view, set_in
 from cortex.home import Home
-from cortex.layer_view import Layer, layer_lines, layer_of
 from cortex.settings import Settings
-from cortex.terminal import terminal_columns, visible, wrapped
+from cortex.show import Layer, layer_lines, layer_of
+from cortex.text import code_lines, terminal_columns, visible, wrapped
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
@@ -34,16 +32,7 @@ from neurons import (
 
 from .exits import REFUSED, CommandError
 from .neuron_facts import facts_of, habit_facts, history_of
-from .neuron_rows import (
-    at,
-    counted,
-    counters_of,
-    habit_lines,
-    history_lines,
-    in_order,
-    list_lines,
-    progress_text,
-)
+from .neuron_rows import at, counted, counters_of, habit_lines, history_lines, in_order, list_lines, progress_text
 from .rows import Paint
 from .skill_folder import write_skill
 

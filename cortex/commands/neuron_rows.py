@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from cortex.terminal import columns_of, fit, padded, wrapped
+from cortex.text import columns_of, fit, padded, wrapped
 from neurons import Counters, Habit, Neuron, Status, progress
 
 from .rows import Paint

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from cortex.settings import load_settings
-from cortex.terminal import wrapped
+from cortex.text import wrapped
 
 from .exits import REFUSED, SUCCESS
 from .options import behind_an_action

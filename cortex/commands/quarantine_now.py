@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex.channels import WebhookChannel
-from cortex.plasticity import killed_by
+from cortex.learning import killed_by
 from neurons import Neuron
 from sandbox import DenoRuntime, Guard, Running
 
 if TYPE_CHECKING:
-    from cortex.plasticity import Plasticity
+    from cortex.learning import Plasticity
     from cortex.settings import Settings
     from neurons import KillSwitch
 

@@ -9,7 +9,7 @@ from typing import Any
 from cortex.audit import Audit, AuditError
 from cortex.home import Home
 from cortex.settings import load_settings
-from cortex.terminal import visible
+from cortex.text import visible
 from neurons import KillSwitch, On, Refused, SwitchError
 
 from .exits import REFUSED, SUCCESS, CommandError

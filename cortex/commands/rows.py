@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from cortex.terminal import styled, terminal_columns
+from cortex.text import styled, terminal_columns
 
 Paint = Callable[[str, str], str]
 """A text in a style of the terminal, or as it is where there are no styles."""

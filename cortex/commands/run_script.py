@@ -12,9 +12,9 @@ import anyio
 from pydantic import ValidationError
 
 from cortex.cache import CachedRuntime, open_cache, with_cache
+from cortex.contracts import blocked, reply
 from cortex.home import Home
-from cortex.replies import blocked, reply
-from cortex.terminal import styled, visible
+from cortex.text import styled, visible
 from sandbox import (
     DenoRuntime,
     ErrorType,

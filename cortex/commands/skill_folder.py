@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cortex.terminal import visible
-from cortex.text import beginning
+from cortex.text import beginning, visible
 from neurons import Neuron
 
 MAX_NAME = 64

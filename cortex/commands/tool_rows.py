@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cortex.terminal import columns_of, fit, padded, visible, wrapped
+from cortex.text import columns_of, fit, padded, visible, wrapped
 from cortex.tools import policy_of
 from sandbox import typescript_of
 

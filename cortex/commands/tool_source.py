@@ -19,9 +19,9 @@ from .mcp_trial import chosen_servers, refuse_if_killed
 from .mcp_waiting import started
 
 if TYPE_CHECKING:
+    from cortex.catalogue import Workbench
     from cortex.mcp_client import McpServers
     from cortex.tools import Toolbox, UsableTool
-    from cortex.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ async def _found(query: str, options: Namespace, settings: Settings) -> Seen:
 
 
 async def _named(names: Sequence[str], options: Namespace, settings: Settings) -> Seen:
-    from cortex.absent_tool import AbsentTool
+    from cortex.catalogue import AbsentTool
 
     found: dict[str, UsableTool] = {}
     troubles: dict[str, str] = {}
@@ -122,7 +122,7 @@ class _Sources:
         return servers + self.has_own
 
     def workbench(self, discovery: Discovery) -> Workbench:
-        from cortex.workbench import Workbench
+        from cortex.catalogue import Workbench
 
         return Workbench(self.toolbox, self.clients, self.settings, discovery)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cortex.settings import Settings, load_settings
-from cortex.terminal import has_colour, visible, wrapped
+from cortex.text import has_colour, visible, wrapped
 
 from .exits import CODE_FAILED, SUCCESS, CommandError
 from .options import number_of
@@ -89,7 +89,7 @@ def _print_code(code: str) -> None:
     if sys.stdout.isatty():
         lines = wrapped(code, width())
         if has_colour(sys.stdout):
-            from cortex.show.highlight import highlighted
+            from cortex.show import highlighted
 
             lines = highlighted(list(lines), code)
     print("\n".join(lines))

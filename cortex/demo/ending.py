@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..energy import rounded_down
-from ..events import ExecutionEnded, Refused
+from cortex.contracts import ExecutionEnded, Refused
+from cortex.energy import rounded_down
 
 if TYPE_CHECKING:
+    from cortex.audit import Verdict
+    from cortex.contracts import TurnEvent
     from sandbox import Wall
 
-    from ..audit import Verdict
-    from ..events import TurnEvent
     from .page import Page
 
 # A rule of thumb for English and JSON. No tokenizer comes with this, and each model has its own.

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from cortex.channels import owner_view, set_in
+from cortex.models import ScriptError
 from neurons import Status
 
-from ..channels import owner_view
-from ..channels.console import set_in
-from ..scripted_model import ScriptError
-
 if TYPE_CHECKING:
+    from cortex.motor_cortex import MotorCortex
     from neurons import Neuron, Signal
 
-    from ..plugin import MotorCortex
     from .asking import Asker
     from .clock import FastClock
     from .page import Page

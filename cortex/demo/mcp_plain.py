@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..scripted_model import ScriptError
+from cortex.models import ScriptError
 
 if TYPE_CHECKING:
     from mcp import Client, Tool
 
-    from ..mcp_config import McpServerSettings
+    from cortex.settings import McpServerSettings
 
 _PATIENCE_S = 30
 """For each answer of a server."""

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from cortex.models import ScriptedStep
 from sandbox import data_file
-
-from ..scripted_model import ScriptedStep
 
 
 class _Part(BaseModel):

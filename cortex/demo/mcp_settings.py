@@ -6,11 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cortex.settings import McpServerSettings, Settings, ToolSettings
 from sandbox import SandboxSettings
-
-from ..mcp_config import McpServerSettings
-from ..sections import ToolSettings
-from ..settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from cortex.home import Home
+from cortex.loop import CallEnded, Conversations, ignore, run_turn
+from cortex.models import ScriptedModel
+from cortex.motor_cortex import MotorCortex
+from cortex.show import Show
+from cortex.tools import Decision
 from sandbox import SandboxSettings
 
-from ..home import Home
-from ..loop import CallEnded, Conversations, ignore, run_turn
-from ..owner import Decision
-from ..plugin import MotorCortex
-from ..scripted_model import ScriptedModel
-from ..show import Show
 from .asking import Asker
 from .clock import FastClock
 from .mcp_accounts import Account, table, verdict
@@ -28,9 +28,10 @@ from .page import Page
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..events import TurnEvent
-    from ..loop import Conversation, Event, Message, ModelReply
-    from ..owner import Question
+    from cortex.contracts import TurnEvent
+    from cortex.loop import Conversation, Event, Message, ModelReply
+    from cortex.tools import Question
+
     from .mcp_plain import PlainClient
     from .mcp_scenes import McpScene
 

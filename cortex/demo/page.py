@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from ..terminal import has_symbols, styled, terminal_columns, wrapped
+from cortex.text import has_symbols, styled, terminal_columns, wrapped
 
 _WIDEST = 80
 _LABEL = 10

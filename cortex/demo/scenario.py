@@ -6,9 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from cortex.models import ScriptedStep
 from sandbox import data_file
-
-from ..scripted_model import ScriptedStep
 
 # In the file this stands for the server that the demo starts: only then is its port known.
 SERVER = "http://shop.server"

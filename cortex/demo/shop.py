@@ -12,7 +12,7 @@ from itertools import count
 
 from pydantic_core import to_json
 
-from ..tools import Toolbox
+from cortex.tools import Toolbox
 
 ORDERS = 8_300
 _ITEMS = {"tea": 3, "coffee": 4, "biscuits": 5, "kettles": 30, "honey": 7, "cups": 9}

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from cortex.energy import rounded_down
+from cortex.home import Home
+from cortex.loop import Conversations, run_turn
+from cortex.models import ScriptedModel
+from cortex.motor_cortex import MotorCortex
+from cortex.settings import Settings
+from cortex.show import Show
 from sandbox import HostRule, NetworkPolicy, SandboxSettings
 
-from ..energy import rounded_down
-from ..home import Home
-from ..loop import Conversations, run_turn
-from ..plugin import MotorCortex
-from ..scripted_model import ScriptedModel
-from ..settings import Settings
-from ..show import Show
 from .asking import Asker
 from .clock import FastClock
 from .ending import Count, ending, saving
@@ -28,8 +28,9 @@ from .scenario import load_scenes
 from .shop import Shop, price_server
 
 if TYPE_CHECKING:
-    from ..events import TurnEvent
-    from ..loop import Conversation
+    from cortex.contracts import TurnEvent
+    from cortex.loop import Conversation
+
     from .scenario import Scene, SceneTurn
 
 # A person reads along; a pipe does not.

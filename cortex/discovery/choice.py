@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING
 
-from ..home import Home
-from ..setting_errors import SettingsError
+from cortex.home import Home
+from cortex.settings import SettingsError
+
 from .discovery import Discovery
 
 if TYPE_CHECKING:
-    from ..settings import Settings
+    from cortex.settings import Settings
+
     from .embedder import Embedder
 
 _INSTALL = "pip install 'motor-cortex[semantic]'"

@@ -18,9 +18,9 @@ from .fusion import fused
 from .tool_index import Match, ToolIndex
 
 if TYPE_CHECKING:
+    from cortex.settings import DiscoverySettings
     from sandbox import ToolDeclaration
 
-    from ..sections import DiscoverySettings
     from .embedder import Embedder
     from .meanings import Meanings
 

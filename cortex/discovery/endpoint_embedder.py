@@ -12,12 +12,11 @@ import anyio
 import anyio.to_thread
 import httpx2
 
+from cortex.models import CONNECTION_FAULTS, OPENAI_URL, innermost_reason, key_of, read_at_most, retry_after_s
+from cortex.settings import ModelSettings
+from cortex.text import visible
 from sandbox import JsonLimits, check_json
 
-from ..openai_client.http_body import CONNECTION_FAULTS, read_at_most
-from ..openai_client.model_faults import OPENAI_URL, innermost_reason, key_of, retry_after_s
-from ..sections import ModelSettings
-from ..terminal import visible
 from .embedder import EmbeddingFailed
 
 # Reading numbers holds up everything else, in a thread as well: so many vectors of 4096 numbers take 50 ms.

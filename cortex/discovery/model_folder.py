@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ..setting_errors import SettingsError
+from cortex.settings import SettingsError
 
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MAX_FOLDERS = 100

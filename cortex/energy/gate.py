@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import assert_never
 
-from cortex.sections import EnergySettings
+from cortex.settings import EnergySettings
 from sandbox import Tier
 
 from .wording import explain

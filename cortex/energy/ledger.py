@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cortex.sections import Share
+from cortex.settings import Share
 from sandbox import FILE_MODE, Tier, flush_file, flush_folder
 
 _BLOCK_BYTES = 8_192

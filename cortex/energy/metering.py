@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cortex.sections import EnergySettings
+from cortex.settings import EnergySettings
 from sandbox import Metrics, Tier
 
 from .gate import cost_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cortex.sections import EnergySettings
+from cortex.settings import EnergySettings
 
-from .forecast import forecast
+from .forecasts import forecast
 from .wording import outlook, rounded_down
 
 # With one run left there is still time to plan. Before that, a line after each result would be noise.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cortex.sections import EnergySettings
+from cortex.settings import EnergySettings
 
 from .gate import recharged
 from .ledger import Entry, Reading

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cortex.sections import EnergySettings
+from cortex.settings import EnergySettings
 from cortex.text import whole
 from sandbox import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, Tier, private_folder, replace_file
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cortex.sections import Share
+from cortex.settings import Share
 from sandbox import replace_file
 
 from .ledger import Moment

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .forecast import TierForecast
+    from .forecasts import TierForecast
     from .gate import Insufficient
 
 _MINUTE = 60

@@ -1,58 +1,71 @@
 """One chat turn, from a message of the user to the agent's last word, and the conversations that turns make up."""
 
-from .answers import answered_call
-from .conversation import Conversation, ConversationBusy, ConversationError
-from .conversations import Conversations, ConversationSummary
-from .endings import Stopped, TurnEnd
-from .events import CallEnded, CallStarted, Event, Notice, RoundEnded, TextArrived, Waiting
-from .instructions import INSTRUCTIONS
-from .messages import (
-    AssistantMessage,
-    Finish,
-    Message,
-    ModelReply,
-    SystemMessage,
-    ToolAnswer,
-    ToolRequest,
-    Usage,
-    UserMessage,
-)
-from .ports import Answer, LanguageModel, ModelError, Turn, ignore
-from .requests import MAX_CALLS, parsed_arguments
-from .turn import run_turn
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "INSTRUCTIONS",
-    "MAX_CALLS",
-    "Answer",
-    "AssistantMessage",
-    "CallEnded",
-    "CallStarted",
-    "Conversation",
-    "ConversationBusy",
-    "ConversationError",
-    "ConversationSummary",
-    "Conversations",
-    "Event",
-    "Finish",
-    "LanguageModel",
-    "Message",
-    "ModelError",
-    "ModelReply",
-    "Notice",
-    "RoundEnded",
-    "Stopped",
-    "SystemMessage",
-    "TextArrived",
-    "ToolAnswer",
-    "ToolRequest",
-    "Turn",
-    "TurnEnd",
-    "Usage",
-    "UserMessage",
-    "Waiting",
-    "answered_call",
-    "ignore",
-    "parsed_arguments",
-    "run_turn",
-]
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .answers import answered_call as answered_call
+    from .conversation import (
+        Conversation as Conversation,
+        ConversationBusy as ConversationBusy,
+        ConversationError as ConversationError,
+    )
+    from .conversations import Conversations as Conversations, ConversationSummary as ConversationSummary
+    from .endings import Stopped as Stopped, TurnEnd as TurnEnd
+    from .events import (
+        CallEnded as CallEnded,
+        CallStarted as CallStarted,
+        Event as Event,
+        Notice as Notice,
+        RoundEnded as RoundEnded,
+        TextArrived as TextArrived,
+        Waiting as Waiting,
+    )
+    from .instructions import INSTRUCTIONS as INSTRUCTIONS
+    from .messages import (
+        AssistantMessage as AssistantMessage,
+        Finish as Finish,
+        Message as Message,
+        ModelReply as ModelReply,
+        SystemMessage as SystemMessage,
+        ToolAnswer as ToolAnswer,
+        ToolRequest as ToolRequest,
+        Usage as Usage,
+        UserMessage as UserMessage,
+    )
+    from .ports import (
+        Answer as Answer,
+        LanguageModel as LanguageModel,
+        ModelError as ModelError,
+        Turn as Turn,
+        ignore as ignore,
+    )
+    from .requests import MAX_CALLS as MAX_CALLS, parsed_arguments as parsed_arguments
+    from .turn import run_turn as run_turn
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "answers": ["answered_call"],
+            "conversation": ["Conversation", "ConversationBusy", "ConversationError"],
+            "conversations": ["ConversationSummary", "Conversations"],
+            "endings": ["Stopped", "TurnEnd"],
+            "events": ["CallEnded", "CallStarted", "Event", "Notice", "RoundEnded", "TextArrived", "Waiting"],
+            "instructions": ["INSTRUCTIONS"],
+            "messages": [
+                "AssistantMessage",
+                "Finish",
+                "Message",
+                "ModelReply",
+                "SystemMessage",
+                "ToolAnswer",
+                "ToolRequest",
+                "Usage",
+                "UserMessage",
+            ],
+            "ports": ["Answer", "LanguageModel", "ModelError", "Turn", "ignore"],
+            "requests": ["MAX_CALLS", "parsed_arguments"],
+            "turn": ["run_turn"],
+        },
+    )

@@ -8,7 +8,8 @@ from contextvars import ContextVar
 import anyio
 import anyio.lowlevel
 
-from ..text import whole
+from cortex.text import whole
+
 from .conversation import Conversation
 from .endings import CALL_INTERRUPTED
 from .events import CallEnded, CallStarted, Event

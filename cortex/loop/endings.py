@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..replies import denied, failed
+from cortex.contracts import denied, failed
+
 from .messages import Usage
 
 if TYPE_CHECKING:
-    from ..sections import LoopSettings
+    from cortex.settings import LoopSettings
 
 Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "model_error", "length"]
 

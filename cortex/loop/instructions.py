@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..sections import LoopSettings
+    from cortex.settings import LoopSettings
 
 INSTRUCTIONS = """\
 You are a helpful agent with hands: you can run small programs and call tools, and see the results before you answer.

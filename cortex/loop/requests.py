@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from cortex.contracts import denied
+from cortex.text import bounded, whole
 from sandbox import JsonLimits, check_json
 
-from ..replies import denied
-from ..text import bounded, whole
 from .messages import AssistantMessage, ModelReply, ToolRequest
 
 MAX_TEXT_CHARS = 200_000

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from ..text import bounded, whole
+from cortex.text import bounded, whole
+
 from .answers import answer_all
 from .conversation import Conversation
 from .endings import (
@@ -26,21 +27,12 @@ from .endings import (
 )
 from .events import Event, Notice, RoundEnded, TextArrived
 from .instructions import first_words
-from .messages import (
-    AssistantMessage,
-    Finish,
-    Message,
-    ModelReply,
-    SystemMessage,
-    ToolRequest,
-    Usage,
-    UserMessage,
-)
+from .messages import AssistantMessage, Finish, Message, ModelReply, SystemMessage, ToolRequest, Usage, UserMessage
 from .ports import LanguageModel, ModelError, Turn, ignore
 from .requests import MAX_TEXT_CHARS, firsts, refusal, tidied, without_excess
 
 if TYPE_CHECKING:
-    from ..sections import LoopSettings
+    from cortex.settings import LoopSettings
 
 
 async def run_turn(

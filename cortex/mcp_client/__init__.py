@@ -1,10 +1,21 @@
 """The tools of MCP servers, for whoever uses tools here."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .errors import McpUnavailable
-from .server import ServerStatus
-from .servers import McpServers
-from .tool import McpTool
+from sandbox import lazy_door
 
-__all__ = ["McpServers", "McpTool", "McpUnavailable", "ServerStatus"]
+if TYPE_CHECKING:
+    from .errors import McpUnavailable as McpUnavailable
+    from .server import ServerStatus as ServerStatus
+    from .servers import McpServers as McpServers
+    from .tool import McpTool as McpTool
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "errors": ["McpUnavailable"],
+            "server": ["ServerStatus"],
+            "servers": ["McpServers"],
+            "tool": ["McpTool"],
+        },
+    )

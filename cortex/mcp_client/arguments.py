@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cortex.tools import fitted, invalid, object_of
 from sandbox import BadSchema, ToolError, TooMuchToCheck, schema_problem, usable_schema
-
-from ..tools.arguments import invalid, object_of
-from ..tools.fitting import fitted
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,10 @@ from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
+from cortex.mcp_wire import HEAD_BYTES, Line, MessageLines, Refused
+from cortex.text import Turns
 from sandbox import Running, SandboxUnavailable, TooComplex
 
-from ..mcp_wire import HEAD_BYTES, Line, MessageLines, Refused
-from ..off_loop import Turns
 from .errors import TOO_LARGE, LinkFault, NoProgram, too_large
 from .messages import NO_MESSAGE, parsed
 

@@ -12,7 +12,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
-from ..mcp_config import MissingVariable, expanded, written_secrets
+from cortex.mcp_config import written_secrets
+from cortex.settings import MissingVariable, expanded
+
 from .child import Program, Witness, exit_text, inherited, started
 from .errors import LinkFault, NoProgram, short, validation_text
 from .link import Link, Mode, linked
@@ -22,10 +24,8 @@ from .watched import Wire
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
+    from cortex.settings import McpServerSettings, McpSettings
     from sandbox import Running
-
-    from ..mcp_config import McpServerSettings
-    from ..sections import McpSettings
 
 log = logging.getLogger("motor_cortex.mcp")
 

@@ -16,7 +16,7 @@ from .names import tool_names
 from .tool import Caller, McpTool
 
 if TYPE_CHECKING:
-    from ..sections import Policy
+    from cortex.settings import Policy
 
 log = logging.getLogger("motor_cortex.mcp")
 

@@ -7,9 +7,9 @@ import re
 from mcp_types import JSONRPCMessage, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic_core import from_json
 
+from cortex.mcp_wire import Line, longer_than
 from sandbox import TooComplex
 
-from ..mcp_wire import Line, longer_than
 from .unwrap import MAX_PARTS
 
 # The SDK writes ids and methods into its log lines and its answers. Megabytes of those would hold up the event loop.

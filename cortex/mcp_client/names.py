@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ..tools.names import MAX_NAME_LENGTH
+from cortex.tools import MAX_NAME_LENGTH
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 

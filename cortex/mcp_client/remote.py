@@ -18,10 +18,10 @@ from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError
 
+from cortex.mcp_wire import MESSAGE_LIMITS, Event, EventReader, check_pieces, longer_than
+from cortex.text import Turns
 from sandbox import JsonMeter, TooComplex
 
-from ..mcp_wire import MESSAGE_LIMITS, Event, EventReader, check_pieces, longer_than
-from ..off_loop import Turns
 from .aside import Exchanged, put_aside
 from .child import Witness
 from .errors import TOO_LARGE, too_large

@@ -23,10 +23,9 @@ from .unwrap import unwrapped
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from cortex.settings import McpServerSettings, McpSettings
     from sandbox import ReadyJson, Running
 
-    from ..mcp_config import McpServerSettings
-    from ..sections import McpSettings
     from .link import Link, Mode
     from .tool import McpTool
 

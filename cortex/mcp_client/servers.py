@@ -18,8 +18,8 @@ from .server import Server
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    from ..mcp_config import McpServerSettings
-    from ..sections import McpSettings
+    from cortex.settings import McpServerSettings, McpSettings
+
     from .server import ServerStatus
     from .tool import McpTool
 

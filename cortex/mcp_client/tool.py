@@ -11,9 +11,8 @@ from sandbox import ToolDeclaration
 from .arguments import McpArguments, read_arguments
 
 if TYPE_CHECKING:
+    from cortex.settings import Policy
     from sandbox import ReadyJson
-
-    from ..sections import Policy
 
 
 class Caller(Protocol):

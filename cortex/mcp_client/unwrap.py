@@ -8,9 +8,8 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from cortex.mcp_wire import MESSAGE_LIMITS
 from sandbox import ReadyJson, ToolError, bounded_json
-
-from ..mcp_wire import MESSAGE_LIMITS
 
 MAX_ERROR_CHARACTERS = 2_000
 # The SDK checks each part against each kind of part, 16 µs for one that is of none.

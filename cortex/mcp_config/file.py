@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from cortex.home import Home, HomeError, problem_of
+from cortex.settings import ALIKE, McpServerSettings, McpServerTable, SettingsError, alike
 from sandbox import FileLock, LockBusy, private_folder, replace_file
 
-from ..home import Home, HomeError, problem_of
-from ..setting_errors import SettingsError
-from .servers import ALIKE, McpServerSettings, McpServerTable, alike
-
 if TYPE_CHECKING:
-    from ..settings import Settings
+    from cortex.settings import Settings
 
 FILE_NAME = "mcp.json"
 TABLE_NAME = "mcpServers"

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from ..setting_errors import SettingsError
+from cortex.settings import NAME, SSE, McpServerSettings, SettingsError, as_our_references
+
 from .file import TABLE_NAME, checked_servers, json_object, table_in
-from .references import as_our_references
-from .servers import NAME, SSE, McpServerSettings
 
 # VS Code has its servers under another name.
 _OTHER_TABLE = "servers"

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..redaction import Redactor
-from ..sections import RedactionSettings
-from ..setting_keys import HIDDEN, shown
-from .references import defaults_in, has_reference
+from cortex.redaction import Redactor
+from cortex.settings import HIDDEN, RedactionSettings, defaults_in, has_reference, shown
 
 if TYPE_CHECKING:
-    from .servers import McpServerSettings
+    from cortex.settings import McpServerSettings
 
 _WORDS = re.compile(
     r"key|token|secret|passw|passphrase|pwd|credential|cookie|authori[sz]ation|bearer|(?:^|[_-])pat$", re.I

@@ -4,29 +4,35 @@ Whoever calls is hostile. A call is one turn, with the limits that every turn ha
 here: there is nobody to ask, and no tool that decides.
 """
 
-from .address import Address, BadAddress, address_of, is_loopback
-from .calls import Calls
-from .http import PATH, listen, serve_http
-from .http_door import HttpDoor
-from .http_limits import HttpLimits
-from .ports import CodeAnswer, Cortex, Hands
-from .server import mcp_server
-from .stdio import serve_stdio
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "PATH",
-    "Address",
-    "BadAddress",
-    "Calls",
-    "CodeAnswer",
-    "Cortex",
-    "Hands",
-    "HttpDoor",
-    "HttpLimits",
-    "address_of",
-    "is_loopback",
-    "listen",
-    "mcp_server",
-    "serve_http",
-    "serve_stdio",
-]
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .address import (
+        Address as Address,
+        BadAddress as BadAddress,
+        address_of as address_of,
+        is_loopback as is_loopback,
+    )
+    from .calls import Calls as Calls
+    from .http import PATH as PATH, listen as listen, serve_http as serve_http
+    from .http_door import HttpDoor as HttpDoor
+    from .http_limits import HttpLimits as HttpLimits
+    from .ports import CodeAnswer as CodeAnswer, Cortex as Cortex, Hands as Hands
+    from .server import mcp_server as mcp_server
+    from .stdio import serve_stdio as serve_stdio
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "address": ["Address", "BadAddress", "address_of", "is_loopback"],
+            "calls": ["Calls"],
+            "http": ["PATH", "listen", "serve_http"],
+            "http_door": ["HttpDoor"],
+            "http_limits": ["HttpLimits"],
+            "ports": ["CodeAnswer", "Cortex", "Hands"],
+            "server": ["mcp_server"],
+            "stdio": ["serve_stdio"],
+        },
+    )

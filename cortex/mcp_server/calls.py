@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from ..events import ToolCalled
-from ..replies import denied
+from cortex.contracts import ToolCalled, denied
 
 if TYPE_CHECKING:
-    from ..events import TurnEvent
+    from cortex.contracts import TurnEvent
 
 Result = TypeVar("Result")
 

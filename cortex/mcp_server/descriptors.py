@@ -11,7 +11,7 @@ from contextlib import suppress
 import anyio
 import anyio.lowlevel
 
-from ..mcp_wire import Line, MessageLines, Refused
+from cortex.mcp_wire import Line, MessageLines, Refused
 
 _READ_BYTES = 65_536
 # As much as a pipe that is ready takes without blocking, which POSIX promises.

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from pydantic_core import to_json
 
-from ..mcp_wire import Refused
+from cortex.mcp_wire import Refused
+
 from .address import Address
 from .http_body import Bodies, Gone, NoRoom
 from .http_door import HttpDoor, Refusal

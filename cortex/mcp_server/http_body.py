@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from cortex.mcp_wire import HEAD_BYTES, MESSAGE_LIMITS, Refused, longer_than
 from sandbox import JsonMeter, TooComplex
 
-from ..mcp_wire import HEAD_BYTES, MESSAGE_LIMITS, Refused, longer_than
 from .messages import message_of
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import ValidationError, from_json
 
-from ..mcp_wire import HEAD_BYTES, Refused, longer_than
+from cortex.mcp_wire import HEAD_BYTES, Refused, longer_than
 
 if TYPE_CHECKING:
     from mcp_types import JSONRPCMessage
 
-    from ..mcp_wire import Line
+    from cortex.mcp_wire import Line
 
 MAX_OTHER_BYTES = 65_536
 """Of a message that calls no tool. The SDK makes copies of some, and keeps the first notifications until a request

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..tools import CoreTool, core_definitions, openai_tools, policy_of
-from ..tools.code_arguments import NAME as EXECUTE_CODE
+from cortex.tools import NAME as EXECUTE_CODE, CoreTool, core_definitions, openai_tools, policy_of
 
 if TYPE_CHECKING:
-    from ..settings import Settings
+    from cortex.settings import Settings
 
 CORE = ("core_execute", "core_search", "core_describe", "core_energy", "core_consolidate")
 """Of the cortex's own tools those that make sense to somebody who is not its agent."""

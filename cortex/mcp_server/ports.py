@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from ..events import Watch
-    from ..loop import Answer
+    from cortex.contracts import Watch
+    from cortex.loop import Answer
 
 
 class CodeAnswer(Protocol):

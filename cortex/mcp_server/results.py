@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from ..code_answer import refused_answer
-from ..text import whole
+from cortex.text import whole
+from cortex.turn import refused_answer
 
 if TYPE_CHECKING:
-    from ..loop import Answer
+    from cortex.loop import Answer
+
     from .ports import CodeAnswer
 
 MAX_DEPTH = 200

@@ -7,8 +7,9 @@ from collections.abc import Set
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ..replies import denied, failed
-from ..tools.code_arguments import NAME as EXECUTE_CODE
+from cortex.contracts import denied, failed
+from cortex.tools import NAME as EXECUTE_CODE
+
 from .calls import PROGRESS_S, STOPPING, Calls, Progress
 from .offered import INSTRUCTIONS, offered
 from .results import answer_result, code_result, refusal_result
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
-    from ..settings import Settings
+    from cortex.settings import Settings
+
     from .ports import Cortex
 
 log = logging.getLogger("motor_cortex")

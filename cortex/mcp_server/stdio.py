@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import anyio
 
-from ..mcp_wire import Line, Refused
+from cortex.mcp_wire import Line, Refused
+
 from .descriptors import lines, written
 from .messages import NoMessage, message_of
 from .open_requests import OpenRequests

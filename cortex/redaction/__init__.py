@@ -1,7 +1,19 @@
 """Redaction: personal data and secrets become tokens before a model or a log gets to see them."""
 
-from .redactor import Redactor
-from .spans import MAX_VALUE_CHARACTERS
-from .tokens import Tokens
+from typing import TYPE_CHECKING
 
-__all__ = ["MAX_VALUE_CHARACTERS", "Redactor", "Tokens"]
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .redactor import Redactor as Redactor
+    from .spans import MAX_VALUE_CHARACTERS as MAX_VALUE_CHARACTERS
+    from .tokens import Tokens as Tokens
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "redactor": ["Redactor"],
+            "spans": ["MAX_VALUE_CHARACTERS"],
+            "tokens": ["Tokens"],
+        },
+    )

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from cortex.sections import RedactionSettings
+from cortex.settings import RedactionSettings
 
 from .json_strings import pieces_of, rebuilt
 from .spans import BETWEEN, NAMED, Span

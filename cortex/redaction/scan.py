@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from cortex.sections import RedactedKind
+from cortex.settings import RedactedKind
 
 from .addresses import ipv6
 from .api_keys import bots, hooks, signed_keys, unsigned_keys

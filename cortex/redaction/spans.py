@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cortex.sections import RedactedKind
+from cortex.settings import RedactedKind
 
 # Between the strings of a JSON value when they are looked at as one text. No rule reaches across the first; the second
 # stands between a name and its value, so that {"password": "…"} is seen for what it is.

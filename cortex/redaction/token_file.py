@@ -11,7 +11,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from cortex.json_lines import append_line, last_lines
+from cortex.home import append_line, last_lines
 from sandbox import FILE_MODE, private_folder
 
 log = logging.getLogger("motor_cortex")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex.sections import RedactedKind
+from cortex.settings import RedactedKind
 
 if TYPE_CHECKING:
     from .token_file import TokenFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cortex.terminal import wrapped
+from cortex.text import wrapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from cortex.terminal import visible
+from cortex.text import visible
 
 Kind: TypeAlias = Any
 """A token type of pygments, which has no types of its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TextIO
 
-from cortex.terminal import has_symbols
+from cortex.text import has_symbols
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO, assert_never
 
-from cortex.events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
+from cortex.contracts import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
 from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived, Waiting
-from cortex.terminal import Wrap, fit, has_colour, styled, terminal_columns, visible
+from cortex.text import Wrap, fit, has_colour, styled, terminal_columns, visible
 from cortex.tools import wire_name
 
+from .energy_gauge import gauge, gauge_style
 from .excerpt import Excerpt, excerpt
-from .gauge import gauge, gauge_style
 from .highlight import highlighted
 from .marks import marks_for
 from .wording import limits, milliseconds, purpose, took, waiting
 
 if TYPE_CHECKING:
-    from cortex.events import TurnEvent
-    from cortex.intents import RunCodeIntent
+    from cortex.contracts import RunCodeIntent, TurnEvent
     from cortex.loop import Answer, Event
 
 _CODE_ROWS = 15

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex.intents import RunCodeIntent
+    from cortex.contracts import RunCodeIntent
     from cortex.loop import Waiting
     from sandbox import Metrics
 

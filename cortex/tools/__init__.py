@@ -1,43 +1,68 @@
 """Tools: Python functions that a model, or its code in the sandbox, may call, each under the owner's policy."""
 
-from .arguments import LIMITS, MAX_ARGUMENT_CHARACTERS
-from .calls import Calls
-from .code_arguments import code_arguments
-from .consent import Allowed, Consent, Permission, Refused
-from .core_arguments import arguments_for
-from .definitions import CORE_TOOLS, CoreTool, ToolDefinition, core_definitions
-from .lent import LentTools
-from .names import WireNames, is_core, wire_name
-from .openai import openai_tools
-from .policy import policies_for_nobody, policy_of
-from .results import cut
-from .tool import Tool
-from .toolbox import Toolbox
-from .usable import UsableTool
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CORE_TOOLS",
-    "LIMITS",
-    "MAX_ARGUMENT_CHARACTERS",
-    "Allowed",
-    "Calls",
-    "Consent",
-    "CoreTool",
-    "LentTools",
-    "Permission",
-    "Refused",
-    "Tool",
-    "ToolDefinition",
-    "Toolbox",
-    "UsableTool",
-    "WireNames",
-    "arguments_for",
-    "code_arguments",
-    "core_definitions",
-    "cut",
-    "is_core",
-    "openai_tools",
-    "policies_for_nobody",
-    "policy_of",
-    "wire_name",
-]
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .arguments import (
+        LIMITS as LIMITS,
+        MAX_ARGUMENT_CHARACTERS as MAX_ARGUMENT_CHARACTERS,
+        invalid as invalid,
+        object_of as object_of,
+    )
+    from .calls import Calls as Calls, OnCall as OnCall
+    from .consent import Allowed as Allowed, Consent as Consent, Permission as Permission, Refused as Refused
+    from .core_arguments import arguments_for as arguments_for
+    from .definitions import (
+        CORE_TOOLS as CORE_TOOLS,
+        CoreTool as CoreTool,
+        ToolDefinition as ToolDefinition,
+        core_definitions as core_definitions,
+    )
+    from .execute_code_arguments import NAME as NAME, code_arguments as code_arguments
+    from .fitting import fitted as fitted
+    from .lent import LentTools as LentTools
+    from .names import (
+        MAX_NAME_LENGTH as MAX_NAME_LENGTH,
+        WireNames as WireNames,
+        is_core as is_core,
+        wire_name as wire_name,
+    )
+    from .openai import Api as Api, openai_tools as openai_tools
+    from .owner import (
+        AbsentOwner as AbsentOwner,
+        Decision as Decision,
+        Origin as Origin,
+        Owner as Owner,
+        Question as Question,
+        ScriptedOwner as ScriptedOwner,
+        describe as describe,
+    )
+    from .policy import policies_for_nobody as policies_for_nobody, policy_of as policy_of
+    from .results import cut as cut
+    from .tool import Tool as Tool
+    from .toolbox import Toolbox as Toolbox
+    from .usable import UsableTool as UsableTool
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "arguments": ["LIMITS", "MAX_ARGUMENT_CHARACTERS", "invalid", "object_of"],
+            "calls": ["Calls", "OnCall"],
+            "consent": ["Allowed", "Consent", "Permission", "Refused"],
+            "core_arguments": ["arguments_for"],
+            "definitions": ["CORE_TOOLS", "CoreTool", "ToolDefinition", "core_definitions"],
+            "execute_code_arguments": ["NAME", "code_arguments"],
+            "fitting": ["fitted"],
+            "lent": ["LentTools"],
+            "names": ["MAX_NAME_LENGTH", "WireNames", "is_core", "wire_name"],
+            "openai": ["Api", "openai_tools"],
+            "owner": ["AbsentOwner", "Decision", "Origin", "Owner", "Question", "ScriptedOwner", "describe"],
+            "policy": ["policies_for_nobody", "policy_of"],
+            "results": ["cut"],
+            "tool": ["Tool"],
+            "toolbox": ["Toolbox"],
+            "usable": ["UsableTool"],
+        },
+    )

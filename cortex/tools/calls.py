@@ -14,8 +14,8 @@ from .consent import Refused
 if TYPE_CHECKING:
     from sandbox import ReadyJson
 
-    from ..owner import Origin
     from .consent import Consent
+    from .owner import Origin
     from .usable import UsableTool
 
 OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]

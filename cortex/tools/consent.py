@@ -13,12 +13,13 @@ from pydantic_core import from_json, to_json
 
 from sandbox import person_decides
 
-from ..owner import AbsentOwner, Decision, Question
+from .owner import AbsentOwner, Decision, Question
 from .policy import policy_of
 
 if TYPE_CHECKING:
-    from ..owner import Origin, Owner
-    from ..sections import ToolSettings
+    from cortex.settings import ToolSettings
+
+    from .owner import Origin, Owner
     from .policy import Governed
 
 log = logging.getLogger("motor_cortex")

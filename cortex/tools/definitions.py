@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox import ToolDeclaration, typescript_of
 
 if TYPE_CHECKING:
-    from ..sections import ExecuteSettings, Policy
+    from cortex.settings import ExecuteSettings, Policy
 
 MAX_DESCRIPTION_CHARACTERS = 1_000
 MAX_DECLARATION_BYTES = 4_096

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, get_args
 
-from ..sections import Policy
+from cortex.settings import Policy
+
 from .names import wire_name
 
 if TYPE_CHECKING:
-    from ..sections import ToolSettings
+    from cortex.settings import ToolSettings
 
 _STRICTNESS: tuple[Policy, ...] = get_args(Policy)
 

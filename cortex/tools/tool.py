@@ -27,9 +27,9 @@ from .validation_work import MAX_WORK, work
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from cortex.settings import Policy
     from sandbox import ReadyJson
 
-    from ..sections import Policy
     from .signature import Signature
 
 log = logging.getLogger("motor_cortex")

@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
 
-from ..sections import Policy
-from ..text import beginning
+from cortex.settings import Policy
+from cortex.text import beginning
+
 from .definitions import MAX_DESCRIPTION_CHARACTERS, ToolDefinition
 from .names import WireNames, check_name, is_core
 from .policy import policy_of
@@ -15,9 +16,8 @@ from .signature import signature_of
 from .tool import Tool
 
 if TYPE_CHECKING:
+    from cortex.settings import ToolSettings
     from sandbox import ToolDeclaration
-
-    from ..sections import ToolSettings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

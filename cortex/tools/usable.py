@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from cortex.settings import Policy
     from sandbox import ReadyJson, ToolDeclaration
-
-    from ..sections import Policy
 
 
 class ReadArguments(Protocol):

@@ -21,25 +21,23 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from ..pipeline.trial import Failed
-from ..signals import BUILT_IN, NORMAL, Signal
-from .audience import Callback, Listener, Waker
+from ..contracts import BUILT_IN, NORMAL, Signal
+from ..pipeline import Failed
+from .autonomic_store import Keeper
 from .autonomic_view import Counts, LayerState, Overview, as_document
 from .awake import Awake
+from .energy_account import Purse
 from .heartbeat import Heartbeat
-from .keeper import Keeper
+from .listeners import Callback, Listener, Waker
 from .nerve import Nerve, Surroundings
-from .purse import Purse
 from .signal_limits import Admission, check
 from .signal_queue import Drop, SignalQueue, Waiting
 
 if TYPE_CHECKING:
     from sandbox import FileLock, HostTools, NetworkPolicy, ResidentHost
 
-    from ..neuron import Neuron
-    from ..pipeline.pipeline import Pipeline
-    from ..ports import Energy, Json, Skills, Storage, Wake
-    from ..settings import NeuronSettings
+    from ..contracts import Energy, Json, Neuron, NeuronSettings, Skills, Storage, Wake
+    from ..pipeline import Pipeline
 
 log = logging.getLogger("motor_cortex")
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from ..neuron import Neuron
-from ..ports import Json
+from ..contracts import Json, Neuron
 
 LAYER_KEY = "autonomic/layer"
 """The document in which other processes find what the layer does."""

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..pipeline.trial import Failed
+from ..pipeline import Failed
+from .autonomic_store import Look, Unwritten, Written
 from .autonomic_view import NerveState, NerveView
-from .keeper import Look, Unwritten, Written
 from .nerve import Nerve, Surroundings, identity
 from .rest import floors
 from .signal_queue import Drop
@@ -16,7 +16,7 @@ from .signal_queue import Drop
 if TYPE_CHECKING:
     import anyio.abc
 
-    from ..neuron import Neuron
+    from ..contracts import Neuron
 
 log = logging.getLogger("motor_cortex")
 

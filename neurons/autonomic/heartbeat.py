@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .. import built_in
+from ..contracts import energy as energy_data, hour_changed as hour_changed_data, tick as tick_data
 
 # A level that goes to and fro at a boundary is not worth a signal each time.
 _BOUNDARY = 0.01
@@ -50,14 +50,14 @@ class Heartbeat:
         late_s = now - self._next_tick
         # In step with the first one, so that being late now and then does not add up.
         self._next_tick += self._tick_s * (1 + math.floor(late_s / self._tick_s))
-        return [Beat("tick", built_in.tick(self._ticks, self._tick_s))]
+        return [Beat("tick", tick_data(self._ticks, self._tick_s))]
 
     def _hour_changed(self, now: float) -> list[Beat]:
         hour = _hour(now)
         if hour == self._hour:
             return []
         self._hour = hour
-        return [Beat("hour_changed", built_in.hour_changed(hour))]
+        return [Beat("hour_changed", hour_changed_data(hour))]
 
     def _energy(self, level: float) -> list[Beat]:
         before = self._level
@@ -68,7 +68,7 @@ class Heartbeat:
         if tenth / 10 - _BOUNDARY <= level < (tenth + 1) / 10 + _BOUNDARY:
             return []
         self._level = level
-        return [Beat("energy", built_in.energy(level, before))]
+        return [Beat("energy", energy_data(level, before))]
 
 
 def _hour(now: float) -> datetime:

@@ -20,21 +20,17 @@ import anyio.lowlevel
 
 from sandbox import Tier
 
-from ..cost import cost_of
-from ..errors import NotYet
-from ..neuron import Status
-from ..pipeline.trial import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
-from ..program import program_of
-from .keeper import Unwritten
+from ..contracts import NotYet, Status, cost_of, program_of
+from ..pipeline import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
+from .autonomic_store import Unwritten
 from .rest import affordable
 from .signal_queue import Drop
 
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, SignalAnswer
 
-    from ..neuron import Neuron
-    from ..settings import NeuronSettings
-    from .purse import Purse
+    from ..contracts import Neuron, NeuronSettings
+    from .energy_account import Purse
     from .signal_queue import SignalQueue, Waiting
 
 log = logging.getLogger("motor_cortex")

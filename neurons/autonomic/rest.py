@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..neuron import Neuron, Status
+from ..contracts import Neuron, Status
 
 # What is left of a level after many subtractions is a little less than people count.
 _SLACK = 1e-9

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from ..neuron import SIGNAL_PATTERN
-from ..signals import HIGHEST, LOWEST, as_given
+from ..contracts import HIGHEST, LOWEST, SIGNAL_PATTERN, as_given
 from .signal_queue import Drop, Waiting
 
 if TYPE_CHECKING:
-    from ..settings import AutonomicSettings
-    from ..signals import Signal
+    from ..contracts import AutonomicSettings, Signal
 
 MINUTE_S = 60.0
 HOUR_S = 3600.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from ..signals import HIGHEST, LOWEST
+from ..contracts import HIGHEST, LOWEST
 
 
 class Drop(StrEnum):

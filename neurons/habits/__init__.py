@@ -1,1 +1,25 @@
-"""Scripts that come back: what they are recognised by, what is noticed of them, and what is kept for a quarantine."""
+"""Scripts that come back: fingerprints, similarity, recordings."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
+    from .habit import OFFER_S as OFFER_S, Habit as Habit
+    from .habits import Habits as Habits
+    from .recordings import Recordings as Recordings
+    from .similarity import Parameter as Parameter
+    from .sketch import in_common as in_common, parts_of as parts_of, sketched as sketched
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "fingerprint": ["Fingerprint", "FingerprintReader"],
+            "habit": ["Habit", "OFFER_S"],
+            "habits": ["Habits"],
+            "recordings": ["Recordings"],
+            "similarity": ["Parameter"],
+            "sketch": ["in_common", "parts_of", "sketched"],
+        },
+    )

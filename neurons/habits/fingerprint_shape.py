@@ -12,16 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .fingerprint_names import (
-    DATA,
-    LITERALS,
-    MAX_NAME_CHARS,
-    REFERENCES,
-    Names,
-    bare,
-    is_negative,
-    operator,
-)
+from .fingerprint_names import DATA, LITERALS, MAX_NAME_CHARS, REFERENCES, Names, bare, is_negative, operator
 from .fingerprint_parts import Found
 from .fingerprint_scopes import declared
 from .fingerprint_tree import FUNCTIONS, Local, Node, tree_of

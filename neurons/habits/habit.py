@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..ports import Json
+from ..contracts import Json
 from .fingerprint import Fingerprint, Literal
 from .secret_texts import without_keys, without_secrets
 from .similarity import Parameter, parameters

@@ -12,9 +12,7 @@ import anyio.to_thread
 
 from sandbox import SandboxError
 
-from ..errors import NeuronError
-from ..ports import Json, Storage
-from ..settings import HabitSettings
+from ..contracts import HabitSettings, Json, NeuronError, Storage
 from .fingerprint import Fingerprint
 from .habit import (
     MAX_RECENT,

@@ -14,8 +14,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from sandbox import Exchange, JsonLimits, bounded_json
 
-from ..ports import Json, Recording, Storage, ToolExchange
-from ..settings import HabitSettings
+from ..contracts import HabitSettings, Json, Recording, Storage, ToolExchange
 from .secret_texts import without_secret_values, without_secrets
 
 log = logging.getLogger("motor_cortex")

@@ -17,8 +17,7 @@ from typing import Any
 
 from sandbox import FILE_MODE, FileLock, private_folder, replace_file
 
-from ..errors import StorageError
-from ..neuron import Approval, Neuron
+from ..contracts import Approval, Neuron, StorageError
 from .hashes import about_hash, canonical, code_hash, policy_hash
 
 log = logging.getLogger("motor_cortex")

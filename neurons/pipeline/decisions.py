@@ -7,9 +7,19 @@ import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Refused
-from ..neuron import Counters, Metadata, Neuron, Report, Request, Status, Version, Watch, storable
-from ..settings import TrialSettings
+from ..contracts import (
+    Counters,
+    Metadata,
+    Neuron,
+    Refused,
+    Report,
+    Request,
+    Status,
+    TrialSettings,
+    Version,
+    Watch,
+    storable,
+)
 from .approval import ApprovalKey, why_not_approved
 from .hashes import about_hash, canonical, code_hash, policy_hash, shown_hash
 from .lifecycle import Event, changed
@@ -18,7 +28,7 @@ from .trial import HOUR_S, begun
 from .versions import at_version, iso, recognisable, taken_in, with_version
 
 if TYPE_CHECKING:
-    from ..habits.fingerprint import Fingerprint
+    from ..habits import Fingerprint
 
 # Of the hash that was shown: who repeats so much has read it off that very question.
 MIN_SHOWN = 8

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from ..neuron import Neuron, Policy
+from ..contracts import Neuron, Policy
 
 
 def canonical(value: Any) -> bytes:

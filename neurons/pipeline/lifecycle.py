@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ..errors import Refused
-from ..neuron import Neuron, Status, StatusChange, storable
+from ..contracts import Neuron, Refused, Status, StatusChange, storable
 
 MAX_REASON = 500
 

@@ -6,17 +6,15 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import Refused
-from ..habits.sketch import in_common, parts_of
-from ..neuron import Neuron, Policy, Status, StatusChange, Version
-from ..settings import NeuronSettings, ProposalSettings
+from ..contracts import Neuron, NeuronSettings, Policy, ProposalSettings, Refused, Status, StatusChange, Version
+from ..habits import in_common, parts_of
 from .hashes import code_hash, policy_hash
 from .lifecycle import Event
 from .names import first_alike, folded
 from .proposal import Proposal
 
 if TYPE_CHECKING:
-    from ..habits.fingerprint import Fingerprint
+    from ..habits import Fingerprint
 
 DAY_S = 86_400
 MAX_REJECTED = 3

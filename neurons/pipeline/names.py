@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 
-from ..signals import BUILT_IN
+from ..contracts import BUILT_IN
 
 MAX_ID = 70
 

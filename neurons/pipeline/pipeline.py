@@ -11,22 +11,19 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Refused
-from ..neuron import Counters, Neuron, Report, Status
-from ..ports import Record
-from ..settings import NeuronSettings
-from ..storage.store import NeuronStore
+from ..contracts import Counters, Neuron, NeuronSettings, Record, Refused, Report, Status
 from . import decisions, limits
 from .approval import ApprovalKey, why_not_awake
 from .hashes import policy_hash
 from .lifecycle import Event, changed
 from .names import free_id
 from .proposal import Proposal
+from .store import NeuronStore
 from .trial import Delivered, Failed, Going, Passed, noted, verdict
 from .versions import recognisable
 
 if TYPE_CHECKING:
-    from ..habits.fingerprint import Fingerprint
+    from ..habits import Fingerprint
 
 log = logging.getLogger("motor_cortex")
 

@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from sandbox import HostRule, Tier
 
-from ..errors import Refused
-from ..neuron import MAX_HOSTS, MAX_PURPOSE, MAX_SIGNALS, MAX_TOOLS, NAME_PATTERN, Part, Policy, SignalType
+from ..contracts import MAX_HOSTS, MAX_PURPOSE, MAX_SIGNALS, MAX_TOOLS, NAME_PATTERN, Part, Policy, Refused, SignalType
 from .names import is_reserved, looks_built_in
 
 MAX_HOST = 253

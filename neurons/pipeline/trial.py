@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..neuron import Counters, Neuron, Status, Trial, Watch, storable
-from ..settings import TrialSettings
+from ..contracts import Counters, Neuron, Status, Trial, TrialSettings, Watch, storable
 
 HOUR_S = 3600
 MINUTE_S = 60

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ..habits.sketch import sketched
-from ..neuron import Counters, Neuron, Policy, Version, Watch
+from ..contracts import Counters, Neuron, Policy, Version, Watch
+from ..habits import sketched
 from .hashes import code_hash, policy_hash
 
 if TYPE_CHECKING:
-    from ..habits.fingerprint import Fingerprint
+    from ..habits import Fingerprint
 
 
 def iso(at: float) -> str:

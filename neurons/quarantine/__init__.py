@@ -1,1 +1,17 @@
-"""A candidate is tried where nothing that it does reaches anything."""
+"""Runs a candidate on invented and recorded signals before the owner sees it."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .quarantine import rehearse as rehearse
+    from .queue import Candidates as Candidates
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "quarantine": ["rehearse"],
+            "queue": ["Candidates"],
+        },
+    )

@@ -11,9 +11,7 @@ from pydantic_core import to_json
 
 from sandbox import ErrorType, ResidentProgram
 
-from ..cost import cost_of
-from ..neuron import ScenarioResult
-from ..signals import BUILT_IN, Signal
+from ..contracts import BUILT_IN, ScenarioResult, Signal, cost_of
 from .rehearsed import Missed
 from .scenarios import EDGES, FAILURES, ODD_ANSWERS, Scenario
 from .validation import Seen, plain, quoted
@@ -21,8 +19,7 @@ from .validation import Seen, plain, quoted
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, SignalAnswer, Work
 
-    from ..neuron import Neuron
-    from ..settings import CostSettings
+    from ..contracts import CostSettings, Neuron
 
 UNDECLARED = "(undeclared)"
 

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from ..neuron import Report, ScenarioResult
-from ..pipeline.hashes import code_hash, policy_hash
-from ..program import program_of
-from ..signals import as_given, new_id
+from ..contracts import Report, ScenarioResult, as_given, new_id, program_of
+from ..pipeline import code_hash, policy_hash
 from .attempt import Attempt
 from .rehearsed import ToolsOf, named, network_of
 from .scenarios import FAILURES, Scenario, scenarios_for
@@ -25,9 +23,7 @@ from .validation import Seen, audit, bounded, hangs_on, of_guard
 if TYPE_CHECKING:
     from sandbox import ErrorType, Finding, HostTools, NetworkPolicy, ResidentHost
 
-    from ..neuron import Neuron
-    from ..ports import Recording
-    from ..settings import NeuronSettings
+    from ..contracts import Neuron, NeuronSettings, Recording
     from .validation import Named
 
 # CPU time is noisy on a busy machine: a budget is passed only when each of so many attempts has passed it.

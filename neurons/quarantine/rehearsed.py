@@ -12,13 +12,12 @@ from urllib.parse import urlsplit
 
 from sandbox import HostRule, NetworkPolicy, Replay, ToolDeclaration, ToolError
 
-from ..pipeline.hashes import canonical
+from ..pipeline import canonical
 
 if TYPE_CHECKING:
     from sandbox import HostTools
 
-    from ..neuron import Neuron
-    from ..ports import ToolExchange
+    from ..contracts import Neuron, ToolExchange
     from .scenarios import Scenario
 
 _MAX_MISSED = 20

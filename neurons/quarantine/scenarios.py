@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from .. import built_in
-from ..signals import BUILT_IN, Signal
+from ..contracts import (
+    BUILT_IN,
+    Signal,
+    energy as energy_data,
+    hour_changed as hour_changed_data,
+    tick as tick_data,
+    user_message as user_message_data,
+)
 
 if TYPE_CHECKING:
     from sandbox import Exchange
 
-    from ..neuron import Neuron
-    from ..ports import Recording, ToolExchange
-    from ..settings import NeuronSettings
+    from ..contracts import Neuron, NeuronSettings, Recording, ToolExchange
 
 TYPICAL, EDGES, BURST, FAILURES = "typical signals", "edges", "burst", "network and tools fail"
 ODD_ANSWERS, KEPT_STATE, RECORDED = "odd answers", "the state it has", "recorded"
@@ -130,14 +134,14 @@ class _Maker:
         """What such a signal usually carries; the first is the best guess."""
         match type_:
             case "tick":
-                return [built_in.tick(number, self._settings.autonomic.tick_s)]
+                return [tick_data(number, self._settings.autonomic.tick_s)]
             case "hour_changed":
-                return [built_in.hour_changed(self._moment.replace(hour=(self._moment.hour + number) % 24))]
+                return [hour_changed_data(self._moment.replace(hour=(self._moment.hour + number) % 24))]
             case "energy":
                 level = 0.6963 - number % 4 / 10
-                return [built_in.energy(level, level + 0.1021)]
+                return [energy_data(level, level + 0.1021)]
             case "user_message":
-                return [built_in.user_message("What is on my list for today?" if number % 2 else "Thank you!")]
+                return [user_message_data("What is on my list for today?" if number % 2 else "Thank you!")]
             case _:
                 return self._known
 
@@ -148,13 +152,13 @@ class _Maker:
             yield {**typical, "unexpected": {"nested": [1, {"deep": None}]}}
         match type_:
             case "tick":
-                yield built_in.tick(2**53 - 1, self._settings.autonomic.tick_s)
+                yield tick_data(2**53 - 1, self._settings.autonomic.tick_s)
             case "hour_changed":
-                yield from (built_in.hour_changed(self._moment.replace(hour=hour)) for hour in (0, 23))
+                yield from (hour_changed_data(self._moment.replace(hour=hour)) for hour in (0, 23))
             case "energy":
-                yield from (built_in.energy(0.0, 1.0), built_in.energy(1.0, 0.0))
+                yield from (energy_data(0.0, 1.0), energy_data(1.0, 0.0))
             case "user_message":
-                yield from (built_in.user_message(text) for text in ("", " \n", _ODD_CHARACTERS, self._long()))
+                yield from (user_message_data(text) for text in ("", " \n", _ODD_CHARACTERS, self._long()))
             case _:
                 yield from self._odd(typical)
 

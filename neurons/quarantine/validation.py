@@ -18,7 +18,7 @@ from sandbox import HostRule, Tier
 if TYPE_CHECKING:
     from sandbox import Finding
 
-    from ..neuron import Neuron
+    from ..contracts import Neuron
 
 MAX_TEXT = 600
 MAX_LINES = 24

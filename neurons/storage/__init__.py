@@ -1,1 +1,17 @@
-"""Documents by key that survive any crash, and neurons as documents."""
+"""Documents of a home as files: read whole, changed under a lock, written behind."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .memory_storage import MemoryStorage as MemoryStorage
+    from .storage import Damage as Damage, DeferredStorage as DeferredStorage
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "memory_storage": ["MemoryStorage"],
+            "storage": ["Damage", "DeferredStorage"],
+        },
+    )

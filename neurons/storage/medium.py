@@ -14,8 +14,7 @@ from typing import Protocol
 
 from sandbox import FileLock, flush_folder, private_folder, replace_file, sweep_unfinished
 
-from ..errors import StorageError
-from .document_text import MAX_DOCUMENT_BYTES, Damaged, is_key
+from ..contracts import MAX_DOCUMENT_BYTES, Damaged, StorageError, is_key
 
 LOCK_TIMEOUT_S = 10.0
 # Two writes within one tick of the file system's clock leave the same time: a folder that young is looked at again.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sandbox import Flusher
 
-from ..errors import StorageError
+from ..contracts import StorageError
 from .medium import LOCK_TIMEOUT_S
 from .storage import Damage, Documents, log_damage
 

@@ -16,11 +16,21 @@ from weakref import WeakSet
 
 from sandbox import Flusher
 
-from ..errors import Conflict, StorageError
-from ..ports import Change, Document, Json
-from .behind import Behind, Step, Waiting, applied, replayed, revision_of
-from .document_text import Damaged, as_written, check_beginning, check_key, decode, encode
+from ..contracts import (
+    Change,
+    Conflict,
+    Damaged,
+    Document,
+    Json,
+    StorageError,
+    as_written,
+    check_beginning,
+    check_key,
+    decode,
+    encode,
+)
 from .medium import LOCK_TIMEOUT_S, Folders, Medium
+from .pending_writes import Behind, Step, Waiting, applied, replayed, revision_of
 
 log = logging.getLogger("motor_cortex")
 

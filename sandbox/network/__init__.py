@@ -2,35 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from ..late import late_names
+from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .broker import FetchBroker
-    from .policy import DenyRule, HostRule, NetworkPolicy
-    from .recording import Exchange, Recorder, Replay
-    from .secrets import NetworkError
-
-__all__ = [
-    "DenyRule",
-    "Exchange",
-    "FetchBroker",
-    "HostRule",
-    "NetworkError",
-    "NetworkPolicy",
-    "Recorder",
-    "Replay",
-]
-
-__getattr__ = late_names(
-    __name__,
-    {
-        "DenyRule": "policy",
-        "Exchange": "recording",
-        "FetchBroker": "broker",
-        "HostRule": "policy",
-        "NetworkError": "secrets",
-        "NetworkPolicy": "policy",
-        "Recorder": "recording",
-        "Replay": "recording",
-    },
-)
+    from .broker import FetchBroker as FetchBroker
+    from .policy import DenyRule as DenyRule, HostRule as HostRule, NetworkPolicy as NetworkPolicy
+    from .recording import Exchange as Exchange, Recorder as Recorder, Replay as Replay
+    from .secrets import NetworkError as NetworkError
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "broker": ["FetchBroker"],
+            "policy": ["DenyRule", "HostRule", "NetworkPolicy"],
+            "recording": ["Exchange", "Recorder", "Replay"],
+            "secrets": ["NetworkError"],
+        },
+    )

@@ -19,23 +19,23 @@ import anyio
 import anyio.to_thread
 from pydantic_core import to_json
 
-from ..errors import ToolError
+from ..contracts import ToolError
 from . import addresses, headers
 from .allowance import Allowance, Share
 from .bodies import Body
 from .headers import CREDENTIALS
 from .policy import is_secret
 from .recording import Exchange, ReplayedRun
-from .redaction import MARK, Redactor
 from .refusals import denied, failed, over_limit, too_slow
+from .request_slots import Work
 from .requests import Answer, Request, checked, location_of, redirected
+from .secret_echoes import MARK, Redactor
 from .secrets import MIN_SECRET_LENGTH, NetworkError, Vault
-from .turns import Work
 
 if TYPE_CHECKING:
     import httpcore2
 
-    from ..frames import Fetch
+    from ..contracts import Fetch
     from .connections import Connections, Resolver
     from .policy import HostRule, NetworkPolicy
 

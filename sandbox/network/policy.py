@@ -13,8 +13,7 @@ from .headers import CREDENTIALS, OVERRIDES, PARTS, Headers, folded, is_brokers_
 from .recording import Recorder, Replay
 from .refusals import denied
 from .secrets import references
-from .urls import DEFAULT_PORTS, BadUrl, Target, normal_host, readings, segments
-from .urls import parse as parse_url
+from .urls import DEFAULT_PORTS, BadUrl, Target, normal_host, parse as parse_url, readings, segments
 
 MIB = 1024 * 1024
 # No entry can allow others: CONNECT and TRACE would turn a server against those behind it.

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ..errors import ToolError
+from ..contracts import ToolError
 from .refusals import failed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ToolError
+from ..contracts import ToolError
 
 
 def denied(message: str) -> ToolError:

@@ -14,7 +14,7 @@ from .refusals import denied, failed, invalid, over_limit
 from .urls import BadUrl, ForeignScheme, Target, join, parse
 
 if TYPE_CHECKING:
-    from ..frames import Fetch
+    from ..contracts import Fetch
     from .headers import Headers
     from .policy import NetworkPolicy
 

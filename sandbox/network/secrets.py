@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import SandboxError
+from ..contracts import SandboxError
 
 log = logging.getLogger("motor_cortex.network")
 

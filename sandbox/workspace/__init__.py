@@ -2,30 +2,22 @@
 
 from typing import TYPE_CHECKING
 
-from ..late import late_names
+from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .errors import WorkspaceBusy, WorkspaceConflict, WorkspaceError
-    from .limits import WorkspaceLimits
-    from .transaction import Transaction, Workspace
-
-__all__ = [
-    "Transaction",
-    "Workspace",
-    "WorkspaceBusy",
-    "WorkspaceConflict",
-    "WorkspaceError",
-    "WorkspaceLimits",
-]
-
-__getattr__ = late_names(
-    __name__,
-    {
-        "Transaction": "transaction",
-        "Workspace": "transaction",
-        "WorkspaceBusy": "errors",
-        "WorkspaceConflict": "errors",
-        "WorkspaceError": "errors",
-        "WorkspaceLimits": "limits",
-    },
-)
+    from .errors import (
+        WorkspaceBusy as WorkspaceBusy,
+        WorkspaceConflict as WorkspaceConflict,
+        WorkspaceError as WorkspaceError,
+    )
+    from .limits import WorkspaceLimits as WorkspaceLimits
+    from .transaction import Transaction as Transaction, Workspace as Workspace
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "errors": ["WorkspaceBusy", "WorkspaceConflict", "WorkspaceError"],
+            "limits": ["WorkspaceLimits"],
+            "transaction": ["Transaction", "Workspace"],
+        },
+    )

@@ -14,8 +14,7 @@ import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-from ..frames import encode
-from ..memory import MIB
+from ..contracts import MIB, encode
 from .folder import Kind
 
 LARGE_BYTES = 1 * MIB

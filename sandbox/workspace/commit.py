@@ -19,8 +19,8 @@ from .difference import Difference
 from .errors import WorkspaceConflict, WorkspaceError, conflict
 from .folder import Fact, fact_at, open_folder
 from .journal import Step, steps_for
+from .leftovers import candidates, open_ours
 from .lock import locked
-from .ours import candidates, open_ours
 from .overlay import Dir
 from .paths import Parts
 from .staging import Checkpoint, Staging, nowhere

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..changes import Change
+from ..contracts import Change
 from .folder import Fact
 from .overlay import Dir, File, Node, Overlay, same_content
 from .paths import Parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import SandboxError
+from ..contracts import SandboxError
 
 
 class WorkspaceError(SandboxError):

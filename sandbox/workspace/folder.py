@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
-from ..errors import ToolError
+from ..contracts import ToolError
 from .beneath import LIST, READ, TRAVERSE, open_beneath
 from .errors import WorkspaceError
 from .paths import MAX_DEPTH, Parts, quoted, shown, usable

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..memory import MIB
+from ..contracts import MIB
 
 NotNegative = Annotated[int, Field(ge=0)]
 

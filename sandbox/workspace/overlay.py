@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 import anyio
 import anyio.to_thread
 
-from ..errors import ToolError
+from ..contracts import ToolError
 from .answers import PIECE_BYTES, content_json, limiter_for
 from .folder import Content, Fact, Folder, Kind, digest, has_ended, is_link, not_regular, too_large, too_many
 from .limits import WorkspaceLimits

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..errors import ToolError
+from ..contracts import ToolError
 
 Parts = tuple[str, ...]
 """Names beneath the workspace, outermost first. None is empty, `.` or `..`, and the workspace itself is `()`."""

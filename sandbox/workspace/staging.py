@@ -26,7 +26,7 @@ from .difference import Difference
 from .errors import WorkspaceError, conflict
 from .folder import Fact, fact_at
 from .journal import MAX_BYTES, Journal, Step, decode
-from .ours import fresh_name, is_entry, is_private, open_ours, open_staging
+from .leftovers import fresh_name, is_entry, is_private, open_ours, open_staging
 from .overlay import File
 from .paths import Parts
 

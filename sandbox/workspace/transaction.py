@@ -15,9 +15,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from ..changes import Changes
-from ..errors import ToolError
-from ..frames import FileCall, encode
+from ..contracts import Changes, FileCall, ToolError, encode
 from .answers import flags, listing_json
 from .commit import commit, prepare
 from .difference import Difference, differences, listing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import ToolError
+from ..contracts import ToolError
 from .paths import Parts, quoted, shown
 
 MAX_UPLOADS = 8

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.cache import CachedRuntime, ResultCache
-from cortex.cache import cached_runtime as module
-from cortex.sections import CacheSettings
+from cortex.cache import CachedRuntime, ResultCache, cached_runtime as module
+from cortex.settings.sections import CacheSettings
 from sandbox import ErrorType, ExecutionOutcome, ExecutionRequest, SandboxUnavailable, Tier, Workspace
 from sandbox.testing import FunctionTools
 from tests.cache.runtimes import REAL, SAME, VARIED, RepeatableScript, failed

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.commands import chat, mcp_serve
-from cortex.commands import run as run_command
-from cortex.settings import load_settings
+from cortex.commands import chat, mcp_serve, run as run_command
+from cortex.settings.settings import load_settings
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
 CODE = "console.log('sorting'); return [2, 1].sort()"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
-from cortex.events import ExecutionEnded
+from cortex.contracts.events import ExecutionEnded
 from cortex.show.wording import took
 from sandbox import DenoRuntime, Metrics
 from tests.conftest import small

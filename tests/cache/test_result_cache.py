@@ -12,11 +12,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from cortex.cache import ResultCache, open_cache
-from cortex.cache import result_cache as module
+from cortex.cache import ResultCache, open_cache, result_cache as module
 from cortex.cache.room import BLOCK_BYTES
-from cortex.home import Home
-from cortex.sections import CacheSettings
+from cortex.home.home import Home
+from cortex.settings.sections import CacheSettings
 from sandbox import ErrorType, ExecutionOutcome, Flusher
 from tests.cache.runtimes import SAME, VARIED, failed
 
@@ -56,7 +55,7 @@ def test_another_process_finds_it_once_it_is_written(tmp_path: Path):
     written(tmp_path)
     code = (
         "import sys; from pathlib import Path; from cortex.cache import ResultCache;"
-        "from cortex.sections import CacheSettings;"
+        "from cortex.settings.sections import CacheSettings;"
         "print(ResultCache(Path(sys.argv[1]), CacheSettings(), now=lambda: 1000.0).get(sys.argv[2]).result)"
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path, KEY], capture_output=True, timeout=120, check=True)
@@ -214,7 +213,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 from cortex.cache import ResultCache
-from cortex.sections import CacheSettings
+from cortex.settings.sections import CacheSettings
 from sandbox import ExecutionOutcome
 
 folder, start = Path(sys.argv[1]), int(sys.argv[2])

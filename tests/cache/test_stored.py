@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.cache.stored import MAX_BYTES, Stored, body_of, file_of, outcome_of, stored_of
 from sandbox import ExecutionOutcome, LogEntry, Metrics

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 
 from cortex import MotorCortex, Settings, Toolbox
-from cortex.sections import ExecuteSettings
+from cortex.settings.sections import ExecuteSettings
 from neurons import KillSwitch
 from sandbox import DenoRuntime, ExecutionRequest, ResidentProgram, Running, SandboxSettings, SandboxUnavailable
 

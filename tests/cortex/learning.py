@@ -10,21 +10,21 @@ from typing import Any
 import anyio
 
 from cortex.audit import Audit
-from cortex.consolidate_tool import ConsolidateTool
+from cortex.audit.journal import Journal
+from cortex.catalogue.workbench import Workbench
 from cortex.discovery import Discovery
 from cortex.energy import EnergyReserve
-from cortex.execute_tool import ExecuteTool
-from cortex.home import Home
-from cortex.journal import Journal
-from cortex.memory import Memory
-from cortex.owner import AbsentOwner, Owner
-from cortex.parts import Parts
+from cortex.home.home import Home
+from cortex.home.memory import Memory
 from cortex.redaction import Redactor
-from cortex.sections import EnergySettings
-from cortex.settings import Settings
+from cortex.settings.sections import EnergySettings
+from cortex.settings.settings import Settings
 from cortex.tools import Toolbox
-from cortex.turn import Turn
-from cortex.workbench import Workbench
+from cortex.tools.owner import AbsentOwner, Owner
+from cortex.turn.consolidate_tool import ConsolidateTool
+from cortex.turn.execute_tool import ExecuteTool
+from cortex.turn.services import Parts
+from cortex.turn.turn import Turn
 from neurons import KillSwitch
 from sandbox import CodeRuntime
 from sandbox.testing import ScriptedRuntime

@@ -6,14 +6,13 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.channels import owner_view
 from cortex.channels.console import set_in
-from cortex.code_view import CODE, MORE, beyond_ascii, broken, code_lines, visible_code
-from cortex.owner import Question, describe
-from cortex.terminal import columns_of
+from cortex.text.code_view import CODE, MORE, beyond_ascii, broken, code_lines, visible_code
+from cortex.text.terminal import columns_of
+from cortex.tools.owner import Question, describe
 from tests.cortex.channels.hook_server import notice, proposal
 
 TRICKS = [

@@ -14,7 +14,8 @@ import pytest
 
 from cortex import load_settings
 from cortex.commands import run_command
-from cortex.mcp_config import McpFile, McpServerSettings
+from cortex.mcp_config import McpFile
+from cortex.settings.mcp_servers import McpServerSettings
 from sandbox import data_file
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()", "config"]

@@ -8,11 +8,10 @@ import json
 import pytest
 
 from cortex import Decision, MotorCortex, ScriptedOwner, Settings
-from cortex.consolidate_tool import ConsolidateTool, Proposed
-from cortex.events import Proposed as ProposedEvent
-from cortex.events import Refused
-from cortex.sections import ToolSettings
+from cortex.contracts.events import Proposed as ProposedEvent, Refused
+from cortex.settings.sections import ToolSettings
 from cortex.tools import Toolbox, arguments_for
+from cortex.turn.consolidate_tool import ConsolidateTool, Proposed
 from neurons import Fingerprint, FingerprintReader, Status, StorageError
 from sandbox import SandboxError
 from sandbox.testing import ScriptedRuntime
@@ -257,7 +256,7 @@ async def test_a_policy_can_deny_it(tmp_path):
 
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_policy_can_have_the_owner_asked_who_sees_the_code(allowed, tmp_path):
-    from cortex.owner import describe
+    from cortex.tools.owner import describe
 
     pipeline = Governed()
     owner = ScriptedOwner([Decision(allowed)])

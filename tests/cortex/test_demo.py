@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from cortex.demo import Asker, load_scenes, tell
-from cortex.terminal import columns_of
+from cortex.text.terminal import columns_of
 from sandbox import SandboxSettings
 from tests.conftest import descendants
 

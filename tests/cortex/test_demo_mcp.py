@@ -19,9 +19,9 @@ from cortex.demo.mcp_plain import plain_client
 from cortex.demo.mcp_settings import demo_servers
 from cortex.demo.mcp_story import PageOwner
 from cortex.demo.page import Page
-from cortex.owner import Question
-from cortex.scripted_model import ScriptError
-from cortex.terminal import columns_of
+from cortex.models.scripted_model import ScriptError
+from cortex.text.terminal import columns_of
+from cortex.tools.owner import Question
 from sandbox import SandboxSettings
 from tests.conftest import descendants
 from tests.documents import README

@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from cortex.habit_watch import HabitWatch
-from cortex.intents import RunCode, RunCodeIntent
-from cortex.sections import EnergySettings
+from cortex.contracts.intents import RunCode, RunCodeIntent
+from cortex.settings.sections import EnergySettings
 from cortex.tools import Toolbox
+from cortex.turn.habit_watch import HabitWatch
 from neurons import OFFER_S, FingerprintReader, Habits, HabitSettings, MemoryStorage, Recording, Recordings
 from sandbox import DenoRuntime, ErrorType, Exchange, ExecutionError, ExecutionOutcome, Metrics, ToolError
 from sandbox.testing import ScriptedRuntime

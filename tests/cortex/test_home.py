@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortex import SettingsError
-from cortex.home import Home, HomeError
+from cortex.home.home import Home, HomeError
 
 FOLDERS = ("state", "audit", "conversations")
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")

@@ -19,12 +19,12 @@ import pytest
 
 from cortex.audit import Audit
 from cortex.commands import run_command
-from cortex.home_path import Located, find_home
-from cortex.sections import AuditSettings
-from cortex.settings import load_settings
+from cortex.settings.home_path import Located, find_home
+from cortex.settings.sections import AuditSettings
+from cortex.settings.settings import load_settings
 from neurons import KillSwitch, Off, On
 from sandbox.jail.kernel import PR_CAPBSET_DROP, prctl
-from sandbox.process_facts import identity_of, stat_of
+from sandbox.process.process_facts import identity_of, stat_of
 from tests.conftest import descendants, is_readable, without_coverage
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
@@ -509,7 +509,7 @@ def test_killing_loads_neither_settings_nor_an_event_loop_before_it_is_done(home
     program = (
         "import sys\n"
         "from cortex.commands import kill\n"
-        "def record(*_): print(sorted({'anyio', 'asyncio', 'pydantic', 'cortex.settings', 'ssl'} & set(sys.modules)))\n"
+        "def record(*_): print(sorted({'anyio', 'asyncio', 'pydantic', 'cortex.settings.settings', 'ssl'} & set(sys.modules)))\n"
         "kill._record = record\n"
         "from cortex.commands import main; main()"
     )

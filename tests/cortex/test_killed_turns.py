@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from cortex import Decision, MotorCortex, Question, Settings, Toolbox
-from cortex.sections import EnergySettings, ToolSettings
+from cortex.settings.sections import EnergySettings, ToolSettings
 from neurons import KillSwitch, NeuronSettings, On
 from sandbox import DenoRuntime, ExecutionOutcome, ToolError
 from sandbox.testing import ScriptedRuntime

@@ -13,18 +13,10 @@ import sys
 import pytest
 
 from cortex import Settings, SettingsError, mcp_config
-from cortex.home import HomeError
-from cortex.mcp_config import (
-    MAX_FILE_BYTES,
-    McpFile,
-    McpServerSettings,
-    MissingVariable,
-    expanded,
-    imported,
-    literal_secrets,
-    servers_of,
-    shown_arguments,
-)
+from cortex.home.home import HomeError
+from cortex.mcp_config import MAX_FILE_BYTES, McpFile, imported, literal_secrets, servers_of, shown_arguments
+from cortex.settings.mcp_servers import McpServerSettings
+from cortex.settings.references import MissingVariable, expanded
 
 GITHUB = {"command": "github-mcp", "args": ["stdio"], "env": {"TOKEN": "${env:TOKEN}"}}
 KEY = "ghp_" + "x7Kq2mVbT9wLr4ZsN8pD" + "u3Hy6FcJ1gAe"
@@ -326,13 +318,9 @@ def test_two_names_that_code_cannot_tell_apart_are_refused_wherever_they_come_fr
 
 
 def test_the_settings_load_nothing_but_what_a_server_is():
-    program = "import sys, cortex.settings; print([name for name in sys.modules if 'mcp' in name or 'redact' in name])"
+    program = "import sys, cortex.settings.settings; print([name for name in sys.modules if 'mcp' in name or 'redact' in name])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert sorted(ast.literal_eval(done.stdout)) == [
-        "cortex.mcp_config",
-        "cortex.mcp_config.references",
-        "cortex.mcp_config.servers",
-    ]
+    assert ast.literal_eval(done.stdout) == ["cortex.settings.mcp_servers"]
     assert list(mcp_config.__all__) == sorted(mcp_config.__all__)
     assert all(getattr(mcp_config, name) is not None for name in mcp_config.__all__)
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
-from cortex.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
+from cortex.settings.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
 from sandbox import NetworkPolicy, SandboxUnavailable
 from tests.conftest import descendants, small
 from tests.network.servers import Server, Talk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.neuron_grants import network_for, unreachable_host
+from neurons.pipeline.neuron_grants import network_for, unreachable_host
 from sandbox import HostRule, NetworkPolicy
 
 

@@ -9,13 +9,12 @@ import anyio
 import pytest
 
 from cortex import Toolbox
-from cortex.neuron_tools import NeuronTools
-from cortex.sections import ToolSettings
+from cortex.learning.neuron_tools import NeuronTools
+from cortex.settings.sections import ToolSettings
 from neurons import NeuronSettings, Status
-from neurons.program import program_of
+from neurons.contracts.program import program_of
 from sandbox import ToolError
-from tests.cortex.test_plasticity import Life
-from tests.cortex.test_plasticity import until as until_so
+from tests.cortex.test_plasticity import Life, until as until_so
 from tests.mcp_client.support import raw, servers, until
 from tests.neurons.governance import Governed
 
@@ -143,7 +142,7 @@ TICKETS = {
 
 @pytest.mark.deno
 async def test_a_habit_over_a_server_becomes_a_neuron_that_calls_it(tmp_path, nothing_left, monkeypatch, caplog):
-    monkeypatch.setattr("cortex.candidates.LOOK_S", 0.1)
+    monkeypatch.setattr("neurons.quarantine.queue.LOOK_S", 0.1)
     heard = tmp_path / "heard"
     life = Life(tmp_path / "home", mcpServers={"help-desk": raw("echo", heard=str(heard))})
     async with life.cortex() as cortex:

@@ -22,8 +22,8 @@ import pytest
 from cortex.audit import Audit
 from cortex.commands import run_command
 from cortex.commands.skill_folder import skill_name
-from cortex.home import Home
-from cortex.settings import Settings
+from cortex.home.home import Home
+from cortex.settings.settings import Settings
 from neurons import (
     LAYER_KEY,
     ApprovalKey,

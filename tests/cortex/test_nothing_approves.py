@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cortex import Decision
-from cortex.sections import EnergySettings, ExecuteSettings, LoopSettings, ToolSettings
+from cortex.settings.sections import EnergySettings, ExecuteSettings, LoopSettings, ToolSettings
 from cortex.tools import CORE_TOOLS, Toolbox, wire_name
 from neurons import Neuron, Status
 from sandbox import DenoRuntime, ExecutionOutcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from cortex.notices import AGAIN_S, KEY, Notices
+from cortex.learning.notices import AGAIN_S, KEY, Notices
 from neurons import Habits, HabitSettings, Notice
 from tests.neurons.governance import Governed, report_of
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.commands import main
-from cortex.commands import run_command as run
+from cortex.commands import main, run_command as run
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
 

@@ -14,7 +14,7 @@ import pytest
 
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.audit import AuditError
-from cortex.sections import EnergySettings, ExecuteSettings
+from cortex.settings.sections import EnergySettings, ExecuteSettings
 from neurons import KillSwitch, Neuron, Notice, On, Signal, Status, watch_switch
 from sandbox import NetworkPolicy
 from tests.conftest import small
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.deno
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch):
     """What a process does every two seconds it does at once."""
-    monkeypatch.setattr("cortex.candidates.LOOK_S", 0.1)
+    monkeypatch.setattr("neurons.quarantine.queue.LOOK_S", 0.1)
 
 
 BUDGET = EnergySettings(cost_isolated=0, cost_network=0)
@@ -288,7 +288,7 @@ async def test_neurons_wake_up_when_the_sandbox_runs_again_and_not_before(tmp_pa
 
         await watch_switch(switch, poll_ms, kill, revive)
 
-    monkeypatch.setattr("cortex.plugin.watch_switch", watch)
+    monkeypatch.setattr("cortex.motor_cortex.watch_switch", watch)
     life = Life(tmp_path)
     async with life.cortex() as cortex:
         cortex.autonomic.watch(life.signals.append)

@@ -4,7 +4,7 @@ import pytest
 
 from cortex import blocked, reply
 from sandbox import ErrorType, ExecutionError, ExecutionOutcome, Finding
-from sandbox.contracts import refused
+from sandbox.contracts.outcomes import refused
 
 
 def succeeded(result, **details):

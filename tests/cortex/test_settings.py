@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from cortex import Settings, SettingsError, load_settings
-from cortex.home import Home, HomeError
-from cortex.home_path import default_home
-from cortex.mcp_config import McpServerSettings
-from cortex.sections import AuditSettings
-from cortex.settings import explain_settings
+from cortex.home.home import Home, HomeError
+from cortex.settings.home_path import default_home
+from cortex.settings.mcp_servers import McpServerSettings
+from cortex.settings.sections import AuditSettings
+from cortex.settings.settings import explain_settings
 from sandbox import HostRule, data_file
 
 FILE = data_file("config", "defaults.toml").read_text(encoding="utf-8")

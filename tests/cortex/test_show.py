@@ -6,14 +6,13 @@ import io
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from cortex.events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
-from cortex.intents import RunCode, RunCodeIntent, Trace
+from cortex.contracts.events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
+from cortex.contracts.intents import RunCode, RunCodeIntent, Trace
 from cortex.loop import Answer, CallEnded, CallStarted, Notice, RoundEnded, TextArrived, ToolRequest, Usage, Waiting
 from cortex.show import Show, as_json
-from cortex.terminal import Wrap, columns_of, visible, wrapped
+from cortex.text.terminal import Wrap, columns_of, visible, wrapped
 from sandbox import ExecutionOutcome, Metrics, Tier
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")

@@ -4,12 +4,11 @@ import io
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from cortex.owner import Question, describe
 from cortex.show.excerpt import excerpt
-from cortex.terminal import Wrap, columns_of, fit, padded, styled, visible, wrapped
+from cortex.text.terminal import Wrap, columns_of, fit, padded, styled, visible, wrapped
+from cortex.tools.owner import Question, describe
 
 
 class Terminal(io.StringIO):

@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from cortex import Settings, Toolbox
+from cortex.catalogue.workbench import Workbench
 from cortex.commands import mcp_waiting, run_command
 from cortex.commands.mcp_waiting import started
 from cortex.commands.tool_rows import list_lines
@@ -20,9 +21,8 @@ from cortex.commands.tool_source import Seen
 from cortex.discovery import Discovery
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import McpFile
-from cortex.sections import McpSettings
-from cortex.terminal import visible
-from cortex.workbench import Workbench
+from cortex.settings.sections import McpSettings
+from cortex.text.terminal import visible
 from neurons import KillSwitch
 from tests.cortex.test_mcp_command import CORTEX, in_a_terminal
 from tests.cortex.test_mcp_file import server

@@ -11,9 +11,9 @@ import pytest
 
 from cortex import MotorCortex, ScriptedModel, ScriptedOwner, Settings, Toolbox, run_turn
 from cortex.audit import Record
-from cortex.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
+from cortex.contracts.events import ExecutionEnded, ExecutionStarted, Refused, Remembered, Said, ToolCalled
 from cortex.loop import Conversation
-from cortex.sections import (
+from cortex.settings.sections import (
     AuditSettings,
     EnergySettings,
     ExecuteSettings,

@@ -8,7 +8,7 @@ import pytest
 
 from cortex.discovery import Discovery, Entry
 from cortex.discovery.meanings import texts_of
-from cortex.sections import DiscoverySettings
+from cortex.settings.sections import DiscoverySettings
 from sandbox import ToolDeclaration
 
 from .scripted_embedder import ScriptedEmbedder

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import anyio
 
 from cortex.discovery import Discovery
-from cortex.sections import DiscoverySettings
+from cortex.settings.sections import DiscoverySettings
 from sandbox import ToolDeclaration
 
 STOCK = ToolDeclaration("shop.stock", "How many are in stock")

@@ -6,8 +6,8 @@ import pytest
 
 from cortex.discovery import EmbeddingFailed, discovery_of
 from cortex.discovery.endpoint_embedder import EndpointEmbedder
-from cortex.sections import ModelSettings
-from cortex.settings import load_settings
+from cortex.settings.sections import ModelSettings
+from cortex.settings.settings import load_settings
 from sandbox import ToolDeclaration
 from tests.network.servers import Server, Talk
 

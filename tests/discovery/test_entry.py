@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.discovery import entry_of
 from cortex.discovery.entry import MAX_DESCRIPTION_CHARACTERS, MAX_PARAMETER_CHARACTERS

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from cortex.discovery import discovery_of, embedder_of
 from cortex.discovery.model_folder import find_model
-from cortex.setting_errors import SettingsError
-from cortex.settings import Settings, load_settings
+from cortex.settings.setting_errors import SettingsError
+from cortex.settings.settings import Settings, load_settings
 from sandbox import ToolDeclaration
 
 from . import tiny_bert

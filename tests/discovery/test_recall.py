@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from cortex.discovery import Discovery, discovery_of, embedder_of
-from cortex.sections import DiscoverySettings
-from cortex.settings import Settings, load_settings
+from cortex.settings.sections import DiscoverySettings
+from cortex.settings.settings import Settings, load_settings
 
 from .corpus import recall
 

@@ -17,10 +17,8 @@ from pydantic import BaseModel
 
 from cortex import Settings, Toolbox
 from cortex.audit.lines import MAX_LINE_BYTES, NotARecord, is_intact, parse
-from cortex.cache.stored import MAX_BYTES as MAX_CACHED_BYTES
-from cortex.cache.stored import outcome_of
-from cortex.code_answer import code_answer
-from cortex.consolidate_tool import _proposal
+from cortex.cache.stored import MAX_BYTES as MAX_CACHED_BYTES, outcome_of
+from cortex.catalogue.workbench import Wish, Workbench, _declared
 from cortex.discovery.discovery import Discovery
 from cortex.discovery.endpoint_embedder import _MAX_REPLY_BYTES, _vectors
 from cortex.loop.requests import MAX_ARGUMENTS_CHARS, firsts, parsed_arguments
@@ -28,20 +26,20 @@ from cortex.mcp_client.arguments import read_arguments
 from cortex.mcp_client.child import message_of
 from cortex.mcp_client.listing import MAX_SCHEMA_BYTES, tools_of
 from cortex.mcp_client.unwrap import unwrapped
-from cortex.mcp_wire import MESSAGE_LIMITS, EventMeter, MessageLines
-from cortex.off_loop import off_loop
-from cortex.openai_client.chat_client import REPLY_LIMITS, ChatClient
-from cortex.openai_client.chat_reply import ReplyAssembly
-from cortex.openai_client.event_stream import EventStream, EventTooLong
+from cortex.mcp_wire.messages import MESSAGE_LIMITS, EventMeter, MessageLines
+from cortex.models.chat_client import REPLY_LIMITS, ChatClient
+from cortex.models.chat_reply import ReplyAssembly
+from cortex.models.event_stream import EventStream, EventTooLong
 from cortex.redaction import MAX_VALUE_CHARACTERS, Redactor
-from cortex.sections import DiscoverySettings, ModelSettings, RedactionSettings
-from cortex.text import whole
-from cortex.tools import LIMITS as ARGUMENT_LIMITS
-from cortex.tools import MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
+from cortex.settings.sections import DiscoverySettings, ModelSettings, RedactionSettings
+from cortex.text.long_texts import off_loop
+from cortex.text.text import whole
+from cortex.tools import LIMITS as ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
 from cortex.tools.core_arguments import MAX_NAMES
 from cortex.tools.fitting import fitted
 from cortex.tools.results import json_of, value_of
-from cortex.workbench import Wish, Workbench, _declared
+from cortex.turn.code_answer import code_answer
+from cortex.turn.consolidate_tool import _proposal
 from neurons import (
     HabitSettings,
     MemoryStorage,
@@ -52,12 +50,15 @@ from neurons import (
     ToolExchange,
 )
 from neurons.autonomic.signal_limits import Admission
+from neurons.contracts.document_text import (
+    LIMITS as DOCUMENT_LIMITS,
+    MAX_DOCUMENT_BYTES,
+    Damaged,
+    decode as decode_document,
+)
+from neurons.contracts.settings import AutonomicSettings
 from neurons.habits.fingerprint import MAX_ANSWER_BYTES, Fingerprint
 from neurons.habits.habit import Script
-from neurons.settings import AutonomicSettings
-from neurons.storage.document_text import LIMITS as DOCUMENT_LIMITS
-from neurons.storage.document_text import MAX_DOCUMENT_BYTES, Damaged
-from neurons.storage.document_text import decode as decode_document
 from sandbox import (
     ExecutionOutcome,
     LogEntry,
@@ -71,15 +72,13 @@ from sandbox import (
     typescript_of,
     usable_schema,
 )
-from sandbox.bridge import Bridge
-from sandbox.errors import MalformedFrame
-from sandbox.frames import LIMITS as FRAME_LIMITS
-from sandbox.frames import ToolCall, decode, weight_of
-from sandbox.guard import MAX_ANSWER_BYTES as MAX_GUARD_BYTES
-from sandbox.guard import _findings
-from sandbox.run_clock import RunClock
-from sandbox.schema_check import MAX_SCHEMA, BadSchema
+from sandbox.contracts.errors import MalformedFrame
+from sandbox.contracts.frames import LIMITS as FRAME_LIMITS, ToolCall, decode, weight_of
+from sandbox.guard.guard import MAX_ANSWER_BYTES as MAX_GUARD_BYTES, _findings
+from sandbox.run.bridge import Bridge
+from sandbox.run.run_clock import RunClock
 from sandbox.testing import FunctionTools
+from sandbox.tool_types.schema_check import MAX_SCHEMA, BadSchema
 
 from .shapes import Large, LongText, json_texts, schemas, texts
 
@@ -350,7 +349,7 @@ async def answered_in_parts(given: LongText) -> None:
 def reply_of_a_model(given: Large) -> Iterator[None]:
     client = ChatClient.__new__(ChatClient)
     from cortex.loop import ModelError
-    from cortex.openai_client.model_faults import Faults
+    from cortex.models.model_faults import Faults
 
     client._faults = Faults(ModelSettings(name="tiny", base_url="http://localhost/v1"))
     call = (
@@ -363,7 +362,7 @@ def reply_of_a_model(given: Large) -> Iterator[None]:
 
 
 def fault_of_a_model(given: LongText) -> None:
-    from cortex.openai_client.model_faults import Faults
+    from cortex.models.model_faults import Faults
 
     faults = Faults(ModelSettings(name="tiny", base_url="http://localhost/v1", api_key="k" * 40))
     faults.in_stream({"message": given.text, "code": given.text})

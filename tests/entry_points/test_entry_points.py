@@ -6,8 +6,7 @@ from __future__ import annotations
 import inspect
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from .drives import DRIVES, Drive, turn
 from .measure import watched

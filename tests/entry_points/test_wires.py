@@ -18,15 +18,14 @@ from cortex.channels.webhook import WebhookChannel
 from cortex.loop import ModelError, UserMessage
 from cortex.mcp_client import McpServers
 from cortex.mcp_client.server import _load_sdk
-from cortex.mcp_config import McpServerSettings
 from cortex.mcp_server import Address, Calls, HttpDoor, listen, mcp_server, serve_http, serve_stdio
 from cortex.mcp_server.stdio import Ends
-from cortex.openai_model import OpenAIModel
-from cortex.sections import McpSettings, ModelSettings
+from cortex.models.openai_model import OpenAIModel
+from cortex.settings.mcp_servers import McpServerSettings
+from cortex.settings.sections import McpSettings, ModelSettings
 from neurons import OwnerSettings
 from sandbox import ToolError
-from tests.mcp_server.scripted import ScriptedCortex
-from tests.mcp_server.scripted import settings as server_settings
+from tests.mcp_server.scripted import ScriptedCortex, settings as server_settings
 
 from .measure import MOST_STALL_MS, Seen, watched
 
@@ -60,7 +59,7 @@ SHAPES: dict[str, bytes] = {
 def loaded() -> None:
     """The SDK takes a second to load, in a thread. That is ours, and is measured below by itself."""
     _load_sdk()
-    import cortex.openai_client.chat_client  # noqa: F401
+    import cortex.models.chat_client  # noqa: F401
 
 
 def program(*arguments: str) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
@@ -297,7 +296,7 @@ def test_the_sdk_is_loaded_while_others_have_their_turn(tmp_path):
         from tests.entry_points.measure import watched
         from cortex.mcp_client import McpServers
         from cortex.mcp_config import McpServerSettings
-        from cortex.sections import McpSettings
+        from cortex.settings.sections import McpSettings
         from sandbox import ToolError
 
         async def start():

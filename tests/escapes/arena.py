@@ -23,9 +23,9 @@ from typing import Any
 import anyio
 
 from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, SandboxSettings, Tier, ToolDeclaration, ToolError
-from sandbox.command import Command, deno_command, find_deno
-from sandbox.frames import decode
+from sandbox.contracts.frames import decode
 from sandbox.jail.layers import Layer
+from sandbox.process.command import Command, deno_command, find_deno
 
 from .program import Program, failures, is_late, is_measured, is_noisy
 

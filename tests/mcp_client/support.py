@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 
 from cortex.mcp_client import McpServers, McpTool
-from cortex.mcp_config import McpServerSettings
-from cortex.sections import McpSettings
+from cortex.settings.mcp_servers import McpServerSettings
+from cortex.settings.sections import McpSettings
 from sandbox import ToolError
 
 PROGRAMS = Path(__file__).parent / "servers"

@@ -16,7 +16,7 @@ import pytest
 
 from cortex.mcp_client import McpUnavailable
 from cortex.mcp_client.remote import _Client
-from cortex.mcp_config import McpServerSettings
+from cortex.settings.mcp_servers import McpServerSettings
 from sandbox import ToolError
 
 from .support import BOUND_S, PROGRAMS, Clock, patiently, result, servers, until

@@ -6,8 +6,7 @@ import json
 import logging
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from cortex.mcp_client.errors import MAX_TEXT, short

@@ -12,8 +12,8 @@ import anyio.lowlevel
 import pytest
 
 from cortex.mcp_client import McpServers, McpUnavailable
-from cortex.mcp_config import McpServerSettings
-from cortex.sections import McpSettings
+from cortex.settings.mcp_servers import McpServerSettings
+from cortex.settings.sections import McpSettings
 from sandbox import Running, ToolError, kill_recorded
 from tests.conftest import descendants
 

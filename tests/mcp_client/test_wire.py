@@ -6,13 +6,12 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.mcp_client.child import message_of
 from cortex.mcp_client.messages import MAX_HEAD_CHARACTERS, parsed
 from cortex.mcp_client.unwrap import MAX_PARTS
-from cortex.mcp_wire import (
+from cortex.mcp_wire.messages import (
     HEAD_BYTES,
     MAX_EVENT_LINES,
     MAX_FIELD_BYTES,

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 
 from cortex import Answer, Settings
-from cortex.events import ToolCalled
-from cortex.sections import ExecuteSettings
+from cortex.contracts.events import ToolCalled
+from cortex.settings.sections import ExecuteSettings
 from cortex.tools import core_definitions, openai_tools
 
 # Only what hangs takes so long, on a slow machine too.

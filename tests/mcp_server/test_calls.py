@@ -11,12 +11,12 @@ from mcp import Client
 from mcp_types import ElicitResult
 
 from cortex import Answer
-from cortex.code_answer import code_answer
 from cortex.mcp_server import Calls, mcp_server
 from cortex.mcp_server.offered import offered
 from cortex.redaction import Redactor
-from cortex.sections import RedactionSettings, ToolSettings
-from cortex.tools.code_arguments import _LIMITS, _PARAMETERS
+from cortex.settings.sections import RedactionSettings, ToolSettings
+from cortex.tools.execute_code_arguments import _LIMITS, _PARAMETERS
+from cortex.turn.code_answer import code_answer
 from sandbox import ExecutionOutcome, LogEntry
 
 from .scripted import BOUND_S, STRUCTURED, CodeSaid, ScriptedCortex, settings

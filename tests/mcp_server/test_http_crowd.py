@@ -13,7 +13,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from cortex.mcp_server import HttpLimits
-from cortex.mcp_wire import MESSAGE_LIMITS
+from cortex.mcp_wire.messages import MESSAGE_LIMITS
 
 from .scripted import BOUND_S, ScriptedCortex
 from .test_http import BEARER, TAKES, TOKEN, serving

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 
 from cortex.mcp_server import mcp_server
-from cortex.sections import EnergySettings, ExecuteSettings, ToolSettings
+from cortex.settings.sections import EnergySettings, ExecuteSettings, ToolSettings
 from cortex.tools import core_definitions, openai_tools
 from sandbox import ExecutionOutcome
 from sandbox.testing import ScriptedRuntime

@@ -10,7 +10,7 @@ from mcp import Client
 
 from cortex import MotorCortex, Settings
 from cortex.mcp_server import mcp_server
-from cortex.sections import EnergySettings, ExecuteSettings
+from cortex.settings.sections import EnergySettings, ExecuteSettings
 from neurons import KillSwitch
 from sandbox import ExecutionOutcome, Metrics, SandboxSettings, Tier
 from sandbox.testing import ScriptedRuntime

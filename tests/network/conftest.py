@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import trustme
 
-from sandbox.errors import ToolError
-from sandbox.frames import Fetch
+from sandbox.contracts.errors import ToolError
+from sandbox.contracts.frames import Fetch
 from sandbox.network import FetchBroker, NetworkPolicy
 from tests.network.servers import Server
 

@@ -10,7 +10,7 @@ import zlib
 import anyio
 import pytest
 
-from sandbox.errors import ToolError
+from sandbox.contracts.errors import ToolError
 from sandbox.network.bodies import PIECE_BYTES, Body
 from tests.network.conftest import Names, brokered, fetch, refused
 from tests.network.servers import chunked

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from sandbox.errors import ToolError
+from sandbox.contracts.errors import ToolError
 from sandbox.network import DenyRule, HostRule, NetworkPolicy, Recorder, Replay
 from sandbox.network.urls import BadUrl, parse
 

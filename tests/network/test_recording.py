@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from sandbox.errors import ToolError
+from sandbox.contracts.errors import ToolError
 from sandbox.network import Exchange, NetworkPolicy, Recorder, Replay
 from sandbox.network.recording import digest
 from tests.network.conftest import brokered, fetch, refused

@@ -11,11 +11,10 @@ import quopri
 from urllib.parse import quote, unquote
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from sandbox.network import NetworkError, NetworkPolicy, Recorder
-from sandbox.network.redaction import MARK, Redactor
+from sandbox.network.secret_echoes import MARK, Redactor
 from sandbox.network.secrets import MIN_SECRET_LENGTH, read_secrets
 from tests.network.conftest import Names, brokered, fetch, header, refused
 

@@ -8,8 +8,8 @@ import time
 import anyio
 import pytest
 
-from sandbox.network import Exchange, Replay, turns
-from sandbox.network.turns import LARGE_BYTES, MAX_LARGE, Work
+from sandbox.network import Exchange, Replay, request_slots as turns
+from sandbox.network.request_slots import LARGE_BYTES, MAX_LARGE, Work
 from tests.network.conftest import brokered, fetch
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

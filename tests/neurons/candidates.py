@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from neurons.neuron import Metadata, Neuron, Status
-from neurons.ports import Recording, ToolExchange
-from neurons.settings import NeuronSettings
+from neurons.contracts.neuron import Metadata, Neuron, Status
+from neurons.contracts.ports import Recording, ToolExchange
+from neurons.contracts.settings import NeuronSettings
 from sandbox import Exchange
 
 AT = 1_800_000_000.0

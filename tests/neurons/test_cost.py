@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from neurons.cost import cost_of
-from neurons.settings import CostSettings
+from neurons.contracts.cost import cost_of
+from neurons.contracts.settings import CostSettings
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from neurons import ApprovalKey, Neuron, Refused, Status, code_hash
+from neurons.contracts.settings import TrialSettings
 from neurons.pipeline.decisions import approved, enabled, rolled_back, settled
 from neurons.pipeline.hashes import about_hash
 from neurons.pipeline.versions import taken_in
-from neurons.settings import TrialSettings
 
 from .governance import KEY, START, Governed, shown
 

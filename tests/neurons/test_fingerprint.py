@@ -8,8 +8,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from neurons import Fingerprint
 from neurons.habits.fingerprint import MAX_ANSWER_BYTES, fingerprint

@@ -22,7 +22,7 @@ BOUND_S = 60
 def patient_host(monkeypatch):
     """The host's clocks are not what is tested here: on a busy machine, ordinary code would come too late for them."""
     for name in ("START_TIMEOUT_S", "ANSWER_TIMEOUT_S"):
-        monkeypatch.setattr(f"sandbox.code_reader.{name}", 60)
+        monkeypatch.setattr(f"sandbox.guard.code_reader.{name}", 60)
 
 
 async def test_the_process_finds_what_the_pure_function_finds(nothing_left):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from neurons import Policy, code_hash, policy_hash
 from neurons.pipeline.hashes import about_hash, shown_hash

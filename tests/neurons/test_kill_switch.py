@@ -18,7 +18,7 @@ import pytest
 
 from neurons import KillSwitch, Off, On, Refused, SwitchError, watch_switch
 from sandbox import KillReport, Running, kill_recorded
-from sandbox.process_facts import identity_of
+from sandbox.process.process_facts import identity_of
 from tests.conftest import without_coverage
 
 NOW = 1_700_000_000.0
@@ -286,7 +286,7 @@ sys.stdin.read()
 
 
 def test_somebody_who_is_stuck_while_he_revives_is_reported_and_keeps_nobody_from_killing(state, monkeypatch):
-    monkeypatch.setattr("neurons.kill_switch.LOCK_TIMEOUT_S", 0.01)
+    monkeypatch.setattr("neurons.switch.kill_switch.LOCK_TIMEOUT_S", 0.01)
     command = [sys.executable, "-c", HOLDING, str(state / ".KILLED.lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         holder.stdout.readline()
@@ -346,7 +346,7 @@ def test_it_is_on_before_anything_is_killed_and_on_disk_afterwards(switch, state
         done.append(Path(os.readlink(f"/proc/self/fd/{handle}")).relative_to(state.parent))
         real(handle)
 
-    monkeypatch.setattr("neurons.kill_switch.kill_recorded", killing)
+    monkeypatch.setattr("neurons.switch.kill_switch.kill_recorded", killing)
     monkeypatch.setattr(os, "fsync", flushing)
     switch.turn_on("x", "owner")
     assert done[:3] == [("killed", True), Path("state/KILLED"), Path("state")]
@@ -419,7 +419,7 @@ def test_it_loads_neither_an_event_loop_nor_what_takes_long():
     done = subprocess.run(command, env=without_coverage(), capture_output=True, timeout=60, check=True)
     loaded = set(json.loads(done.stdout))
     assert not loaded & {"anyio", "asyncio", "trio", "pydantic", "ssl", "httpx2", "openai", "subprocess", "socket"}
-    assert "neurons.kill_switch" in loaded
+    assert "neurons.switch.kill_switch" in loaded
 
 
 def test_turning_it_on_loads_nothing_more(state, sleeper):

@@ -6,8 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from neurons import Neuron, NoSuchNeuron, Refused, ScenarioResult, Status, code_hash, policy_hash
 from neurons.pipeline.hashes import about_hash, shown_hash

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from neurons import BUILT_IN, Proposal, Refused, Status
+from neurons.contracts.neuron import Neuron
 from neurons.habits.sketch import parts_of, sketched
-from neurons.neuron import Neuron
 from neurons.pipeline.names import folded, free_id
 
 from .governance import MAX_CODE_BYTES, Governed, proposal, report_of, seen_as, shown

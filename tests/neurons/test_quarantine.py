@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
+from neurons.contracts.ports import ToolExchange
+from neurons.contracts.signals import Signal, as_given
 from neurons.pipeline.hashes import code_hash, policy_hash
-from neurons.ports import ToolExchange
 from neurons.quarantine.attempt import UNDECLARED
 from neurons.quarantine.quarantine import rehearse
 from neurons.quarantine.scenarios import BURST, EDGES, FAILURES, KEPT_STATE, TYPICAL
-from neurons.signals import Signal, as_given
 from sandbox import BatchAnswer, Finding, NetworkPolicy, Recorder, SandboxUnavailable, Tier, ToolError, Work
 from sandbox.testing import FunctionTools, ScriptedResidents
 from tests.neurons.candidates import AT, candidate, exchange, recording, settings

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from neurons.contracts.ports import Recording, ToolExchange
+from neurons.contracts.program import program_of
+from neurons.contracts.signals import Signal, as_given
 from neurons.habits.fingerprint import FingerprintReader
-from neurons.ports import Recording, ToolExchange
-from neurons.program import program_of
 from neurons.quarantine.quarantine import rehearse
 from neurons.quarantine.scenarios import EDGES, FAILURES, ODD_ANSWERS, TYPICAL
-from neurons.signals import Signal, as_given
 from sandbox import DenoRuntime, ExecutionRequest, Guard, NetworkPolicy, Recorder, Replay, Tier
 from tests.conftest import small
 from tests.network.servers import Server
@@ -45,7 +45,9 @@ def result(report, name):
 
 
 async def test_the_neuron_of_the_example_passes_with_its_recorded_prices(monkeypatch):
-    monkeypatch.setattr("sandbox.code_reader.ANSWER_TIMEOUT_S", 60)  # which ordinary code may need on a busy machine
+    monkeypatch.setattr(
+        "sandbox.guard.code_reader.ANSWER_TIMEOUT_S", 60
+    )  # which ordinary code may need on a busy machine
     recordings = [recording({}, (price(97_500),)), recording({}, (price(99_000),))]
     async with DenoRuntime(small()) as runtime, Guard() as guard, FingerprintReader() as reader:
         report = await rehearse(

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from neurons import built_in
+from neurons.contracts import built_in
+from neurons.contracts.signals import BUILT_IN, as_given
 from neurons.quarantine.scenarios import (
     BURST,
     EDGES,
@@ -17,7 +18,6 @@ from neurons.quarantine.scenarios import (
     Scenario,
     scenarios_for,
 )
-from neurons.signals import BUILT_IN, as_given
 from sandbox import Tier
 from tests.neurons.candidates import AT, candidate, exchange, recording, settings
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from neurons.habits.secret_texts import MARK, MAX_DEPTH, without_keys, without_secret_values, without_secrets
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from neurons.autonomic.signal_limits import Rate, Rates, Seen
 from neurons.autonomic.signal_queue import Drop, SignalQueue, Waiting

@@ -6,12 +6,11 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from neurons import DeferredStorage, Neuron, Status, StorageError, progress
+from neurons.contracts.settings import TrialSettings
 from neurons.pipeline.trial import Delivered, Failed, Going, Passed, noted, verdict
-from neurons.settings import TrialSettings
 
 from .governance import HOUR_S, START, Governed
 

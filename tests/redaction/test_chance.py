@@ -10,7 +10,7 @@ import uuid
 import pytest
 
 from cortex.redaction.scan import Scan
-from cortex.sections import RedactionSettings
+from cortex.settings.sections import RedactionSettings
 
 ALL = RedactionSettings().kinds
 MANY = 1_000

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from cortex.redaction import scan
-from cortex.sections import RedactionSettings
+from cortex.settings.sections import RedactionSettings
 
 KINDS = frozenset(RedactionSettings().kinds)
 FOUND = (Path(__file__).parent / "corpus" / "found.txt").read_text(encoding="utf-8")

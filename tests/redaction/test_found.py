@@ -10,7 +10,7 @@ import pytest
 
 from cortex.redaction import Redactor
 from cortex.redaction.scan import Scan
-from cortex.sections import RedactionSettings
+from cortex.settings.sections import RedactionSettings
 
 CORPUS = Path(__file__).parent / "corpus" / "found.txt"
 MARKED = re.compile("«(.*?)»")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex.redaction import Redactor
-from cortex.sections import RedactionSettings
+from cortex.settings.sections import RedactionSettings
 from tests.cpu_clock import cpu_clock
 
 SIZE = 60_000

@@ -11,7 +11,7 @@ import pytest
 
 from cortex.redaction import Redactor
 from cortex.redaction.scan import Scan
-from cortex.sections import RedactionSettings
+from cortex.settings.sections import RedactionSettings
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

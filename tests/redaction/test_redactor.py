@@ -6,14 +6,13 @@ import json
 import typing
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.redaction import Redactor, Tokens
 from cortex.redaction.json_strings import MAX_DEPTH, TOO_DEEP
 from cortex.redaction.redactor import MAX_RESTORED_CHARACTERS
 from cortex.redaction.tokens import TOKEN
-from cortex.sections import RedactedKind, RedactionSettings
+from cortex.settings.sections import RedactedKind, RedactionSettings
 from tests.redaction.test_found import JWT, PEM, corpus
 
 ONE_OF_EACH = {

@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from cortex.redaction import Redactor, Tokens
-from cortex.sections import RedactionSettings
+from cortex.settings.sections import RedactionSettings
 
 SETTINGS = RedactionSettings(restore=True)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sandbox import ReadyJson, SandboxSettings, ToolDeclaration
-from sandbox.bridge import Bridge
-from sandbox.frames import Fetch, FileCall, ToolCall
-from sandbox.run_clock import RunClock
+from sandbox.contracts.frames import Fetch, FileCall, ToolCall
+from sandbox.run.bridge import Bridge
+from sandbox.run.run_clock import RunClock
 from sandbox.testing import FunctionTools
 
 FETCH = Fetch("7", "https://example.com", "GET", [], None, "follow")

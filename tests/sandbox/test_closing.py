@@ -75,7 +75,7 @@ async def closed_while_cancelled(at: set[int]) -> int:
 @pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
 async def test_a_cancellation_from_asyncio_itself_at_any_wait_leaves_nothing(has_launcher, again, monkeypatch):
     if not has_launcher:
-        monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+        monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     for at in range(1, MOST_WAITS):
         if await closed_while_cancelled({at, at + 1} if again else {at}) < at:
             assert at > 2
@@ -100,7 +100,9 @@ async def test_a_timeout_of_asyncio_stays_one():
 @pytest.mark.usefixtures("nothing_left")
 async def test_who_is_cancelled_does_not_wait_for_news_that_nobody_hears(monkeypatch):
     """The runtime's own tasks are cancelled with its user: nobody listens to the launcher any more."""
-    monkeypatch.setattr("sandbox.fork_server.CLOSING_TIMEOUT_S", 60)  # far more than closing takes on a busy machine
+    monkeypatch.setattr(
+        "sandbox.process.fork_server.CLOSING_TIMEOUT_S", 60
+    )  # far more than closing takes on a busy machine
     async with anyio.create_task_group() as tasks:
 
         async def use() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import DenoRuntime, SandboxSettings, SandboxUnavailable
-from sandbox.command import deno_command, find_deno
+from sandbox.process.command import deno_command, find_deno
 
 
 def test_the_command_line_is_exactly_this():

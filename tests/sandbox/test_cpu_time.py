@@ -8,10 +8,10 @@ import time
 import pytest
 
 from sandbox import DenoRuntime, ExecutionRequest
-from sandbox.memory import cpu_s
-from sandbox.process import ProcessExit, WorkerProcess
+from sandbox.contracts.process_memory import cpu_s
+from sandbox.process.process import ProcessExit, WorkerProcess
+from sandbox.run.worker import Worker
 from sandbox.testing import FunctionTools
-from sandbox.worker import Worker
 from tests.conftest import execute, small
 from tests.escapes.arena import UnpermittedRuntime
 from tests.escapes.program import FOLDER
@@ -106,7 +106,7 @@ async def test_a_process_without_its_main_thread_is_told_all_the_same():
 
 @deno
 async def test_without_a_launcher_the_last_look_counts(monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     for times in (1, 20):  # nobody may have looked while it ran, if the host stood still
         code = f"for (let time = 0; time < {times}; time++) {{ {SPIN} }} Deno.exit(3)"
         outcome = await execute(code, timeout_ms=LONG_MS, require=())

@@ -8,14 +8,13 @@ import time
 from textwrap import dedent
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from sandbox.command import find_deno
-from sandbox.declarations import MAX_DEPTH, MAX_SCHEMA_CHARACTERS, declare, typescript_of
-from sandbox.ports import ToolDeclaration
-from sandbox.settings import SandboxSettings
-from sandbox.tool_names import Lent, place
+from sandbox.ports.ports import ToolDeclaration
+from sandbox.ports.settings import SandboxSettings
+from sandbox.process.command import find_deno
+from sandbox.tool_types.declarations import MAX_DEPTH, MAX_SCHEMA_CHARACTERS, declare, typescript_of
+from sandbox.tool_types.tool_names import Lent, place
 
 
 def declared(*declarations: ToolDeclaration) -> str:

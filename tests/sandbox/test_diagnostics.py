@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandbox import ErrorType, Tier
-from sandbox.diagnostics import (
+from sandbox.contracts.frames import Failure
+from sandbox.run.diagnostics import (
     FILE_FUNCTIONS,
     FILES,
     FIRST_LINE_COLUMNS,
@@ -18,7 +19,6 @@ from sandbox.diagnostics import (
     died,
     trim,
 )
-from sandbox.frames import Failure
 
 
 @pytest.mark.parametrize(

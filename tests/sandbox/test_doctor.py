@@ -41,7 +41,7 @@ async def test_a_deno_that_does_not_start_is_broken_and_ends_the_examination(tmp
 
 
 async def test_layers_that_are_missing_are_shown_with_the_reason(monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     found = await verdicts(small(require=["session", "landlock"]))
     assert found["landlock"].verdict == "absent"
     assert "launcher" in found["landlock"].detail

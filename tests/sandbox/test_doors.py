@@ -38,9 +38,9 @@ def test_a_name_is_found_once():
     ("program", "absent"),
     [
         ("import sandbox", {"pydantic", "anyio", "subprocess"}),
-        ("import cortex", {"pydantic", "anyio", "sandbox"}),
+        ("import cortex", {"pydantic", "anyio", "sandbox.contracts.outcomes"}),
         ("from sandbox import HeadStart, Tier", {"pydantic", "anyio"}),
-        ("import cortex.commands.run", {"pydantic", "anyio", "cortex.settings"}),
+        ("import cortex.commands.run", {"pydantic", "anyio", "cortex.settings.settings"}),
         ("from cortex import load_settings; load_settings()", {"anyio", "asyncio", "sandbox.runtime", "openai"}),
         (
             "import cortex.commands.run_script",

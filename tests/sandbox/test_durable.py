@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from cortex.json_lines import append_line, last_lines
+from cortex.home.json_lines import append_line, last_lines
 from sandbox import FileLock, Flusher, LockBusy, private_folder, replace_file
 from tests.conftest import without_coverage
 
@@ -512,7 +512,7 @@ def test_a_line_for_which_there_is_no_room_is_an_error_and_leaves_no_part(tmp_pa
     append_lines(path, b"whole\n")
     program = (
         "import resource, signal, os, sys\n"
-        "from cortex.json_lines import append_line\n"
+        "from cortex.home.json_lines import append_line\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
         "handle = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)\n"

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionOutcome, ExecutionRequest, SandboxUnavailable
-from sandbox.process import PlainSpawner
+from sandbox.process.process import PlainSpawner
 from sandbox.testing import FunctionTools
 from tests.conftest import descendants, descriptors, execute, small
 
@@ -111,7 +111,7 @@ async def test_leaving_at_once_leaves_nothing(wait):
 @pytest.mark.usefixtures("nothing_left")
 async def test_a_start_that_comes_after_the_end_starts_nothing(has_launcher, monkeypatch):
     if not has_launcher:
-        monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+        monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     async with DenoRuntime(small(pool_size=0, require=())) as runtime:
         spawner = runtime._spawner
     with pytest.raises(SandboxUnavailable, match="the runtime is closed"):
@@ -191,7 +191,7 @@ async def test_when_the_launcher_is_killed_even_a_busy_process_dies():
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_killing_the_process_in_the_middle_is_a_crash(monkeypatch):
-    monkeypatch.setattr("sandbox.worker.EXIT_NEWS_S", 60)  # where they come late, nobody knows of the signal
+    monkeypatch.setattr("sandbox.run.worker.EXIT_NEWS_S", 60)  # where they come late, nobody knows of the signal
     outcome = await end_of_a_busy_run(lambda _, pids: [os.kill(pid, signal.SIGKILL) for pid in pids])
     assert outcome.error.type == ErrorType.CRASH
     assert "signal 9" in outcome.error.message
@@ -205,7 +205,7 @@ async def test_a_process_that_stops_itself_is_killed_all_the_same():
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_without_the_launcher_everything_but_the_exact_limit_works(monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     async with DenoRuntime(small(max_memory_mb=128)) as runtime:
         assert isinstance(runtime._spawner, PlainSpawner)
         assert (await runtime.execute(ExecutionRequest(code="return 1 + 1"))).result == 2
@@ -223,7 +223,7 @@ async def test_without_the_launcher_everything_but_the_exact_limit_works(monkeyp
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_without_the_launcher_processes_that_start_together_are_told_apart(monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     processes = []
     async with DenoRuntime(small(pool_size=0)) as runtime:
         async with anyio.create_task_group() as tasks:

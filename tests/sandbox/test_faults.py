@@ -18,17 +18,16 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest, SandboxSettings
-from sandbox.command import PERMISSIONS, find_deno
-from sandbox.conversation import Conversation
-from sandbox.errors import MalformedFrame
-from sandbox.frames import FrameReader, decode
+from sandbox.contracts.errors import MalformedFrame
+from sandbox.contracts.frames import FrameReader, decode
 from sandbox.jail import Layer
+from sandbox.layer_checks import BehindLayers
+from sandbox.process.command import PERMISSIONS, find_deno
+from sandbox.run.exchange import Conversation
 from sandbox.testing import FunctionTools
-from sandbox.trials import BehindLayers
 from tests.conftest import descendants, small
 from tests.sandbox.test_ends import alive, denos, wait_until
 

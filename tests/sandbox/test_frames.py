@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sandbox.errors import MalformedFrame
-from sandbox.frames import (
+from sandbox.contracts.errors import MalformedFrame
+from sandbox.contracts.frames import (
     Abort,
     Answered,
     CutResult,

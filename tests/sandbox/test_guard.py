@@ -10,22 +10,20 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
-from sandbox import code_reader
-from sandbox import guard as guard_module
-from sandbox.children import start_piped_python
-from sandbox.errors import SandboxUnavailable
-from sandbox.guard import UNPARSABLE, Guard
-from sandbox.guard_patterns import PATTERNS, Finding, inspect, may_match, unescape
+from sandbox.contracts.errors import SandboxUnavailable
+from sandbox.guard import code_reader, guard as guard_module
+from sandbox.guard.guard import UNPARSABLE, Guard
+from sandbox.guard.patterns import PATTERNS, Finding, inspect, may_match, unescape
+from sandbox.process.children import start_piped_python
 
 
 @pytest.fixture(autouse=True)
 def patient_host(monkeypatch):
     """The host's clocks are not what is tested here: on a busy machine, ordinary code would come too late for them."""
     for name in ("START_TIMEOUT_S", "ANSWER_TIMEOUT_S"):
-        monkeypatch.setattr(f"sandbox.code_reader.{name}", 60)
+        monkeypatch.setattr(f"sandbox.guard.code_reader.{name}", 60)
 
 
 CAUGHT = {
@@ -449,7 +447,10 @@ def test_an_answer_that_is_none_is_refused(answer):
 
 def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
     process = start_piped_python(
-        "reading_process.py", str(Path(code_reader.__file__).parent), "guard_patterns", "places"
+        str(Path(code_reader.__file__).with_name("reading_process.py")),
+        str(Path(code_reader.__file__).parent),
+        "patterns",
+        "places",
     )
     code = (",+" * 25_000).encode()
     os.set_blocking(process.stdin.fileno(), True)

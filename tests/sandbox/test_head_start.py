@@ -134,7 +134,7 @@ async def test_a_launcher_that_died_meanwhile_is_replaced():
 
 
 async def test_where_there_is_no_launcher_there_is_no_head_start(monkeypatch):
-    monkeypatch.setattr("sandbox.head_start.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.process.early_start.can_fork_serve", lambda: False)
     before = set(descendants())
     with HeadStart() as head_start:
         head_start.order(COLD)

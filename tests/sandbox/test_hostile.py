@@ -168,7 +168,7 @@ async def test_arguments_that_are_wrong_ninety_thousand_times_are_refused_at_onc
 
 
 async def test_a_process_that_keeps_talking_is_watched_all_the_same(monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     code = """
     const kept = [];
     for (let n = 0; n < 1000; n++) {

@@ -9,12 +9,13 @@ import shutil
 import anyio
 import pytest
 
-from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable, wall
-from sandbox.command import find_deno
+from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
 from sandbox.jail import Layer, Wall
 from sandbox.jail.libraries import needed_by, search_path
+from sandbox.layer_checks import ALLOW_ALL, BehindLayers, try_layers
+from sandbox.process.command import find_deno
 from sandbox.testing import FunctionTools
-from sandbox.trials import ALLOW_ALL, BehindLayers, try_layers
+from sandbox.wall import wall
 from tests.conftest import small, without_descriptors
 
 ONE = ExecutionRequest(code="return 1")
@@ -47,11 +48,11 @@ TOO_STRICT = "from jail import landlock; make = landlock.make_ruleset; landlock.
 def launcher(monkeypatch, tmp_path):
     """Does something to the launcher first. What was remembered of launchers that were well does not count."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("sandbox.wall._said", set())
+    monkeypatch.setattr("sandbox.wall.wall._said", set())
 
     def prepare(code: str) -> None:
         lines = ("import sys", "sys.path.append(sys.argv[1])", code, "from jail.launcher import main", "main()")
-        monkeypatch.setattr("sandbox.head_start.LAUNCHER", "\n".join(lines))
+        monkeypatch.setattr("sandbox.process.early_start.LAUNCHER", "\n".join(lines))
 
     return prepare
 
@@ -67,7 +68,7 @@ async def test_every_layer_stops_alone_what_it_is_there_for():
 @pytest.mark.parametrize("layer", Layer)
 async def test_a_layer_that_is_unwired_is_found_out(layer, launcher, monkeypatch):
     launcher(UNWIRED[layer])
-    monkeypatch.setattr("sandbox.trials.PATIENCE_S", 0.5)
+    monkeypatch.setattr("sandbox.layer_checks.PATIENCE_S", 0.5)
     [(tried, trouble, _)] = [result async for result in try_layers(small(), Wall((layer,)))]
     assert tried is layer
     assert trouble
@@ -125,7 +126,7 @@ async def test_a_broken_layer_that_is_not_required_is_left_out_and_said(launcher
 
 @deno
 async def test_without_the_launcher_only_the_session_holds(monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
     async with DenoRuntime(small()) as runtime:
         outcome = await runtime.execute(ONE)
     assert outcome.result == 1
@@ -164,7 +165,7 @@ async def test_a_second_launcher_must_not_build_a_lower_wall(launcher):
 @deno
 async def test_the_self_test_runs_once_for_each_binary(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    from sandbox.wall import try_known_script
+    from sandbox.wall.wall import try_known_script
 
     tries = []
 
@@ -172,7 +173,7 @@ async def test_the_self_test_runs_once_for_each_binary(monkeypatch, tmp_path):
         tries.append(1)
         return await try_known_script(spawner, settings)
 
-    monkeypatch.setattr("sandbox.wall.try_known_script", count)
+    monkeypatch.setattr("sandbox.wall.wall.try_known_script", count)
     for expected in (1, 1):
         async with DenoRuntime(small(pool_size=0)):
             assert len(tries) == expected
@@ -207,7 +208,7 @@ async def test_a_cache_that_cannot_be_written_is_no_trouble(monkeypatch, tmp_pat
 @pytest.mark.usefixtures("nothing_left")
 async def test_an_answer_that_is_wrong_is_a_broken_deno(launcher, monkeypatch):
     launcher("")
-    monkeypatch.setattr("sandbox.self_test.KNOWN_ANSWER", ["something else"])
+    monkeypatch.setattr("sandbox.wall.self_test.KNOWN_ANSWER", ["something else"])
     with pytest.raises(SandboxUnavailable, match="Cannot use this Deno: a known script gave"):
         async with DenoRuntime(small()):
             pass

@@ -7,11 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic_core import from_json
 
-from sandbox.json_meter import JsonLimits, JsonMeter, TooComplex, bounded_json, check_json
+from sandbox.contracts.json_meter import JsonLimits, JsonMeter, TooComplex, bounded_json, check_json
 
 PLENTY = JsonLimits(containers=10**9, values=10**9)
 

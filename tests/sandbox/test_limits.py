@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest
-from sandbox.fork_server import ForkServer
+from sandbox.process.fork_server import ForkServer
 from sandbox.runtime import refusal_of
 from tests.conftest import descendants, execute, small
 from tests.sandbox.test_ends import wait_until
@@ -84,7 +84,7 @@ async def test_memory_of_every_kind_is_limited(code):
 
 
 async def test_memory_is_limited_by_the_system_and_not_only_watched(monkeypatch):
-    monkeypatch.setattr("sandbox.worker.private_bytes", lambda pid: 0)
+    monkeypatch.setattr("sandbox.run.worker.private_bytes", lambda pid: 0)
     outcome = await execute(ARRAY_BUFFERS, timeout_ms=20_000, max_memory_mb=128)
     assert error_of(outcome).type == ErrorType.MEMORY
     assert outcome.metrics.peak_memory_mb < 128 + 60

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest
-from sandbox.memory import choose_reader, private_bytes
+from sandbox.contracts.process_memory import choose_reader, private_bytes
 from tests.conftest import small
 
 MIB = 1 << 20
@@ -56,8 +56,8 @@ def test_the_reader_is_chosen_by_what_is_there(tmp_path):
 
 @pytest.mark.deno
 async def test_the_watch_works_without_proc_and_without_a_launcher(tmp_path, monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)
-    monkeypatch.setattr("sandbox.memory._private_bytes", choose_reader(tmp_path, LikeMacOS()))
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
+    monkeypatch.setattr("sandbox.contracts.process_memory._private_bytes", choose_reader(tmp_path, LikeMacOS()))
     greedy = "const kept = []; for (;;) { kept.push(new Uint8Array(4 << 20).fill(1)); await new Promise((r) => setTimeout(r, 5)) }"
     async with DenoRuntime(small(pool_size=0, max_memory_mb=128)) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=greedy, timeout_ms=20_000))

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest, ResidentProgram
-from sandbox.memory_room import KEPT_BYTES, available_bytes, has_room, limited_group, surely_has_room
+from sandbox.run.memory_room import KEPT_BYTES, available_bytes, has_room, limited_group, surely_has_room
 from tests.conftest import small
 
 MIB = 1024 * 1024
@@ -65,7 +65,7 @@ def test_the_innermost_group_with_a_limit_counts(tmp_path):
 def test_what_a_group_may_still_take_is_what_is_available(tmp_path, monkeypatch):
     files = {"memory_max": "1000000", "memory_current": "900000", "memory_stat": "anon 1\ninactive_file 50000\nx 2\n"}
     found = group(tmp_path, "limited", **files)
-    monkeypatch.setattr("sandbox.memory_room.limited_group", lambda: found)
+    monkeypatch.setattr("sandbox.run.memory_room.limited_group", lambda: found)
     assert available_bytes() == 150_000
     assert not surely_has_room(1, 0)
 

@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest, person_decides
-from sandbox.person import _under_way
+from sandbox.run.paused_clock import _under_way
 from sandbox.testing import FunctionTools
 from tests.conftest import execute, small
 
@@ -201,7 +201,7 @@ async def test_the_code_may_end_the_run_while_a_person_decides():
 
 
 async def test_memory_is_watched_while_a_person_decides(monkeypatch):
-    monkeypatch.setattr("sandbox.wall.can_fork_serve", lambda: False)  # nothing but the watch
+    monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)  # nothing but the watch
 
     async def ask(arguments):
         with person_decides():

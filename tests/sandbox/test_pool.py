@@ -9,12 +9,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
-from sandbox.command import find_deno
-from sandbox.pool_plan import PoolState, starts_needed
+from sandbox.process.command import find_deno
+from sandbox.run.pool_plan import PoolState, starts_needed
 from tests.conftest import small, without_descriptors
 from tests.sandbox.test_ends import denos, wait_until
 

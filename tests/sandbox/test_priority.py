@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.killing import kill_tree, stop_hosts
-from sandbox.process_facts import stat_of
+from sandbox.process.killing import kill_tree, stop_hosts
+from sandbox.process.process_facts import stat_of
 from tests.sandbox.test_running import sleeper, write_note  # noqa: F401 - a fixture
 
 SHOW = "print(os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), flush=True)\n"
@@ -48,19 +48,19 @@ def test_cortex_kill_goes_first_until_everything_is_dead_and_then_like_others(tm
     """It does so before it loads what reads its arguments: that takes as long as the kill."""
     program = f"""if True:
         import os, sys
-        import sandbox.priority
-        first = sandbox.priority.go_first
+        import sandbox.process.priority
+        first = sandbox.process.priority.go_first
         def go_first():
             first()
             print("argparse" in sys.modules, flush=True)
-        sandbox.priority.go_first = go_first
+        sandbox.process.priority.go_first = go_first
         from cortex.commands import main
-        import neurons.kill_switch
-        kill = neurons.kill_switch.kill_recorded
+        import neurons.switch.kill_switch
+        kill = neurons.switch.kill_switch.kill_recorded
         def kill_recorded(folder):
             {SHOW.strip()}
             return kill(folder)
-        neurons.kill_switch.kill_recorded = kill_recorded
+        neurons.switch.kill_switch.kill_recorded = kill_recorded
         import cortex.commands.log_lines
         logs = cortex.commands.log_lines.log_lines
         def log_lines(command):

@@ -9,17 +9,9 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from sandbox import (
-    DenoRuntime,
-    ErrorType,
-    ExecutionError,
-    Resident,
-    ResidentProgram,
-    SignalAnswer,
-    resident_batch,
-    resident_process,
-)
-from sandbox.resident import MAX_RESTARTS
+from sandbox import DenoRuntime, ErrorType, ExecutionError, Resident, ResidentProgram, SignalAnswer
+from sandbox.resident import batch as resident_batch, resident_process
+from sandbox.resident.resident import MAX_RESTARTS
 from sandbox.testing import FunctionTools
 from tests.conftest import descendants, small
 

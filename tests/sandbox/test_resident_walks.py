@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from sandbox import BatchAnswer, DenoRuntime, ErrorType, Resident, ResidentProgram, SandboxUnavailable, Work
-from sandbox.resident import MAX_RESTARTS
+from sandbox.resident.resident import MAX_RESTARTS
 from sandbox.testing import FunctionTools, ScriptedResidents
 from tests.conftest import small
 

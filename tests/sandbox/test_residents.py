@@ -19,8 +19,8 @@ from sandbox import (
     ResidentProgram,
     SandboxUnavailable,
     Tier,
-    resident_process,
 )
+from sandbox.resident import resident_process
 from sandbox.testing import FunctionTools
 from tests.conftest import descendants, small
 from tests.network.servers import Server, Talk

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sandbox.run_clock import NOISE_S, RunClock
+from sandbox.run.run_clock import NOISE_S, RunClock
 
 
 class Time:

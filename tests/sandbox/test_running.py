@@ -30,12 +30,12 @@ from sandbox import (
     Tier,
     ToolDeclaration,
     kill_recorded,
-    wall,
 )
-from sandbox.head_start import HeadStart, start_launcher
-from sandbox.killing import kill_tree
-from sandbox.process_facts import identity_of
+from sandbox.process.early_start import HeadStart, start_launcher
+from sandbox.process.killing import kill_tree
+from sandbox.process.process_facts import identity_of
 from sandbox.testing import FunctionTools
+from sandbox.wall import wall
 from tests.conftest import descendants, small
 
 deno = pytest.mark.deno
@@ -356,7 +356,7 @@ FULL = """
 import resource, sys, os
 from pathlib import Path
 from sandbox import Running, kill_recorded
-from sandbox.head_start import start_launcher
+from sandbox.process.early_start import start_launcher
 launcher, server = start_launcher()
 while b"jail.launcher" not in Path(f"/proc/{launcher.pid}/cmdline").read_bytes():
     pass  # the kernel is not done with it yet

@@ -9,14 +9,13 @@ from typing import Any, Literal
 
 import jsonschema_rs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, Field
 from pydantic_core import from_json, to_json
 
 from sandbox import BadSchema, TooMuchToCheck, schema_problem, usable_schema
-from sandbox.schema_check import MAX_MATCHED, MAX_TOLD_CHARACTERS, _Kept
-from sandbox.schema_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, is_usable
+from sandbox.tool_types.schema_check import MAX_MATCHED, MAX_TOLD_CHARACTERS, _Kept
+from sandbox.tool_types.schema_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, is_usable
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 

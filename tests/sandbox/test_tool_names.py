@@ -4,11 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sandbox import ToolDeclaration, place_of_tools
-from sandbox.tool_names import place
+from sandbox.tool_types.tool_names import place
 
 
 def paths(*names: str) -> dict[str, str]:

@@ -10,10 +10,10 @@ import anyio.lowlevel
 import pytest
 
 from sandbox import DenoRuntime
-from sandbox.fork_server import ForkServer
-from sandbox.process import WorkerProcess
-from sandbox.run_clock import RunClock
-from sandbox.worker import LINES_AT_ONCE, Worker
+from sandbox.process.fork_server import ForkServer
+from sandbox.process.process import WorkerProcess
+from sandbox.run.run_clock import RunClock
+from sandbox.run.worker import LINES_AT_ONCE, Worker
 from tests.conftest import small
 
 LINES = 1_000

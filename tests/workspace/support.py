@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.changes import Changes
-from sandbox.errors import ToolError
-from sandbox.frames import FileCall
+from sandbox.contracts.changes import Changes
+from sandbox.contracts.errors import ToolError
+from sandbox.contracts.frames import FileCall
 from sandbox.workspace import Transaction, Workspace, WorkspaceLimits
 
 # Where flushing to a disk takes no time, for tests that do it thousands of times. None where there is no such folder.

@@ -9,17 +9,10 @@ import threading
 import anyio
 import pytest
 
-from sandbox.frames import encode
-from sandbox.memory import MIB
+from sandbox.contracts.frames import encode
+from sandbox.contracts.process_memory import MIB
 from sandbox.workspace import answers, overlay
-from sandbox.workspace.answers import (
-    LARGE_AT_ONCE,
-    LARGE_BYTES,
-    LONG_LISTING,
-    PIECE_BYTES,
-    content_json,
-    limiter_for,
-)
+from sandbox.workspace.answers import LARGE_AT_ONCE, LARGE_BYTES, LONG_LISTING, PIECE_BYTES, content_json, limiter_for
 from sandbox.workspace.folder import digest
 
 from .support import Files

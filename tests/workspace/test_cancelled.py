@@ -10,8 +10,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from sandbox.changes import Changes
-from sandbox.errors import SandboxError
+from sandbox.contracts.changes import Changes
+from sandbox.contracts.errors import SandboxError
 from sandbox.workspace import WorkspaceError, transaction
 from sandbox.workspace.commit import commit
 

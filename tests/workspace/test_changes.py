@@ -10,8 +10,8 @@ import weakref
 import anyio
 import pytest
 
-from sandbox.changes import Change, Changes
-from sandbox.errors import SandboxError
+from sandbox.contracts.changes import Change, Changes
+from sandbox.contracts.errors import SandboxError
 
 from .support import Files, contents, lines
 
@@ -197,6 +197,6 @@ def test_many_changes_are_shown_in_short():
 def test_changes_can_be_imported_without_anything_heavy():
     code = "import sys; before = set(sys.modules); import importlib.util as u\n"
     code += "import types; p = types.ModuleType('sandbox'); p.__path__ = ['sandbox']; sys.modules['sandbox'] = p\n"
-    code += "import sandbox.changes; print([m for m in ('pydantic', 'anyio', 'ctypes') if m in sys.modules])"
+    code += "import sandbox.contracts.changes; print([m for m in ('pydantic', 'anyio', 'ctypes') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr

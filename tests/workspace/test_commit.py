@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sandbox.errors import SandboxError
+from sandbox.contracts.errors import SandboxError
 from sandbox.workspace import WorkspaceBusy, WorkspaceConflict, WorkspaceError, transaction
 from sandbox.workspace.commit import commit, prepare
 from sandbox.workspace.difference import differences
@@ -719,7 +719,7 @@ async def test_a_folder_of_another_user_is_not_even_opened(folder, monkeypatch):
     left_unfinished(folder, "a.txt")
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     opened = []
-    monkeypatch.setattr("sandbox.workspace.ours.open_staging", lambda *where: opened.append(where))
+    monkeypatch.setattr("sandbox.workspace.leftovers.open_staging", lambda *where: opened.append(where))
     os.close(prepare(folder))
     assert opened == []
 

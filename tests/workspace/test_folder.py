@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.errors import ToolError
+from sandbox.contracts.errors import ToolError
 from sandbox.workspace import beneath
 from sandbox.workspace.beneath import LIST, READ, TRAVERSE, open_at_once, open_by_steps
 from sandbox.workspace.folder import Folder, open_folder

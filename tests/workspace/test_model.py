@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from sandbox.errors import ToolError
-from sandbox.frames import FileCall
+from sandbox.contracts.errors import ToolError
+from sandbox.contracts.frames import FileCall
 from sandbox.workspace.transaction import _PARAMS
 
 from .support import MEMORY, Files, contents

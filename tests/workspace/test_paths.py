@@ -5,10 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sandbox.errors import ToolError
+from sandbox.contracts.errors import ToolError
 from sandbox.workspace.paths import MAX_DEPTH, MAX_NAME_BYTES, RESERVED, quoted, resolve, usable
 
 from .support import refused

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.errors import ToolError
+from sandbox.contracts.errors import ToolError
 from sandbox.workspace import WorkspaceError, beneath
 from sandbox.workspace.commit import commit, prepare
 from sandbox.workspace.difference import differences

@@ -8,8 +8,8 @@ import os
 import anyio
 import pytest
 
-from sandbox.errors import SandboxError
-from sandbox.frames import FileCall
+from sandbox.contracts.errors import SandboxError
+from sandbox.contracts.frames import FileCall
 from sandbox.workspace import Workspace, WorkspaceError
 
 from .support import Files, contents, lines, refused

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortex.audit import Audit
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 
 
 class Clock:

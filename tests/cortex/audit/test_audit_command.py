@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import pytest
 
 from cortex.audit import Audit
-from cortex.commands import main
-from cortex.commands import run_command as run
-from cortex.sections import AuditSettings
+from cortex.commands import main, run_command as run
+from cortex.settings.sections import AuditSettings
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
 

@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.audit.days import Tail, day_names, find, latest_name, lines, lines_backwards, point_latest, records
 from cortex.audit.lines import GENESIS, MAX_LINE_BYTES, NotARecord, parse, sealed

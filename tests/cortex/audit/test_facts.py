@@ -6,8 +6,7 @@ import json
 from enum import StrEnum
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.audit import AuditError, FactRefused
 from cortex.audit.facts import MAX_FACTS_BYTES, MAX_ITEMS, MAX_TEXT, bounded

@@ -8,13 +8,13 @@ import subprocess
 import sys
 
 from cortex.audit import Audit
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 
 WRITE = """
 import sys
 from pathlib import Path
 from cortex.audit import Audit
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 folder, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 # Two in one process, as two cortices would have.
 audits = [Audit(folder, AuditSettings()), Audit(folder, AuditSettings())]
@@ -100,7 +100,7 @@ FORK = """
 import os, sys
 from pathlib import Path
 from cortex.audit import Audit
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 audit = Audit(Path(sys.argv[1]), AuditSettings())
 audit.record("before")
 children = []

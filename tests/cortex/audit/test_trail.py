@@ -18,7 +18,7 @@ import pytest
 
 from cortex.audit import Audit, AuditError, FactRefused
 from cortex.audit.lines import GENESIS
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 from sandbox import FileLock, Flusher
 
 TODAY = "2026-11-16.jsonl"
@@ -378,7 +378,7 @@ FULL = """
 import json, resource, sys
 from pathlib import Path
 from cortex.audit import Audit, AuditError
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 audit = Audit(Path(sys.argv[1]), AuditSettings())
 audit.record("k")
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
@@ -408,7 +408,7 @@ FORBIDDEN = """
 import os, sys
 from pathlib import Path
 from cortex.audit import Audit, AuditError
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 audit = Audit(Path(sys.argv[1]), AuditSettings())
 if os.geteuid() == 0:
     os.seteuid(65534)

@@ -9,7 +9,7 @@ import pytest
 
 from cortex.audit import Audit
 from cortex.audit.lines import sealed
-from cortex.sections import AuditSettings
+from cortex.settings.sections import AuditSettings
 from sandbox import FileLock
 
 DAYS = ("2026-11-16.jsonl", "2026-11-17.jsonl", "2026-11-18.jsonl")

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.audit import Record
 from cortex.commands.audit_rows import heading, line
-from cortex.terminal import columns_of, fit
+from cortex.text.terminal import columns_of, fit
 
 AT = datetime(2026, 11, 16, 11, 30, 5, tzinfo=UTC)
 CLOCK = f"{AT.astimezone():%H:%M:%S}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cortex.channels import ConsoleChannel, WebhookChannel
 from cortex.chat import NudgeChannel
 from cortex.commands.chat import _channels
-from cortex.plasticity import channels_of
-from cortex.settings import Settings, explain_settings
+from cortex.learning.learning import channels_of
+from cortex.settings.settings import Settings, explain_settings
 from tests.cortex.channels.hook_server import SECRET
 
 

@@ -13,7 +13,7 @@ from anyio.from_thread import start_blocking_portal
 from cortex import MotorCortex, ScriptedModel, Toolbox, load_settings
 from cortex.chat import Agent, ConsoleOwner, Inbox, Interrupts, Output, Talk, Wakes
 from cortex.loop import Conversations, LanguageModel
-from cortex.settings import Settings
+from cortex.settings.settings import Settings
 from sandbox import ExecutionOutcome, ExecutionRequest, HostTools
 
 Run = Callable[[ExecutionRequest, HostTools | None], Awaitable[ExecutionOutcome]]

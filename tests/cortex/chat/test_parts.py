@@ -13,8 +13,8 @@ from cortex.chat.inputs import MAX_LINE_BYTES
 from cortex.chat.line_history import MAX_LINES
 from cortex.chat.slash import conversation_lines
 from cortex.loop import ConversationSummary
-from cortex.sections import ModelSettings
-from cortex.terminal import columns_of
+from cortex.settings.sections import ModelSettings
+from cortex.text.terminal import columns_of
 
 
 def test_messages_are_the_lines_that_say_something():

@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 
 from cortex.energy import EnergyReserve, Reservation
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import Tier
 
 SYSTEM_MODULES = {"posix", "fcntl"}

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from cortex.energy import EnergyReserve, Insufficient, Reservation
 from cortex.energy.damage import set_aside as keep_damaged
 from cortex.energy.ledger import Ledger
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import Tier
 from tests.conftest import without_coverage
 
@@ -226,7 +225,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from cortex.energy import EnergyError, EnergyReserve
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 reserve = EnergyReserve(Path(sys.argv[1]), EnergySettings())
 resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, resource.RLIM_INFINITY))
 for _ in range(5):

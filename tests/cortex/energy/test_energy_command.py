@@ -18,7 +18,7 @@ import pytest
 from cortex.audit import Audit
 from cortex.commands import run_command as run
 from cortex.energy import EnergyNotOnDisk, EnergyReserve
-from cortex.sections import AuditSettings, EnergySettings
+from cortex.settings.sections import AuditSettings, EnergySettings
 from sandbox import Tier
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]

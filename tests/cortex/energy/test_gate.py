@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from cortex.energy import (
     Affordable,
@@ -20,7 +19,7 @@ from cortex.energy import (
     rounded_down,
     weigh,
 )
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import Tier
 
 SEED = EnergySettings()

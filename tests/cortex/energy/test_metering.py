@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cortex.energy import metered_cost
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import Metrics, Tier
 
 NOTHING = {"per_cpu_second": 0, "per_peak_gib": 0, "per_fetched_mib": 0, "per_tool_call": 0, "floor": 0, "ceiling": 1}

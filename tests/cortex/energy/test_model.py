@@ -8,12 +8,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from cortex.energy import EnergyReserve, Insufficient, Reservation
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import Tier
 
 SETTINGS = EnergySettings(initial_level=0.5, recharge_per_minute=0.1)

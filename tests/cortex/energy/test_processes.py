@@ -20,7 +20,7 @@ import anyio
 import pytest
 
 from cortex.energy import EnergyReserve, Entry, Insufficient, Reservation, weigh
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import Tier
 
 # Only what hangs takes so long, on a slow machine too.

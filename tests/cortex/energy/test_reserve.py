@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from cortex.energy import EnergyBusy, EnergyError, EnergyReserve, Entry, Insufficient, Reservation
-from cortex.sections import EnergySettings
+from cortex.settings.sections import EnergySettings
 from sandbox import FileLock, Flusher, Tier
 
 ISOLATED, NETWORK = Tier.ISOLATED, Tier.NETWORK

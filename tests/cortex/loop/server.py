@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.sections import ModelSettings
+from cortex.settings.sections import ModelSettings
 from tests.network.servers import Server, Talk, chunked
 
 Reply = Callable[[Talk], None]

@@ -21,8 +21,8 @@ from cortex.loop import (
     Usage,
     UserMessage,
 )
-from cortex.openai_model import OpenAIModel
-from cortex.sections import ModelSettings
+from cortex.models.openai_model import OpenAIModel
+from cortex.settings.sections import ModelSettings
 from tests.network.servers import chunked
 
 from .server import (
@@ -827,6 +827,6 @@ def test_the_client_of_openai_is_imported_late():
     import subprocess
     import sys
 
-    code = "import sys, cortex.openai_model, cortex.scripted_model; print({'openai', 'httpx2', 'tenacity'} & set(sys.modules))"
+    code = "import sys, cortex.models.openai_model, cortex.models.scripted_model; print({'openai', 'httpx2', 'tenacity'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "set()\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cortex import MotorCortex, ScriptedModel, Settings, run_turn
 from cortex.loop import AssistantMessage, Conversation
-from cortex.sections import LoopSettings
+from cortex.settings.sections import LoopSettings
 from sandbox.testing import ScriptedRuntime
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cortex.loop import AssistantMessage, ModelReply, ToolAnswer, ToolRequest, Usage, UserMessage
-from cortex.scripted_model import ScriptedModel, ScriptedStep, ScriptError
+from cortex.models.scripted_model import ScriptedModel, ScriptedStep, ScriptError
 
 HELLO = [UserMessage("hello")]
 

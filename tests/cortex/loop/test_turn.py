@@ -28,9 +28,9 @@ from cortex.loop import (
     UserMessage,
     run_turn,
 )
-from cortex.openai_model import OpenAIModel
-from cortex.scripted_model import ScriptedModel, ScriptError
-from cortex.sections import LoopSettings
+from cortex.models.openai_model import OpenAIModel
+from cortex.models.scripted_model import ScriptedModel, ScriptError
+from cortex.settings.sections import LoopSettings
 
 from .server import ChatServer, begin, call_piece, delta, error, send, stream, usage, words
 from .turns import TableTurn, assert_valid

@@ -10,9 +10,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from cortex.owner import AbsentOwner, Decision, ScriptedOwner
-from cortex.sections import ToolSettings
+from cortex.settings.sections import ToolSettings
 from cortex.tools import Allowed, Calls, Consent, Refused, Tool, Toolbox, policies_for_nobody, policy_of
+from cortex.tools.owner import AbsentOwner, Decision, ScriptedOwner
 from sandbox import ReadyJson, ToolError
 
 

@@ -8,9 +8,9 @@ import anyio
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from cortex.owner import AbsentOwner, Decision, ScriptedOwner
-from cortex.sections import ToolSettings
+from cortex.settings.sections import ToolSettings
 from cortex.tools import Calls, Consent, LentTools, Toolbox
+from cortex.tools.owner import AbsentOwner, Decision, ScriptedOwner
 from sandbox import ReadyJson, ToolError
 from tests.conftest import execute
 

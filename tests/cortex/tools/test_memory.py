@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.memory import MAX_CHARACTERS, MAX_ENTRIES, Memory, Recollection
+from cortex.home.memory import MAX_CHARACTERS, MAX_ENTRIES, Memory, Recollection
 from sandbox import Flusher
 
 
@@ -136,7 +136,7 @@ def test_a_file_that_somebody_made_huge_is_not_read_whole(tmp_path):
 def test_a_process_that_is_killed_while_it_remembers_loses_nothing_that_was_kept(tmp_path):
     program = f"""
 from pathlib import Path
-from cortex.memory import Memory
+from cortex.home.memory import Memory
 memory = Memory(Path({str(tmp_path)!r}))
 number = 0
 while True:
@@ -162,7 +162,7 @@ while True:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from cortex.memory import Memory
+from cortex.home.memory import Memory
 memory = Memory(Path(sys.argv[1]))
 memory.remember("before")
 size = (Path(sys.argv[1]) / "memory.jsonl").stat().st_size

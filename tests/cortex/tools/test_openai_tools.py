@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from cortex.sections import ExecuteSettings
+from cortex.settings.sections import ExecuteSettings
 from cortex.tools import Toolbox, core_definitions, openai_tools, wire_name
 from sandbox import ToolDeclaration
 

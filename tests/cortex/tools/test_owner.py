@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from cortex.owner import AbsentOwner, Decision, Question, ScriptedOwner, describe
+from cortex.tools.owner import AbsentOwner, Decision, Question, ScriptedOwner, describe
 
 QUESTION = Question("shop.order", {"item": "pear", "amount": 3}, "model", "to restock", "t1")
 

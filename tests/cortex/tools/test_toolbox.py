@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, Literal
-from typing import TypedDict as OldTypedDict
+from typing import Annotated, Any, Literal, TypedDict as OldTypedDict
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from cortex.sections import ToolSettings
+from cortex.settings.sections import ToolSettings
 from cortex.tools import Toolbox
 from sandbox import ToolError
 

@@ -1,0 +1,17 @@
+"""Which tools there are, and which of them a run is lent."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .absent_tool import AbsentTool as AbsentTool
+    from .workbench import Wish as Wish, Workbench as Workbench
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "absent_tool": ["AbsentTool"],
+            "workbench": ["Wish", "Workbench"],
+        },
+    )

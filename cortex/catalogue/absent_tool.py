@@ -1,0 +1,41 @@
+"""Stands where code expects a tool that cannot be had, so that it learns why: a server that did not start is an error
+that can be caught, and not a property of undefined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sandbox import ToolDeclaration, ToolError
+
+if TYPE_CHECKING:
+    from cortex.settings import Policy
+    from sandbox import ReadyJson
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentTool:
+    name: str
+    server: str
+    tool: str
+    error: ToolError
+    policy: Policy = "allow"
+    for_code: bool = True
+
+    @property
+    def declaration(self) -> ToolDeclaration:
+        return ToolDeclaration(self.name, server=self.server, tool=self.tool)
+
+    def read(self, arguments: Mapping[str, Any] | str | None) -> Any:
+        del arguments
+        raise self.error
+
+    async def call_json(self, arguments: Any, *, timeout_ms: int | None = None) -> ReadyJson:
+        del arguments, timeout_ms
+        raise self.error
+
+
+def not_found(server: str, tool: str, reason: str) -> AbsentTool:
+    error = ToolError(reason, code="not_found")
+    return AbsentTool(f"{server}.{tool}" if tool else server, server, tool, error)

@@ -1,0 +1,316 @@
+"""All tools that there are, of the toolbox and of MCP servers: finds them by what they are for, declares them, and
+chooses those that one run is lent. What is not chosen does not exist for that run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import anyio.lowlevel
+import anyio.to_thread
+
+from cortex.text import NearNames, beginning
+from cortex.tools import is_core, policy_of
+from sandbox import ToolDeclaration, ToolError, place_of_tools, typescript_of
+
+from .absent_tool import AbsentTool, not_found
+from .mentions import mentions, words_of
+
+if TYPE_CHECKING:
+    from cortex.discovery import Discovery
+    from cortex.mcp_client import McpServers
+    from cortex.settings import Settings
+    from cortex.tools import Toolbox, UsableTool
+
+MAX_NAMED = 50
+MAX_LINE_CHARACTERS = 160
+MAX_DESCRIBED_BYTES = 24_576
+_NEAR = 5
+
+_ByPath: TypeAlias = "dict[tuple[str, ...], list[UsableTool]]"
+
+
+class _Known(NamedTuple):
+    """The tools of one server, by each path that leads to them, and their names."""
+
+    version: object
+    at: _ByPath
+    near: NearNames
+
+
+class _OfServer(NamedTuple):
+    named: Sequence[UsableTool]
+    """Those whose names are words in the code."""
+    all: Sequence[UsableTool]
+
+
+class Found(NamedTuple):
+    """A tool that a search has found."""
+
+    name: str
+    line: str
+    score: float
+
+
+class Wish(NamedTuple):
+    """What a run asks for: what it is to do, tools by name, and the code, which names those that it calls."""
+
+    code: str
+    intent: str = ""
+    tools: tuple[str, ...] = ()
+
+
+class Workbench:
+    def __init__(self, toolbox: Toolbox, servers: McpServers | None, settings: Settings, discovery: Discovery) -> None:
+        self._toolbox = toolbox
+        self._servers = servers
+        self._settings = settings
+        self._discovery = discovery
+        self._known: dict[str, _Known] = {}
+        self._near_servers = NearNames(self._server_names)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the toolbox is small enough to be told to the model whole, and lent whole."""
+        return len(self._toolbox) <= self._settings.discovery.max_listed
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the model is told of the toolbox in full. Beside servers it has to search anyway."""
+        return self.is_listed and self._servers is None
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether there are tools that nobody has told the model of."""
+        return not self.is_told
+
+    def server_of(self, name: str) -> str | None:
+        """The server that a name is about: its tool, or what code would write for one."""
+        return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
+
+    def may_reach_servers(self, wish: Wish) -> bool:
+        """Whether the run is about to be lent tools of servers, as far as names tell."""
+        if self._servers is None:
+            return False
+        named = mentions(self._code_of(wish))
+        groups = [group for group, _ in named.paths]
+        return bool(wish.intent.strip() or wish.tools or named.takes_all) or any(map(self.server_of, groups))
+
+    async def search(self, query: str, most: int) -> list[Found]:
+        tools = {tool.name: tool for tool in await self._all()}
+        return [
+            Found(match.name, _line(tools[match.name].declaration.description), match.score)
+            for match in await self._ranked(query, list(tools.values()), most)
+        ]
+
+    def troubles(self) -> list[str]:
+        """What there is to say of servers that cannot be had."""
+        statuses = self._servers.statuses() if self._servers is not None else []
+        failed = [f"{status.name}: {status.reason}" for status in statuses if status.state == "failed"]
+        return [*failed, *(f"{status.name}: it is still starting" for status in statuses if status.state == "starting")]
+
+    async def describe(self, names: Sequence[str]) -> str:
+        """Their declarations in TypeScript, as code calls them; and what there is to say of names that nobody has."""
+        found: dict[str, UsableTool] = {}
+        notes: list[str] = []
+        for name in dict.fromkeys(names[:MAX_NAMED]):
+            for tool in await self.meant(name):
+                if isinstance(tool, AbsentTool):
+                    notes.append(f"// {name[:100]}: {_line(str(tool.error))}")
+                else:
+                    found[tool.name] = tool
+        if len(names) > MAX_NAMED:
+            notes.append(f"// {MAX_NAMED} at once are the most; {len(names) - MAX_NAMED} are left out")
+        declarations = [tool.declaration for tool in found.values()]
+        # In a thread: each takes milliseconds, and a server has thousands.
+        return "\n".join([*await anyio.to_thread.run_sync(_declared, declarations), *notes])
+
+    async def meant(self, name: str) -> Sequence[UsableTool]:
+        """The tool of that name, in each spelling that code may use, or all that a server has. What cannot be had is an
+        AbsentTool, which says why."""
+        group, dot, _ = name.removeprefix("tools.").partition(".")
+        server = None if dot or self._toolbox.get(name) is not None else self.server_of(group)
+        if server is None or self._servers is None:
+            return [await self._by_name(name)]
+        try:
+            return await self._servers.tools_of(server)
+        except ToolError as error:
+            return [AbsentTool(server, server, "", error)]
+
+    async def grant(self, wish: Wish) -> list[UsableTool]:
+        """The tools of one run: a small toolbox whole; those that are named, by the request or in the code; and the
+        best for the intent."""
+        chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox} if self.is_listed else {}
+        if self.is_searched:
+            for name in wish.tools[:MAX_NAMED]:
+                _add(chosen, await self._by_name(name))
+            for tool in await self._named_in(wish):
+                _add(chosen, tool)
+            if wish.intent.strip():
+                tools = {tool.name: tool for tool in await self._all()}
+                best = await self._ranked(wish.intent, list(tools.values()), self._settings.discovery.tools_per_intent)
+                for match in best:
+                    _add(chosen, tools[match.name])
+        return list(chosen.values())
+
+    async def _all(self) -> list[UsableTool]:
+        """Without those that the owner denies: nobody need find what cannot be used."""
+        tools: list[UsableTool] = [tool for tool in self._toolbox if tool.for_code]
+        if self._servers is not None:
+            tools += await self._servers.tools()
+        return [tool for tool in tools if policy_of(tool, self._settings.tools) != "deny"]
+
+    async def _ranked(self, query: str, tools: Sequence[UsableTool], most: int) -> Sequence[Any]:
+        version = (len(self._toolbox), self._servers.version() if self._servers is not None else 0)
+        return await self._discovery.rank(query, [tool.declaration for tool in tools], version, most)
+
+    @property
+    def _server_names(self) -> Sequence[str]:
+        return self._servers.names if self._servers is not None else ()
+
+    async def _named_in(self, wish: Wish) -> list[UsableTool]:
+        code = self._code_of(wish)
+        named = mentions(code)
+        found: list[UsableTool] = []
+        whole = [group for group, member in named.paths if member is None]
+        if named.takes_all:
+            whole += [word for word in sorted(words_of(code)) if self.server_of(word) is not None]
+        for group, member in named.paths:
+            tool = await self._mentioned(group, member)
+            if tool is not None:
+                found.append(tool)
+        for server in dict.fromkeys(filter(None, map(self.server_of, whole))):
+            tools = await self._of_whole_server(server, words_of(code))
+            # One that says otherwise what it wants, and only looks at what it got, gets no more.
+            found += tools.named if tools.named or wish.intent or wish.tools else tools.all
+        return found
+
+    def _code_of(self, wish: Wish) -> str:
+        """Code that is too long is refused later, whatever it mentions: to look through a megabyte takes a second."""
+        return wish.code if len(wish.code) <= self._settings.sandbox.max_code_bytes else ""
+
+    async def _of_whole_server(self, server: str, words: frozenset[str]) -> _OfServer:
+        """For code that takes a server into a variable."""
+        assert self._servers is not None
+        try:
+            tools = await self._servers.tools_of(server)
+        except ToolError:
+            return _OfServer([], [])  # nobody knows what it would have
+        places = self._known_of(server, tools, self._servers.version()).at
+        named = {tool.name: tool for path, at in places.items() if path[-1] in words for tool in at}
+        return _OfServer(list(named.values())[:MAX_NAMED], list(tools)[:MAX_NAMED])
+
+    async def _by_name(self, name: str) -> UsableTool:
+        """By its name, or as code would write it, with or without `tools.` before it."""
+        own = self._toolbox.get(name)
+        if own is not None and own.for_code:
+            return own
+        group, _, rest = name.removeprefix("tools.").partition(".")
+        return await self._mentioned(group, rest or None) or not_found(group, rest, f'there is no tool "{name[:100]}"')
+
+    async def _mentioned(self, group: str, name: str | None) -> UsableTool | None:
+        """The tool at `tools.<group>.<name>`; None when it takes a whole group, or one that is lent anyway."""
+        tools = [tool for tool in self._toolbox if tool.for_code]
+        own = self._known_of("", tools, len(self._toolbox)).at.get((group, name) if name else (group,))
+        if own:
+            return own[0]
+        server = _server_named(group, self._server_names)
+        if name is None:
+            return None
+        if server is not None:
+            return await self._of_server(server, group, name)
+        if self._servers is None or any(path[0] == group for path in self._known_of("", tools, len(self._toolbox)).at):
+            return None
+        return not_found(group, name, f'there is no server "{group}"; there are {_nearest(group, self._near_servers)}')
+
+    async def _of_server(self, server: str, group: str, name: str) -> UsableTool:
+        """One that the server does not have is there and says so."""
+        assert self._servers is not None
+        try:
+            tools = await self._servers.tools_of(server)
+        except ToolError as error:
+            return AbsentTool(f"{server}.{name}", server, name, error)
+        known = self._known_of(server, tools, self._servers.version())
+        meant = known.at.get((group, name)) or known.at.get((server, name), [])
+        if len(meant) == 1:
+            return meant[0]
+        # To find near names among thousands takes milliseconds, and code may mention fifty that do not exist.
+        await anyio.lowlevel.checkpoint()
+        if meant:
+            return not_found(server, name, f"it may be one of {', '.join(tool.name for tool in meant)}: say which")
+        return not_found(server, name, f"{server} has no such tool; there are {_nearest(name, known.near)}")
+
+    def _known_of(self, group: str, tools: Sequence[UsableTool], version: object) -> _Known:
+        """Of one server, or of the toolbox. Made anew when its tools have changed."""
+        known = self._known.get(group)
+        if known is None or known.version != version:
+            known = self._known[group] = _Known(version, _by_path(tools), NearNames(_short_names(tools)))
+        return known
+
+
+def _add(chosen: dict[str, UsableTool], tool: UsableTool) -> None:
+    if not is_core(tool.name):
+        chosen.setdefault(tool.name, tool)
+
+
+def _short_names(tools: Sequence[UsableTool]) -> list[str]:
+    return [tool.name.partition(".")[2] for tool in tools]
+
+
+def _by_path(tools: Sequence[UsableTool]) -> _ByPath:
+    by_name = {tool.name: tool for tool in tools}
+    by_path: _ByPath = {}
+    for name, paths in place_of_tools([tool.declaration for tool in tools]).items():
+        for path in paths:
+            by_path.setdefault(path, []).append(by_name[name])
+    return by_path
+
+
+def _server_named(group: str, names: Sequence[str]) -> str | None:
+    if group in names:
+        return group
+    meant = _servers_by_group(tuple(names)).get(group, ())
+    return meant[0] if len(meant) == 1 else None
+
+
+@lru_cache(maxsize=8)
+def _servers_by_group(names: tuple[str, ...]) -> dict[str, list[str]]:
+    """Kept: code of fifty kilobytes has thousands of words that could be a group."""
+    places = place_of_tools([ToolDeclaration(f"{name}.x", server=name, tool="x") for name in names])
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        for group in {path[0] for path in places.get(f"{name}.x", ())}:
+            groups.setdefault(group, []).append(name)
+    return groups
+
+
+def _nearest(name: str, near: NearNames) -> str:
+    named = near(name, _NEAR) or near.some(_NEAR)
+    more = len(near) - len(named)
+    return (", ".join(named) or "none") + (f" and {more} more" if more else "")
+
+
+def _line(text: str) -> str:
+    """The first sentence or so, as one line."""
+    return beginning(" ".join(text.split()), MAX_LINE_CHARACTERS)
+
+
+def _declared(declarations: Sequence[ToolDeclaration]) -> list[str]:
+    """As many as there is room for: one that is too long makes way for others, but not for all that there are."""
+    shown: list[ToolDeclaration] = []
+    left_out: list[str] = []
+    room = MAX_DESCRIBED_BYTES
+    for declaration in declarations[:MAX_NAMED]:
+        size = len(typescript_of([declaration]).encode())
+        if size <= room:
+            shown.append(declaration)
+            room -= size
+        else:
+            left_out.append(declaration.name)
+    lines = [typescript_of(shown).rstrip()] if shown else []
+    if left_out:
+        lines.append(f"// no room for {', '.join(left_out)}: ask for them alone")
+    if len(declarations) > MAX_NAMED:
+        lines.append(f"// and {len(declarations) - MAX_NAMED} more: find those that you need with core_search")
+    return lines

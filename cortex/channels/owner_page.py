@@ -1,0 +1,139 @@
+"""A neuron as its owner sees it before deciding: all of it, in lines that no text of the agent can steer or imitate.
+
+Whatever the agent wrote stands behind a label or a bar, on one line each, and with what could hide spelled out: names
+and code more strictly than words. Nothing of the code is left out: whoever consents to something has to see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from cortex.text import beyond_ascii, code_lines, visible, visible_code
+
+if TYPE_CHECKING:
+    from neurons import Neuron, Report, ScenarioResult
+
+_PROPOSED = ("quarantine", "awaiting_owner")
+HASH_CHARACTERS = 8
+"""So many of the shown hash an owner has to repeat."""
+
+_MAX_LINES_OF_A_REPORT = 40
+_LABEL = 13
+"""So that a line with a hash fits into 80 columns."""
+
+
+class HabitSeen(Protocol):
+    """What is told of the habit that a neuron came from."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def occurrences(self) -> int: ...
+
+    @property
+    def purpose(self) -> str: ...
+
+
+def owner_view(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
+    """The last line is the hash to repeat, while there is a question that is open."""
+    return [
+        title_of(neuron) if neuron.status in _PROPOSED else f"{one_name(neuron.name)} neuron",
+        *_about(neuron, habit),
+        *_report(neuron.report),
+        _line("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
+        *([_line("beyond ASCII", f"line {lines} of the code")] if (lines := beyond_ascii(neuron.code)) else []),
+        *code_lines(neuron.code),
+        *_hashes(neuron),
+    ]
+
+
+def owner_summary(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
+    """What it is about, without its code and without a hash: nobody could approve by this."""
+    return [title_of(neuron), *_about(neuron, habit), *list(_report(neuron.report))[:1]]
+
+
+def title_of(neuron: Neuron) -> str:
+    """`Agent wants to learn: CryptoPrice neuron`."""
+    name = one_name(neuron.name)
+    return f"Agent wants to learn: {name}{'' if name.lower().endswith('neuron') else ' neuron'}"
+
+
+def one_line(text: str) -> str:
+    """A text of the agent's, to be shown inside a line of ours."""
+    return visible(text.replace("\r\n", "\n")).replace("\n", "\\n").replace("\t", " ").strip()
+
+
+def one_name(text: str) -> str:
+    """A name of the agent's, which may stand for a host or a tool: shown as strictly as code."""
+    return visible_code(text).replace("\n", "\\n")
+
+
+def _about(neuron: Neuron, habit: HabitSeen | None) -> Iterator[str]:
+    yield _line("id", f"{neuron.id}, version {neuron.version}, {neuron.status}")
+    if neuron.reason:
+        yield _line("reason", one_line(neuron.reason))
+    yield _line("purpose", f"{one_line(neuron.metadata.purpose)} (in the agent's words)")
+    yield _line("habit", _habit(neuron, habit))
+    yield _line("listens to", _names(neuron.input_signals))
+    yield _line("may emit", _names(neuron.output_signals))
+    yield _line("tier", str(neuron.tier))
+    yield _line("hosts", _names(neuron.hosts))
+    yield _line("tools", _names(neuron.tools))
+    yield _line("energy budget", f"{neuron.energy_budget:g} for one signal")
+
+
+def _habit(neuron: Neuron, habit: HabitSeen | None) -> str:
+    if habit is not None:
+        return f"{one_line(habit.id)}, seen {habit.occurrences} times: {one_line(habit.purpose)} (in the agent's words)"
+    return "none that was noticed" if neuron.metadata.habit is None else one_line(neuron.metadata.habit)
+
+
+def _report(report: Report | None) -> Iterator[str]:
+    if report is None:
+        yield _line("quarantine", "not yet")
+        return
+    passed = sum(scenario.ok for scenario in report.scenarios)
+    verdict = "passed" if report.passed else "failed"
+    yield _line("quarantine", f"{verdict}, {passed} of {len(report.scenarios)} scenarios")
+    yield from _bounded([f"  - {_scenario(scenario)}" for scenario in report.scenarios])
+    yield from _bounded([f"  - {one_line(text)}" for text in report.findings])
+    yield from _bounded([f"  ! {one_line(text)}" for text in report.problems])
+
+
+def _scenario(scenario: ScenarioResult) -> str:
+    emitted = ", ".join(f"{count} {one_name(name)}" for name, count in scenario.emitted.items()) or "nothing"
+    problem = f", {one_line(scenario.problem)}" if scenario.problem else ""
+    told = f"{scenario.signals} signals, emitted {emitted}, at most {scenario.energy:.4g} energy for one"
+    return f"{one_line(scenario.name)}: {'ok' if scenario.ok else 'FAILED'}, {told}{problem}"
+
+
+def _hashes(neuron: Neuron) -> Iterator[str]:
+    yield _line("code hash", neuron.metadata.code_hash)
+    request = neuron.request
+    if request is not None:
+        yield _line("decide until", _at(request.expires_at))
+        yield _line("hash", request.shown_hash)
+
+
+def _at(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError, OSError):
+        # Settings may say a thousand years, and who has to decide must see the rest all the same.
+        return "no day that a calendar has"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(map(one_name, names)) or "none"
+
+
+def _line(label: str, text: str) -> str:
+    return f"  {label:{_LABEL}} {text}"
+
+
+def _bounded(lines: Sequence[str]) -> Iterable[str]:
+    more = len(lines) - _MAX_LINES_OF_A_REPORT
+    return [*lines[:_MAX_LINES_OF_A_REPORT], f"  … and {more} more"] if more > 0 else lines

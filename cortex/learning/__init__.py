@@ -1,0 +1,23 @@
+"""Connects habits, neurons and the owner with an open cortex."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .learning import (
+        Living as Living,
+        Plasticity as Plasticity,
+        Surroundings as Surroundings,
+        channels_of as channels_of,
+        killed_by as killed_by,
+    )
+    from .neuron_tools import NeuronTools as NeuronTools
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "learning": ["Living", "Plasticity", "Surroundings", "channels_of", "killed_by"],
+            "neuron_tools": ["NeuronTools"],
+        },
+    )

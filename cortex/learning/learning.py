@@ -1,0 +1,246 @@
+"""Puts together all that learns: documents, habits, the pipeline of neurons, and the layer in which they live.
+
+Made of a home it reads and decides, which is all that a command needs. Opened with a sandbox it also notices, tries and
+runs, for as long as a cortex is open.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import anyio
+
+from cortex.channels import ConsoleChannel, WebhookChannel
+from cortex.turn import ConsolidateTool, HabitWatch
+from neurons import (
+    ApprovalKey,
+    Autonomic,
+    Candidates,
+    DeferredStorage,
+    FingerprintReader,
+    Habits,
+    NeuronStore,
+    NotYet,
+    On,
+    Pipeline,
+    Recordings,
+    Refused,
+    network_for,
+    unreachable_host,
+)
+from sandbox import FileLock, SandboxUnavailable
+
+from .notices import Notices
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cortex.settings import Settings
+    from cortex.tools import OnCall
+    from cortex.turn import Observer
+    from neurons import Energy, Fingerprint, KillSwitch, Neuron, OwnerChannel, Proposal, Record, Skills, Wake
+    from sandbox import Flusher, Guard, HostTools, NetworkPolicy, ResidentHost
+
+    from .neuron_tools import NeuronTools
+
+    Lent: TypeAlias = Callable[[Neuron], HostTools | None]
+    IsKilled: TypeAlias = Callable[[str | None], bool]
+    """Whether nothing may run (None), or a neuron may not, by its id."""
+
+log = logging.getLogger("motor_cortex")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What those who live need of the cortex."""
+
+    hosts: ResidentHost
+    energy: Energy
+    tools: NeuronTools
+    guard: Guard | None
+    is_killed: IsKilled
+    skills: Skills
+    channels: Sequence[OwnerChannel]
+    wake: Wake | None
+    require: Callable[[], None]
+    """Raises ToolError while nothing may be done."""
+    on_call: Callable[[str], OnCall]
+    """Who is told of the calls of a neuron, by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """What is there while a cortex is open."""
+
+    autonomic: Autonomic
+    consolidate: ConsolidateTool | None
+    observer: Observer | None
+
+
+class Plasticity:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        *,
+        record: Record,
+        flusher: Flusher | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`folder` is the state of the home. Raises StorageError."""
+        self._settings = settings
+        self._now = now
+        self._quarantine_lock = FileLock(folder / "quarantine.lock")
+        self._autonomic_lock = FileLock(folder / "autonomic.lock")
+        self.storage = DeferredStorage(folder, flusher=flusher)
+        self.store = NeuronStore(self.storage)
+        self.pipeline = Pipeline(self.store, settings.neurons, ApprovalKey.load_or_make(folder), record=record, now=now)
+        self.reader = FingerprintReader()
+        self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
+        self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
+
+    @asynccontextmanager
+    async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
+        """Notice, try and run, until it is left."""
+        settings = self._settings.neurons
+        watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now)
+
+        def lent(neuron: Neuron) -> HostTools | None:
+            return around.tools.lent(neuron, require=around.require, on_call=around.on_call(neuron.id))
+
+        def lent_in_full(neuron: Neuron) -> HostTools | None:
+            # Without its tools or hosts it would do half of what was approved, and pass a trial with that.
+            missing = self.unreachable(neuron, around.tools)
+            if missing is not None:
+                raise SandboxUnavailable(missing)
+            if awaited := around.tools.awaited(neuron.tools):
+                raise NotYet(awaited)
+            return lent(neuron)
+
+        notices = self.notices(around.channels)
+        candidates = self.candidates(around.hosts, around.guard, around.is_killed, notices, lent)
+        async with self.reader, self._autonomic(around, lent_in_full) as autonomic, anyio.create_task_group() as tasks:
+            tasks.start_soon(candidates.run)
+            tasks.start_soon(notices.run)
+            if settings.habits.enabled:
+                tasks.start_soon(watch.run)
+            try:
+                yield Living(
+                    autonomic,
+                    self._consolidate(around.tools, candidates) if settings.max_awake else None,
+                    watch if settings.habits.enabled else None,
+                )
+            finally:
+                tasks.cancel_scope.cancel()
+
+    def candidates(
+        self,
+        hosts: ResidentHost,
+        guard: Guard | None,
+        is_killed: IsKilled,
+        notices: Notices,
+        lent: Lent = lambda _: None,
+    ) -> Candidates:
+        return Candidates(
+            self.pipeline,
+            hosts,
+            self._settings.neurons,
+            habits=self.habits,
+            recordings=self.recordings,
+            lock=self._quarantine_lock,
+            guard=guard,
+            read=self.reader.read,
+            on_asked=notices.news,
+            tools=lent,
+            network=self._network_of,
+            is_killed=is_killed,
+            now=self._now,
+        )
+
+    def notices(self, channels: Sequence[OwnerChannel]) -> Notices:
+        return Notices(self.pipeline, self.storage, self.habits, channels, now=self._now)
+
+    def close(self) -> None:
+        """What was written behind is on disk when this returns. Never raises."""
+        try:
+            self.storage.flush()
+        except Exception as error:  # noqa: BLE001 - whatever the disk says, the rest is closed too
+            log.warning("Cannot write what neurons have done: %s", error)
+        self.storage.close()
+        self._quarantine_lock.close()
+        self._autonomic_lock.close()
+
+    def _network_of(self, neuron: Neuron) -> NetworkPolicy:
+        return network_for(neuron.hosts, self._settings.sandbox.network)
+
+    def _autonomic(self, around: Surroundings, lent: Lent) -> Autonomic:
+        return Autonomic(
+            self.pipeline,
+            around.hosts,
+            around.energy,
+            self._settings.neurons,
+            tools=lent,
+            network=self._network_of,
+            now=self._now,
+            wake=around.wake,
+            skills=around.skills,
+            is_killed=around.is_killed,
+            lock=self._autonomic_lock,
+            storage=self.storage,
+        )
+
+    def unreachable(self, wish: Neuron | Proposal, tools: NeuronTools) -> str | None:
+        """What it asks for that no neuron can have here."""
+        return unreachable_host(wish.hosts, self._settings.sandbox.network) or tools.missing(wish.tools)
+
+    def _consolidate(self, tools: NeuronTools, candidates: Candidates) -> ConsolidateTool:
+        return ConsolidateTool(
+            _Proposals(self, tools),
+            max_code_bytes=self._settings.sandbox.max_code_bytes,
+            read=self.reader.read,
+            habits=self.habits.all,
+            on_proposed=candidates.news,
+        )
+
+
+class _Proposals:
+    """The pipeline as an agent has it: what no neuron could have here is refused before anything is tried."""
+
+    def __init__(self, plasticity: Plasticity, tools: NeuronTools) -> None:
+        self._plasticity = plasticity
+        self._tools = tools
+
+    def propose(
+        self,
+        proposal: Proposal,
+        *,
+        habit: str | None = None,
+        found: Fingerprint | None = None,
+        max_code_bytes: int,
+    ) -> Neuron:
+        proposal = proposal.model_copy(update={"tools": self._tools.spelled_out(proposal.tools)})
+        problem = self._plasticity.unreachable(proposal, self._tools)
+        if problem is not None:
+            raise Refused(problem)
+        neuron = self._plasticity.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)
+        if habit is not None:
+            self._plasticity.habits.learned(habit, neuron.id)
+        return neuron
+
+
+def killed_by(switch: KillSwitch, refusal: Callable[[], str | None]) -> IsKilled:
+    """By the switch, and for as long as the sandbox refuses: it looks at the switch by itself, and perhaps a moment
+    later. A neuron that is woken up before would find no process, and rest."""
+    return lambda neuron_id: isinstance(switch.state(neuron_id), On) or refusal() is not None
+
+
+def channels_of(settings: Settings) -> list[OwnerChannel]:
+    """Those that the settings name."""
+    owner = settings.neurons.owner
+    channels: list[OwnerChannel] = [ConsoleChannel()] if owner.console else []
+    return [*channels, WebhookChannel(owner)] if owner.webhook_url is not None else channels

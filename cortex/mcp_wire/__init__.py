@@ -1,0 +1,35 @@
+"""The bounds on MCP messages, for both directions."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .messages import (
+        HEAD_BYTES as HEAD_BYTES,
+        MESSAGE_LIMITS as MESSAGE_LIMITS,
+        Event as Event,
+        EventReader as EventReader,
+        Line as Line,
+        MessageLines as MessageLines,
+        Refused as Refused,
+        check_pieces as check_pieces,
+        longer_than as longer_than,
+    )
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "messages": [
+                "Event",
+                "EventReader",
+                "HEAD_BYTES",
+                "Line",
+                "MESSAGE_LIMITS",
+                "MessageLines",
+                "Refused",
+                "check_pieces",
+                "longer_than",
+            ],
+        },
+    )

@@ -1,0 +1,26 @@
+"""Language models: endpoints that speak like OpenAI's, and a scripted one for tests."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .http_body import CONNECTION_FAULTS as CONNECTION_FAULTS, read_at_most as read_at_most
+    from .model_faults import (
+        OPENAI_URL as OPENAI_URL,
+        innermost_reason as innermost_reason,
+        key_of as key_of,
+        retry_after_s as retry_after_s,
+    )
+    from .openai_model import OpenAIModel as OpenAIModel, settings_problem as settings_problem
+    from .scripted_model import ScriptedModel as ScriptedModel, ScriptedStep as ScriptedStep, ScriptError as ScriptError
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "http_body": ["CONNECTION_FAULTS", "read_at_most"],
+            "model_faults": ["OPENAI_URL", "innermost_reason", "key_of", "retry_after_s"],
+            "openai_model": ["OpenAIModel", "settings_problem"],
+            "scripted_model": ["ScriptError", "ScriptedModel", "ScriptedStep"],
+        },
+    )

@@ -1,0 +1,255 @@
+"""Asks an endpoint that speaks like OpenAI's, and asks again when that may help. Imported late, for it is heavy."""
+
+from __future__ import annotations
+
+import json
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import anyio
+import httpx2
+import openai
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential_jitter,
+)
+
+from cortex.loop import Message, ModelError, ModelReply, Waiting
+from cortex.settings import ModelSettings
+from cortex.text import Turns
+from sandbox import JsonLimits, TooComplex, check_json
+
+from .chat_reply import MalformedReply, ReplyAssembly, estimated_tokens
+from .chat_request import chat_request
+from .event_stream import EventStream, EventTooLong
+from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most
+from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
+
+log = logging.getLogger("motor_cortex")
+
+# The client insists on a key, and small servers do not look at it.
+_NO_KEY = "none"
+_FIRST_WAIT_S = 0.5
+_CLOSE_S = 2
+_MAX_ERROR_BYTES = 65_536
+# An honest reply holds a few dozen of each, with the chances of all its words some thousands.
+REPLY_LIMITS = JsonLimits(containers=25_000, values=100_000)
+# A reply on the wire is larger than what it says: JSON escapes take up to six bytes for one, and an envelope.
+_WIRE_FACTOR, _ENVELOPE_BYTES = 6, 65_536
+
+
+class ChatClient:
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        on_wait: Callable[[Waiting], None],
+        sleep: Callable[[float], Awaitable[None]],
+        now: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._on_wait = on_wait
+        self._sleep = sleep
+        self._now = now
+        self._faults = Faults(settings)
+        self._max_wire_bytes = _WIRE_FACTOR * settings.max_reply_bytes + _ENVELOPE_BYTES
+        # Events are parts of a reply, and of those there may be many: JSON of two bytes is an object of a hundred.
+        self._max_event_bytes = settings.max_reply_bytes + _ENVELOPE_BYTES
+        self._with_usage = True
+        self._is_proven = False
+        """An endpoint that has once taken the request does not mind its parameters."""
+        # Without a stream the first byte comes with the last.
+        stall_s = settings.stall_timeout_s if settings.stream else settings.reply_timeout_s
+        self._client = openai.AsyncOpenAI(
+            api_key=key_of(settings) or _NO_KEY,
+            base_url=settings.base_url or OPENAI_URL,
+            max_retries=0,
+            # Compressed, a small answer could unpack to a large one.
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=httpx2.AsyncClient(
+                verify=_trust(settings.base_url or OPENAI_URL),
+                timeout=httpx2.Timeout(stall_s, connect=settings.connect_timeout_s),
+                # A conversation goes where the owner said, and not where a server points.
+                follow_redirects=False,
+                event_hooks={"response": [_bound_error]},
+            ),
+        )
+        if settings.base_url is not None:
+            # The client takes them from the environment; they are nobody's business but OpenAI's.
+            self._client.organization = self._client.project = None
+
+    async def aclose(self) -> None:
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_S):
+            await self._client.close()
+
+    async def reply(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], on_text: Callable[[str], None]
+    ) -> ModelReply:
+        """Within the time that a reply may take, all attempts together. Raises ModelError."""
+        is_shown = False
+
+        def show(text: str) -> None:
+            nonlocal is_shown
+            is_shown = True
+            on_text(text)
+
+        def is_worth_another(error: BaseException) -> bool:
+            # What was shown cannot be taken back, and a second reply would be glued to the first.
+            return isinstance(error, ModelError) and error.retryable and not is_shown
+
+        attempts = AsyncRetrying(
+            sleep=self._sleep,
+            stop=stop_after_attempt(self._settings.max_attempts),
+            wait=self._wait_s,
+            retry=retry_if_exception(is_worth_another),
+            reraise=True,
+        )
+        with anyio.move_on_after(self._settings.reply_timeout_s):
+            reply: ModelReply = await attempts(self._attempt, messages, tools, show)
+            return reply
+        raise self._faults.timed_out()
+
+    def _wait_s(self, attempt: RetryCallState) -> float:
+        error = attempt.outcome.exception() if attempt.outcome else None
+        assert isinstance(error, ModelError)
+        wait_s = min(
+            wait_exponential_jitter(multiplier=_FIRST_WAIT_S, jitter=_FIRST_WAIT_S)(attempt)
+            if error.retry_after_s is None
+            else error.retry_after_s,
+            self._settings.max_wait_s,
+        )
+        log.info("Attempt %d failed; the next one in %.1f s: %s", attempt.attempt_number, wait_s, error.message)
+        self._on_wait(Waiting(error.message, wait_s))
+        return wait_s
+
+    async def _attempt(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], on_text: Callable[[str], None]
+    ) -> ModelReply:
+        def body() -> dict[str, Any]:
+            return chat_request(messages, tools, self._settings, with_usage=self._with_usage)
+
+        try:
+            try:
+                reply = await self._ask(body(), on_text)
+            except (openai.BadRequestError, openai.UnprocessableEntityError):
+                if self._is_proven or not self._with_usage or not self._settings.stream:
+                    raise
+                # Perhaps it does not know how to count in a stream. Later requests do not ask for it either, unless
+                # that was not the reason.
+                self._with_usage = False
+                try:
+                    reply = await self._ask(body(), on_text)
+                except openai.APIStatusError:
+                    self._with_usage = True
+                    raise
+        except openai.APIStatusError as error:
+            raise self._faults.status(error.status_code, error.response.headers, error.body, self._now()) from None
+        except (openai.APIConnectionError, *CONNECTION_FAULTS) as error:
+            self._raise_connection_fault(error)
+        self._is_proven = True
+        return reply
+
+    def _raise_connection_fault(self, error: Exception) -> NoReturn:
+        cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
+        match cause:
+            case httpx2.ConnectTimeout():
+                raise self._faults.connection(f"no answer within {self._settings.connect_timeout_s:g} s") from None
+            case httpx2.TimeoutException():
+                raise self._faults.stalled() from None
+            case _:
+                raise self._faults.connection(innermost_reason(cause)) from None
+
+    async def _ask(self, body: dict[str, Any], on_text: Callable[[str], None]) -> ModelReply:
+        assembly = ReplyAssembly(self._settings.max_reply_bytes)
+        create: Any = self._client.chat.completions.with_streaming_response.create
+        async with create(**body) as answer:
+            response: httpx2.Response = answer.http_response
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise self._faults.garbage("it is compressed, which was not asked for")
+            if "text/event-stream" in response.headers.get("content-type", ""):
+                await self._read_stream(response, assembly, on_text)
+            else:
+                await self._read_whole(response, assembly, on_text)
+        return assembly.reply(estimated_tokens([body["messages"], body.get("tools")]))
+
+    async def _read_stream(
+        self, response: httpx2.Response, assembly: ReplyAssembly, on_text: Callable[[str], None]
+    ) -> None:
+        events, turns = EventStream(self._max_event_bytes), Turns()
+        chunks = response.aiter_raw()
+        is_done = False
+        try:
+            async for chunk in chunks:
+                await turns.take()
+                is_done = self._take_all(events.feed(chunk), assembly, on_text)
+                if is_done or assembly.is_full:
+                    break
+            else:
+                self._take_all(events.end(), assembly, on_text)
+        except EventTooLong as error:
+            raise self._faults.garbage(str(error)) from None
+        except CONNECTION_FAULTS:
+            # All was said; only the good-bye is missing.
+            if not assembly.is_complete:
+                raise
+        finally:
+            await leave(chunks, is_ending=is_done)
+        if text := assembly.end():
+            on_text(text)
+        if not assembly.is_complete and not assembly.is_full:
+            raise self._faults.broken_off()
+
+    async def _read_whole(
+        self, response: httpx2.Response, assembly: ReplyAssembly, on_text: Callable[[str], None]
+    ) -> None:
+        """A reply without a stream, also from an endpoint that was asked for one and cannot."""
+        body = await read_at_most(response, self._max_wire_bytes)
+        if body is None:
+            raise self._faults.garbage(f"it has more than {self._max_wire_bytes} bytes")
+        self._take(body, assembly, on_text)
+        if text := assembly.end():
+            on_text(text)
+        if not assembly.is_complete:
+            raise self._faults.garbage("it holds no reply")
+
+    def _take_all(self, events: list[bytes], assembly: ReplyAssembly, on_text: Callable[[str], None]) -> bool:
+        """Whether the endpoint says that this was all."""
+        for event in events:
+            if event.strip() == b"[DONE]":
+                return True
+            self._take(event, assembly, on_text)
+        return False
+
+    def _take(self, data: bytes, assembly: ReplyAssembly, on_text: Callable[[str], None]) -> None:
+        try:
+            check_json(data, REPLY_LIMITS)
+            value = json.loads(data)
+        except TooComplex as error:
+            raise self._faults.garbage(f"it holds {error}") from None
+        except (ValueError, RecursionError):
+            is_page = data.lstrip()[:1] == b"<"
+            raise self._faults.garbage("a page for people" if is_page else "it is not JSON") from None
+        if isinstance(value, dict) and value.get("error"):
+            raise self._faults.in_stream(value["error"])
+        try:
+            text = assembly.add(value)
+        except MalformedReply as error:
+            raise self._faults.garbage(str(error)) from None
+        if text:
+            on_text(text)
+
+
+def _trust(url: str) -> ssl.SSLContext | bool:
+    """Where nothing is encrypted nobody needs to be trusted, and to load whom we trust takes longer than to connect."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
+
+
+async def _bound_error(response: httpx2.Response) -> None:
+    """The client reads the body of an error whole, whatever its size."""
+    if not response.is_success and isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = Beginning(response.stream, _MAX_ERROR_BYTES)

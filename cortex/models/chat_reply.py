@@ -1,0 +1,177 @@
+"""From the pieces of a chat completion to one reply. Pure, bounded, and patient with what endpoints really send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cortex.loop import MAX_CALLS, AssistantMessage, Finish, ModelReply, ToolRequest, Usage
+from cortex.text import WholePieces, whole
+
+_FINISHES: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
+# No model has a context of this many tokens; a larger number is not a count.
+_MAX_TOKENS = 10**9
+MAX_NAME_CHARS = 256
+_BYTES_PER_TOKEN = 4
+
+
+class MalformedReply(ValueError):
+    """It is not a chat completion."""
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+class ReplyAssembly:
+    """Takes chunks of a stream, or one whole completion. `is_complete` once the endpoint has said that it is."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._left = max_bytes
+        self._text: list[str] = []
+        self._pieces = WholePieces()
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._usage: Usage | None = None
+        self._finish: str | None = None
+        self.is_full = False
+        """More came than may; the rest is left out."""
+
+    @property
+    def is_complete(self) -> bool:
+        return self._finish is not None
+
+    def add(self, chunk: object) -> str:
+        """The text that this chunk adds. Raises MalformedReply."""
+        if not isinstance(chunk, dict):
+            raise MalformedReply("a piece of it is not an object")
+        self._count(chunk.get("usage"))
+        choices = chunk.get("choices")
+        if not choices:
+            return ""  # The count of tokens comes in a chunk of its own, and some send empty ones to stay connected.
+        if not isinstance(choices, list) or not isinstance(choices[0], dict):
+            raise MalformedReply('its "choices" are not a list of objects')
+        choice = choices[0]
+        part = choice.get("delta") or choice.get("message") or {}
+        if not isinstance(part, dict):
+            raise MalformedReply('its "delta" is not an object')
+        added = self._add_text(part)
+        for call in _listed(part.get("tool_calls")):
+            self._add_call(call)
+        if isinstance(finish := choice.get("finish_reason"), str) and finish:
+            self._finish = finish
+        elif "message" in choice:
+            self._finish = self._finish or "stop"  # A whole completion is whole, whether or not it says so.
+        return added
+
+    def end(self) -> str:
+        """Text that was held back for its second half."""
+        return self._keep(self._pieces.end())
+
+    def reply(self, estimated_input_tokens: int) -> ModelReply:
+        """The estimate is for endpoints that do not count tokens."""
+        calls = tuple(
+            ToolRequest(call.id, whole(call.name), whole("".join(call.arguments)))
+            for call in self._calls
+            if call.name or call.arguments
+        )
+        finish = _FINISHES.get(self._finish or "", "tools" if calls else "stop")
+        message = AssistantMessage("".join(self._text), calls)
+        written = [message.text, *((call.name, call.arguments_json) for call in calls)]
+        usage = self._usage or Usage(estimated_input_tokens, estimated_tokens(written), estimated=True)
+        return ModelReply(message, usage, "length" if self.is_full else finish)
+
+    def _add_text(self, part: dict[str, Any]) -> str:
+        # A refusal of the model is what it has to say.
+        text = "".join((*_texts(part.get("content")), *_texts(part.get("refusal"))))
+        return self._keep(self._pieces.add(self._bounded(text)))
+
+    def _keep(self, text: str) -> str:
+        if text:
+            self._text.append(text)
+        return text
+
+    def _add_call(self, data: dict[str, Any]) -> None:
+        function = data.get("function")
+        function = function if isinstance(function, dict) else {}
+        call_id, name = _text(data.get("id")), _text(function.get("name"))
+        call = self._slot(data.get("index"), call_id, name)
+        if call is None:
+            self.is_full = True
+            return
+        call.id = call.id or self._bounded(call_id)
+        # Some send the name with every piece, some in pieces. To add thousands to a long one takes long.
+        if name != call.name and len(call.name) < MAX_NAME_CHARS:
+            call.name += self._bounded(name)
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict | list):
+            arguments = json.dumps(arguments)
+        if piece := self._bounded(_text(arguments)):
+            call.arguments.append(piece)
+
+    def _slot(self, index: object, call_id: str, name: str) -> _Call | None:
+        """The call that a piece belongs to: by its place, else by its id, else the last one. None: there are too many.
+
+        A piece with a name and an id of its own begins a new call, whatever place it claims: some endpoints number
+        all calls 0.
+        """
+        place = index if isinstance(index, int) and not isinstance(index, bool) else None
+        if place is not None:
+            known = self._by_index.get(place)
+        elif call_id:
+            known = next((call for call in self._calls if call.id == call_id), None)
+        else:
+            known = self._calls[-1] if self._calls and not name else None
+        if known is not None and not (name and call_id and known.id and known.id != call_id):
+            return known
+        if len(self._calls) >= MAX_CALLS:
+            return None
+        call = _Call()
+        self._calls.append(call)
+        if place is not None:
+            self._by_index[place] = call
+        return call
+
+    def _bounded(self, text: str) -> str:
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size <= self._left:
+            self._left -= size
+            return text
+        self.is_full = True
+        kept = text.encode("utf-8", "surrogatepass")[: self._left].decode("utf-8", "ignore")
+        self._left = 0
+        return kept
+
+    def _count(self, usage: object) -> None:
+        match usage:
+            case {"prompt_tokens": int(given), "completion_tokens": int(written)}:
+                if 0 <= given <= _MAX_TOKENS and 0 <= written <= _MAX_TOKENS:
+                    self._usage = Usage(given, written)
+
+
+def estimated_tokens(value: object) -> int:
+    """A guess from the size. Too high rather than too low."""
+    return -(-len(json.dumps(value)) // _BYTES_PER_TOKEN)
+
+
+def _listed(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))
+
+
+def _texts(content: object) -> Iterator[str]:
+    """A text, or a list of parts of which some are text."""
+    if isinstance(content, str):
+        yield content
+    for part in _listed(content):
+        if isinstance(text := part.get("text"), str):
+            yield text
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

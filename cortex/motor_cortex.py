@@ -1,0 +1,245 @@
+"""Puts the cortex together, and is all that a program needs to hold: energy, sandbox, tools, audit, memory."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from cortex.audit import Audit, Journal
+from cortex.cache import open_cache, with_cache
+from cortex.catalogue import Workbench
+from cortex.discovery import discovery_of
+from cortex.energy import EnergyReserve
+from cortex.home import Home, LearnedSkills, Memory
+from cortex.learning import NeuronTools, Plasticity, Surroundings, channels_of, killed_by
+from cortex.mcp_client import McpServers
+from cortex.mcp_config import servers_of
+from cortex.redaction import Redactor
+from cortex.settings import Settings
+from cortex.tools import (
+    CORE_TOOLS,
+    AbsentOwner,
+    CoreTool,
+    Toolbox,
+    core_definitions,
+    openai_tools,
+    policies_for_nobody,
+    policy_of,
+)
+from cortex.turn import ExecuteTool, Parts, Turn, require_acting
+from neurons import KillSwitch, user_message, watch_switch
+from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running, Wall
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from cortex.contracts import Watch
+    from cortex.learning import Living
+    from cortex.tools import Api, OnCall, Owner
+    from neurons import Autonomic, OwnerChannel, Wake
+    from sandbox import CodeRuntime
+
+log = logging.getLogger("motor_cortex")
+
+_NOT_OPEN = "the cortex is not open: use it as `async with MotorCortex() as cortex`"
+
+
+class MotorCortex:
+    """The hands of an agent. Use it as an async context manager; any number of turns may run at the same time.
+
+    Without an owner, whatever needs consent is refused. A runtime that is given is used as it is and stays open; one
+    that keeps no programs (`sandbox.ResidentHost`) has no neurons. `now` is the clock by which energy comes back and
+    trials are judged, `wake` starts a turn for a signal of `neurons.wake_on`, and `channels` take the place of those
+    that the settings name.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        toolbox: Toolbox | None = None,
+        owner: Owner | None = None,
+        runtime: CodeRuntime | None = None,
+        now: Callable[[], float] = time.time,
+        wake: Wake | None = None,
+        channels: Sequence[OwnerChannel] | None = None,
+    ) -> None:
+        self.settings = settings if settings is not None else Settings()
+        self.toolbox = toolbox if toolbox is not None else Toolbox()
+        home = Home(self.settings.home)
+        self._flusher = Flusher(self.settings.audit.flush_ms)
+        self.audit = Audit(home.audit, self.settings.audit, now=now, flusher=self._flusher)
+        self._journal = Journal(self.audit)
+        self.switch = KillSwitch(home.state, record=self.audit.record, now=now)
+        self.energy = EnergyReserve(
+            home.state, self.settings.energy, now=now, flusher=self._flusher, on_change=self._journal.energy
+        )
+        self.memory = Memory(home.state, now=now, flusher=self._flusher)
+        self.plasticity = Plasticity(
+            home.state, self.settings, record=self.audit.record, flusher=self._flusher, now=now
+        )
+        enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
+        running = Running(self.switch.running, self.switch.refusal)
+        self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
+        """The MCP servers, if there are any; sessions begin when they are first needed."""
+        self._discovery = discovery_of(self.settings)
+        self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery)
+        self._cache = open_cache(home, self.settings.cache, self._flusher)
+        self._redactor = Redactor(self.settings.redaction)
+        self._owner = owner if owner is not None else AbsentOwner()
+        self._wake = wake
+        self._channels = channels
+        self._runtime = runtime
+        self._living: Living | None = None
+        self._wall = Wall()
+        self._stack = AsyncExitStack()
+        self._parts: Parts | None = None
+
+    async def __aenter__(self) -> Self:
+        """Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
+        if self._parts is not None:
+            raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
+        for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
+            if self.workbench.server_of(name) is not None:
+                continue  # nobody knows yet what the tools of a server are called
+            log.warning('The settings have a policy for "%s", and no tool is called that', name)
+        stack = AsyncExitStack()
+        try:
+            self._parts = await self._open(stack)
+        except BaseException:
+            # Closed by hand: a task group that sees the exception would wrap it.
+            await stack.aclose()
+            raise
+        self._stack = stack
+        return self
+
+    async def _open(self, stack: AsyncExitStack) -> Parts:
+        stack.callback(self._close_files)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        tasks.start_soon(self._flusher.run)
+        runtime = self._runtime
+        if runtime is None:
+            running = Running(self.switch.running, self.switch.refusal)
+            runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox, running=running))
+        if isinstance(runtime, DenoRuntime):
+            self._wall = runtime.wall
+            stop, allow = runtime.stop, runtime.allow
+            poll_ms = self.settings.neurons.kill_poll_ms
+            tasks.start_soon(watch_switch, self.switch, poll_ms, lambda on: stop(str(on)), allow)
+        guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
+        if self.servers is not None:  # before neurons, which may have their tools
+            await stack.enter_async_context(self.servers)
+        living = None
+        if isinstance(runtime, ResidentHost):
+            living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
+        self._living = living
+        stack.push_async_callback(self._discovery.aclose)
+        return Parts(
+            self.settings,
+            self.toolbox,
+            ExecuteTool(
+                with_cache(runtime, self._cache), self.energy, self.settings.energy, guard, self.settings.cache.hit_cost
+            ),
+            self.energy,
+            self._journal,
+            self.memory,
+            self._owner,
+            anyio.Lock(),
+            self.switch,
+            self.workbench,
+            self._redactor,
+            living.consolidate if living is not None else None,
+            living.observer if living is not None else None,
+        )
+
+    def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:
+        channels = channels_of(self.settings) if self._channels is None else self._channels
+        refusal = hosts.refusal if isinstance(hosts, DenoRuntime) else self.switch.refusal
+        return Surroundings(
+            hosts=hosts,
+            energy=self.energy,
+            tools=NeuronTools(self.toolbox, self.servers, self.settings.tools),
+            guard=guard,
+            is_killed=killed_by(self.switch, refusal),
+            skills=LearnedSkills(self.memory),
+            channels=channels,
+            wake=self._wake,
+            require=lambda: require_acting(self.switch, self._journal),
+            on_call=self._on_call_of,
+        )
+
+    def _on_call_of(self, neuron_id: str) -> OnCall:
+        def told(origin: str, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
+            del ok
+            self._journal.tool_call(f"neuron:{neuron_id}", tool, origin, arguments, error_code, duration_ms)
+
+        return told
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._parts = self._living = None
+        await self._stack.aclose()  # without the exception, as above
+
+    def turn(self, watch: Watch | None = None, *, message: str | None = None, redactor: Redactor | None = None) -> Turn:
+        """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
+        the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
+        means the same in all of them; without one they share that of the cortex."""
+        if self._parts is None:
+            raise RuntimeError(_NOT_OPEN)
+        if message is not None and self._living is not None:
+            self._living.autonomic.emit("user_message", user_message(message), source="cortex")
+        return Turn(self._parts, watch, redactor)
+
+    @property
+    def autonomic(self) -> Autonomic:
+        """The layer in which neurons live: `emit` a signal, `watch` those that there are. Raises RuntimeError while the
+        cortex is not open, or has a runtime that keeps no programs."""
+        if self._living is None:
+            raise RuntimeError(_NOT_OPEN if self._parts is None else "this runtime keeps no neurons")
+        return self._living.autonomic
+
+    @property
+    def wall(self) -> Wall:
+        """What stands behind Deno's permissions; nothing, as far as is known, with a runtime that is no Deno."""
+        return self._wall
+
+    def openai_tools(self, api: Api = "chat") -> list[dict[str, Any]]:
+        """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API."""
+        hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
+        tools = self.settings.tools
+        learns = self._living is not None and self._living.consolidate is not None
+        whole = self.workbench.is_told
+        core = core_definitions(
+            self.settings.execute,
+            hosts,
+            self.toolbox.declarations(tools) if whole else (),
+            learns=learns,
+            searches=self.workbench.is_searched,
+        )
+        offered = (tool for tool in core if policy_of(CoreTool(tool.name), tools) != "deny")
+        return openai_tools((*offered, *self.toolbox.definitions(tools, unlent_only=not whole)), api)
+
+    def _close_files(self) -> None:
+        self._journal.close()
+        self.plasticity.close()
+        self._flusher.flush()
+        self.energy.close()
+        self.audit.close()
+        self.memory.close()
+
+
+def _address(rule: HostRule) -> str:
+    """A host as code would write it: with what the allowed address has beside the usual https."""
+    port = f":{rule.ports[0]}" if rule.ports and not {80, 443} & {*rule.ports} else ""
+    return f"{'http://' if rule.http else ''}{rule.host}{port}"

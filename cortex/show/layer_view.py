@@ -1,0 +1,97 @@
+"""What the process that runs the neurons of a home says of itself, for whoever looks from another one. Pure but for one
+question to the system: whether that process is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cortex.text import visible
+from neurons import LayerState, NerveState
+
+
+class _Seen(BaseModel):
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class Nerve(_Seen):
+    state: str
+    reason: str = ""
+    waiting: int = 0
+
+    def __str__(self) -> str:
+        """Empty while there is nothing to say of it."""
+        if self.state == NerveState.AWAKE:
+            return ""
+        return visible(" ".join(f"{self.state}: {self.reason}".split())) if self.reason else visible(self.state)
+
+
+class _Counts(_Seen):
+    delivered: int = 0
+    waiting: int = 0
+    dropped: dict[str, int] = Field(default_factory=dict)
+
+
+class Layer(_Seen):
+    """As its document has it. A process that was killed leaves one that says more than is so: `leads` knows."""
+
+    state: str
+    pid: int = Field(gt=0)
+    since: float
+    trouble: str = ""
+    counts: _Counts = _Counts()
+    neurons: dict[str, Nerve] = Field(default_factory=dict)
+
+    @property
+    def leads(self) -> bool:
+        return self.state in {LayerState.LEADING, LayerState.KILLED} and _is_there(self.pid)
+
+    def nerve(self, neuron_id: str) -> Nerve | None:
+        return self.neurons.get(neuron_id) if self.leads else None
+
+
+def layer_of(document: Mapping[str, Any] | None) -> Layer | None:
+    """None when there is none, or one that nobody can read."""
+    try:
+        return None if document is None else Layer.model_validate(document)
+    except ValidationError:
+        return None
+
+
+def layer_lines(layer: Layer | None) -> list[str]:
+    """Who runs the neurons, since when, and what became of signals. In sentences, to be wrapped."""
+    if layer is None or not layer.leads:
+        return ["No process runs the neurons now; they wake up with the next agent on this home"]
+    if layer.state == LayerState.KILLED:
+        return [f"Process {layer.pid} holds the neurons and has stopped them, because the kill switch is on"]
+    counts = layer.counts
+    told = f"Process {layer.pid} runs the neurons since {_at(layer.since)}"
+    lines = [f"{told}: {counts.delivered:,} signals given, {counts.waiting:,} waiting"]
+    dropped = {why: count for why, count in counts.dropped.items() if count}
+    if dropped:
+        reasons = ", ".join(f"{count:,} {visible(why)}" for why, count in dropped.items())
+        lines.append(f"{sum(dropped.values()):,} signals dropped: {reasons}")
+    if layer.trouble:
+        lines.append(f"Trouble: {visible(' '.join(layer.trouble.split()))}")
+    return lines
+
+
+def _at(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError, OSError):
+        return "an unknown time"
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.getpgid(pid)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True

@@ -1,0 +1,109 @@
+"""The person whose consent is needed, as the cortex sees that person: a question goes out, a yes or a no comes back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import anyio
+from pydantic_core import to_json
+
+from cortex.text import beyond_ascii, code_lines, visible
+
+Origin = Literal["model", "code"]
+"""Who calls: the model itself, or code that it wrote, from inside the sandbox."""
+
+MAX_SHOWN_WORDS = 500
+MAX_SHOWN_ARGUMENT = 20_000
+"""Code is one, too: whoever consents to something has to see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """May this tool be called with these arguments? All of it but the tool's name is what a model wrote."""
+
+    tool: str
+    arguments: dict[str, Any]
+    origin: Origin
+    purpose: str = ""
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    allowed: bool
+    reason: str = ""
+
+
+class Owner(Protocol):
+    async def decide(self, question: Question) -> Decision:
+        """Ask the person and wait. Whoever calls this has a clock, and takes silence for a no."""
+        ...
+
+
+class AbsentOwner:
+    """Nobody is there: everything that needs consent is refused."""
+
+    async def decide(self, question: Question) -> Decision:
+        del question
+        return Decision(allowed=False, reason="nobody is there to ask")
+
+
+class ScriptedOwner:
+    """An owner for tests: gives the decisions it was given, in order, and keeps the questions. None never answers; when
+    no decision is left, it is no."""
+
+    def __init__(self, decisions: Iterable[Decision | bool | None] = ()) -> None:
+        self._decisions = list(decisions)
+        self.questions: list[Question] = []
+
+    async def decide(self, question: Question) -> Decision:
+        self.questions.append(question)
+        if not self._decisions:
+            return Decision(allowed=False, reason="the script has no decision left")
+        match self._decisions.pop(0):
+            case None:
+                await anyio.sleep(math.inf)
+                raise AssertionError("eternity has passed")
+            case bool() as allowed:
+                return Decision(allowed)
+            case decision:
+                return decision
+
+
+def describe(question: Question) -> str:
+    """The question as lines for a person. Nothing in it can steer a terminal or pass for a line of ours, and what is
+    left out is said."""
+    caller = "Code that the agent wrote" if question.origin == "code" else "The agent"
+    lines = [f"{caller} wants to call {question.tool}"]
+    if question.purpose.strip():
+        lines.append(f"  its purpose, in its own words: {_shown(' '.join(question.purpose.split()))}")
+    is_code = question.tool in {"core.execute", "core.consolidate"}
+    for name, value in question.arguments.items():
+        if is_code and name == "code":
+            lines += _code(str(value))
+        elif not is_code or name != "purpose":
+            lines.append(f"  {_shown(name)} = {_shown(_json(value), MAX_SHOWN_ARGUMENT)}")
+    if not question.arguments:
+        lines.append("  without arguments")
+    return "\n".join(lines)
+
+
+def _json(value: Any) -> str:
+    return to_json(value, inf_nan_mode="constants", serialize_unknown=True).decode()
+
+
+def _code(code: str) -> list[str]:
+    left_out = len(code) - MAX_SHOWN_ARGUMENT
+    lines = code_lines(code[:MAX_SHOWN_ARGUMENT])
+    if strange := beyond_ascii(code):
+        lines.insert(0, f"  the code has characters beyond ASCII, in line {strange}")
+    return [*lines, f"  … ({left_out} more characters are not shown)"] if left_out > 0 else lines
+
+
+def _shown(text: str, most: int = MAX_SHOWN_WORDS) -> str:
+    left_out = len(text) - most
+    short = visible(text[:most]).replace("\n", "\\n")
+    return f"{short}… ({left_out} more characters are not shown)" if left_out > 0 else short

@@ -1,0 +1,78 @@
+"""What became of code, as a program reads it: the result, the logs and what it took. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cortex.redaction import MAX_VALUE_CHARACTERS
+
+if TYPE_CHECKING:
+    from cortex.redaction import Redactor
+    from sandbox import ExecutionOutcome
+
+MAX_LOG_BYTES = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAnswer:
+    """One string for a model, and the same in parts for a program."""
+
+    text: str
+    ok: bool
+    structured: dict[str, Any] = field(default_factory=dict)
+    """`result`, `logs`, `metrics`; and `error` where there is no result."""
+
+
+def refused_answer(text: str) -> CodeAnswer:
+    """Nothing ran."""
+    code, _, reason = text.partition(": ")
+    parts: dict[str, Any] = {
+        "result": None,
+        "logs": [],
+        "metrics": {},
+        "error": {"type": code, "message": reason or text},
+    }
+    return CodeAnswer(text, ok=False, structured=parts)
+
+
+def code_answer(outcome: ExecutionOutcome, text: str, redactor: Redactor) -> CodeAnswer:
+    """Of an outcome whose text is fit to be shown. What else is shown is made fit here."""
+    metrics = outcome.metrics
+    parts: dict[str, Any] = {
+        "result": redactor.value(outcome.result),
+        "logs": _logs(outcome, redactor),
+        "metrics": {
+            "executionTimeMs": round(metrics.execution_ms, 3),
+            "startupTimeMs": round(metrics.startup_ms, 3),
+            "totalTimeMs": round(metrics.total_ms, 3),
+            "memoryUsedMB": round(metrics.peak_memory_mb, 1),
+            "toolCalls": metrics.tool_calls,
+            "fetches": metrics.fetches,
+            "cached": metrics.cached,
+        },
+    }
+    if outcome.truncated:
+        parts["truncatedFromBytes"] = outcome.result_bytes
+    if outcome.error is not None:
+        parts["error"] = {"type": str(outcome.error.type), "message": redactor.text(outcome.error.message)}
+    state = outcome.result.get("state") if isinstance(outcome.result, dict) else None
+    if isinstance(state, dict):
+        parts["state"] = redactor.value(state)
+    return CodeAnswer(text, outcome.ok, parts)
+
+
+def _logs(outcome: ExecutionOutcome, redactor: Redactor) -> list[str]:
+    """As many as there is room for; of the rest it is said how many they are."""
+    lines: list[str] = []
+    room = MAX_LOG_BYTES
+    for entry in outcome.logs:
+        # No more of it than the longest value that begins where there is no more room.
+        text = entry.text[: room + MAX_VALUE_CHARACTERS]
+        line = redactor.text(text if entry.level == "log" else f"[{entry.level}] {text}")
+        room -= len(line.encode(errors="replace"))
+        if room < 0:
+            lines.append(f"… and {len(outcome.logs) - len(lines)} more lines")
+            break
+        lines.append(line)
+    return lines

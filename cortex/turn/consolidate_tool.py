@@ -1,0 +1,185 @@
+"""`core.consolidate`: from the model's arguments to a proposal that is in quarantine when the answer comes.
+
+It proposes and no more. What becomes of a proposal is decided by its trials and by the owner, elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+
+from cortex.audit import AuditError
+from cortex.contracts import denied, failed
+from neurons import NeuronError, Refused
+from sandbox import LockBusy, SandboxError
+
+if TYPE_CHECKING:
+    from neurons import Fingerprint, Neuron, Proposal
+
+log = logging.getLogger("motor_cortex")
+
+MAX_HABIT_ID = 80
+READING_S = 2
+
+
+class Proposals(Protocol):
+    """What is needed of the pipeline: the one thing that an agent can do with it."""
+
+    def propose(
+        self,
+        proposal: Proposal,
+        *,
+        habit: str | None = None,
+        found: Fingerprint | None = None,
+        max_code_bytes: int,
+    ) -> Neuron:
+        """Raises Refused and other NeuronErrors, each with what to do."""
+        ...
+
+
+class Learnable(Protocol):
+    """A habit, as far as a proposal is compared with it."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def hosts(self) -> Sequence[str]: ...
+
+    @property
+    def tools(self) -> Sequence[str]: ...
+
+    @property
+    def last_at(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The proposal was taken."""
+
+    neuron: Neuron
+
+    @property
+    def text(self) -> str:
+        neuron = self.neuron
+        return (
+            f'Proposed: "{neuron.name}" (id {neuron.id}) is in quarantine, the first of four stages: it is now tried '
+            "on invented and recorded signals, with no real network. If it passes, the owner is asked, who sees the "
+            "code and what it may do; only the owner can approve it, and nothing said here counts as that. Then comes "
+            "a trial on real signals, and then it is active. You need not wait and cannot hurry it: go on."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotProposed:
+    """Nothing was kept."""
+
+    text: str
+
+
+class ConsolidateTool:
+    """One for all turns. `habits` are those that were noticed, `read` takes the fingerprint of code, and `on_proposed`
+    is told of what was taken and returns at once."""
+
+    def __init__(
+        self,
+        pipeline: Proposals,
+        *,
+        max_code_bytes: int,
+        read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
+        habits: Callable[[], Sequence[Learnable]] = lambda: (),
+        on_proposed: Callable[[Neuron], None] = lambda _: None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._max_code_bytes = max_code_bytes
+        self._read = read
+        self._habits = habits
+        self._on_proposed = on_proposed
+
+    async def propose(self, arguments: Mapping[str, Any]) -> Proposed | NotProposed:
+        """Returns at once and raises nothing but a cancellation: what is wrong with a proposal is told to the model."""
+        try:
+            proposal = _proposal(arguments)
+            found = await self._found(proposal.code)
+            # In a thread: it waits for locks and for the disk.
+            neuron = await anyio.to_thread.run_sync(self._propose, proposal, arguments.get("habit"), found)
+        except (NeuronError, AuditError, LockBusy) as error:
+            return NotProposed(denied(str(error)))
+        except OSError as error:
+            return NotProposed(denied(f"The home cannot be written: {error.strerror}"))
+        except Exception as error:
+            log.exception("The host failed to take a proposal")
+            return NotProposed(failed("InternalError", f"the host failed with {type(error).__name__}"))
+        try:
+            self._on_proposed(neuron)
+        except Exception:
+            # It is kept, and whoever looks for candidates finds it.
+            log.exception("Whoever is told of proposals failed")
+        return Proposed(neuron)
+
+    def _propose(self, proposal: Proposal, habit: str | None, found: Fingerprint | None) -> Neuron:
+        return self._pipeline.propose(
+            proposal, habit=self._habit(habit, proposal), found=found, max_code_bytes=self._max_code_bytes
+        )
+
+    async def _found(self, code: str) -> Fingerprint | None:
+        """What a proposal is compared by with those that were rejected; None when there is nobody who could say. Raises
+        Refused for code that cannot be read: with enough parentheses around it anything would come back."""
+        if self._read is None or len(code.encode()) > self._max_code_bytes:
+            return None
+        with anyio.move_on_after(READING_S):
+            try:
+                found = await self._read(code)
+            except SandboxError as error:
+                log.warning("Cannot compare a proposal with others: %s", error)
+                return None
+            if found is None:
+                raise Refused("code: it is too long or too nested to be read in time; write it in simpler parts")
+            return found
+        return None
+
+    def _habit(self, named: str | None, proposal: Proposal) -> str | None:
+        """The habit that the agent named, if there is one; else the latest that reaches for the same things."""
+        habits = self._habits()
+        wanted = (named or "").strip()[:MAX_HABIT_ID]
+        if any(habit.id == wanted for habit in habits):
+            return wanted
+        hosts, tools = set(map(_bare, proposal.hosts)), set(proposal.tools)
+        alike = [habit for habit in habits if hosts & set(habit.hosts) or tools & set(habit.tools)]
+        return max(alike, key=lambda habit: habit.last_at).id if alike else None
+
+
+def _proposal(arguments: Mapping[str, Any]) -> Proposal:
+    """Nothing is passed on but what is listed here: no argument is a status, an approval or an id. Raises Refused."""
+    from neurons import Proposal  # noqa: PLC0415 - few turns propose anything
+
+    hosts = [_entry(host) for host in arguments.get("hosts", ())]
+    return Proposal.of(
+        {
+            "name": arguments["name"].strip(),
+            "code": arguments["code"],
+            "purpose": " ".join(arguments["purpose"].split()),
+            "inputSignals": arguments["inputSignals"],
+            "outputSignals": arguments.get("outputSignals", ()),
+            "energyBudget": arguments["energyBudget"],
+            # Who names hosts and no tier can only have meant this one, and the owner sees it.
+            "tier": arguments.get("tier", "network" if hosts else "isolated"),
+            "hosts": hosts,
+            "tools": arguments.get("tools", ()),
+        }
+    )
+
+
+def _entry(host: str) -> str:
+    """A host, also where the agent wrote a whole address."""
+    return host.lower().removeprefix("https://").partition("/")[0] if not host.startswith("http://") else host
+
+
+def _bare(host: str) -> str:
+    return urlsplit(host if "://" in host else f"https://{host}").hostname or host

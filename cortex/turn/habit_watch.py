@@ -1,0 +1,214 @@
+"""Looks at what the agent ran, after its answer is on its way: habits are noticed here, and a hint waits here for the
+next answer, be that in the next process. A turn pays for putting a run into a list, and for nothing else."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from neurons import OFFER_S, Recording
+
+from .observed_run import ObservedRun
+
+if TYPE_CHECKING:
+    from cortex.contracts import RunCodeIntent
+    from neurons import HabitSettings
+    from sandbox import ExecutionOutcome
+
+log = logging.getLogger("motor_cortex")
+
+MAX_QUEUED = 64
+MAX_HINTS = 3
+LOOKING_S = 5
+QUIET_S = 0.2
+"""So long nothing more was run before what was run is looked at: it takes a processor and the disk, and the next run
+may need them."""
+CLOSING_S = 2
+
+
+class Noticing(Protocol):
+    """What is needed of the habits."""
+
+    async def noticed(
+        self,
+        code: str,
+        *,
+        code_hash: str,
+        purpose: str,
+        tier: str,
+        tools: tuple[str, ...],
+        hosts: tuple[str, ...],
+        clean: bool,
+    ) -> Any | None:
+        """The habit that this run has made one, if it has: told once."""
+        ...
+
+    async def untold(self, most: int) -> Sequence[Any]:
+        """Habits that the model was not told of, which nobody else tells now."""
+        ...
+
+    async def hinted(self, habit: Any) -> None: ...
+
+    async def given_back(self, habit: Any) -> None: ...
+
+    def hint(self, habit: Any) -> str: ...
+
+
+class Keeping(Protocol):
+    def keep(self, recording: Recording) -> object: ...
+
+
+class Observer(Protocol):
+    """What a turn needs. None of these waits or raises."""
+
+    def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun: ...
+
+    def ended(self, run: ObservedRun, outcome: ExecutionOutcome) -> None: ...
+
+    def hint(self) -> str | None:
+        """What the model is to be told, once."""
+        ...
+
+
+class HabitWatch:
+    """An `Observer`. `run` does the work, in a task of its own, for as long as the cortex is open."""
+
+    def __init__(
+        self,
+        habits: Noticing,
+        recordings: Keeping | None,
+        settings: HabitSettings,
+        *,
+        now: Callable[[], float] = time.time,
+        max_queued: int = MAX_QUEUED,
+    ) -> None:
+        self._habits = habits
+        self._recordings = recordings if settings.record else None
+        self._max_bytes = settings.max_recording_bytes if self._recordings is not None else 0
+        self._now = now
+        self._max_queued = max_queued
+        self._waiting: deque[tuple[ObservedRun, ExecutionOutcome, float]] = deque()
+        self._hints: deque[tuple[Any, str, float]] = deque()
+        """Habits, what is to be told of them, and until when they are ours to tell."""
+        self._told: deque[Any] = deque()
+        self._more = anyio.Event()
+        self._crowd = anyio.Event()
+        self._last_at = 0.0
+        self.dropped = 0
+        """Runs that nobody looked at, because too many came at once."""
+
+    def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun:
+        return ObservedRun(intent, code_hash, self._max_bytes)
+
+    def ended(self, run: ObservedRun, outcome: ExecutionOutcome) -> None:
+        if not outcome.ok:
+            return
+        if len(self._waiting) >= self._max_queued:
+            self.dropped += 1
+            return
+        self._waiting.append((run, outcome, self._now()))
+        self._last_at = time.monotonic()
+        self._more.set()
+        if len(self._waiting) * 2 >= self._max_queued:
+            self._crowd.set()
+
+    def hint(self) -> str | None:
+        while self._hints:
+            habit, text, until = self._hints.popleft()
+            if self._now() < until:
+                # Noted on disk later: no answer waits for that.
+                self._told.append(habit)
+                self._more.set()
+                return text
+        return None
+
+    async def run(self) -> None:
+        """Until it is cancelled. What is left then is looked at all the same, within a bound: who says one thing to an
+        agent and leaves has run something, too."""
+        try:
+            await self._take_over()
+            while True:
+                await self._more.wait()
+                await self._quiet()
+                self._more, self._crowd = anyio.Event(), anyio.Event()
+                await self._settle_told()
+                await self._look_at_all()
+        finally:
+            with anyio.CancelScope(shield=True):
+                with anyio.move_on_after(CLOSING_S):
+                    await self._look_at_all()
+                with anyio.move_on_after(CLOSING_S):
+                    await self._settle_told()
+                    await self._give_back()
+
+    async def _take_over(self) -> None:
+        """What another process has noticed, and had no time to tell."""
+        until = self._now() + OFFER_S
+        try:
+            # To its end, once it was begun: what was taken and not noted here would be told by nobody for an hour.
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LOOKING_S):
+                for habit in await self._habits.untold(MAX_HINTS):
+                    self._hints.append((habit, self._habits.hint(habit), until))
+        except Exception:
+            log.exception("Cannot look for habits that were not told")
+
+    async def _settle_told(self) -> None:
+        while self._told:
+            await self._habits.hinted(self._told[0])
+            self._told.popleft()
+
+    async def _give_back(self) -> None:
+        while self._hints:
+            await self._habits.given_back(self._hints[0][0])
+            self._hints.popleft()
+
+    async def _quiet(self) -> None:
+        """Until nothing is run any more, or too much waits."""
+        while (left_s := self._last_at + QUIET_S - time.monotonic()) > 0 and not self._crowd.is_set():
+            with anyio.move_on_after(left_s):
+                await self._crowd.wait()
+
+    async def _look_at_all(self) -> None:
+        while self._waiting:
+            run, outcome, at = self._waiting.popleft()
+            try:
+                # To its end, once it was begun: half of it would be counted, or all of it twice.
+                with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LOOKING_S):
+                    await self._look_at(run, outcome, at)
+            except Exception:
+                log.exception("Cannot look at what the agent ran")
+            await anyio.lowlevel.checkpoint_if_cancelled()
+
+    async def _look_at(self, run: ObservedRun, outcome: ExecutionOutcome, at: float) -> None:
+        payload, clean = run.intent.payload, run.is_clean(outcome)
+        until = self._now() + OFFER_S
+        if clean and self._recordings is not None:
+            # In a thread: it looks for secrets in what may be a quarter of a megabyte.
+            await anyio.to_thread.run_sync(self._keep, run, at)
+        habit = await self._habits.noticed(
+            payload.code,
+            code_hash=run.code_hash,
+            purpose=payload.purpose,
+            tier=payload.tier,
+            tools=run.tool_names,
+            hosts=run.hosts,
+            clean=clean,
+        )
+        if habit is None:
+            return
+        if len(self._hints) < MAX_HINTS:
+            self._hints.append((habit, self._habits.hint(habit), until))
+        else:
+            await self._habits.given_back(habit)
+
+    def _keep(self, run: ObservedRun, at: float) -> None:
+        assert self._recordings is not None
+        given = run.intent.payload.context
+        self._recordings.keep(Recording(run.code_hash, at, given, exchanges=run.exchanges, tool_calls=run.tool_calls()))

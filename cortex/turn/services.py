@@ -1,0 +1,43 @@
+"""What every turn of one cortex shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import anyio
+
+    from cortex.audit import Journal
+    from cortex.catalogue import Workbench
+    from cortex.energy import EnergyReserve
+    from cortex.home import Memory
+    from cortex.redaction import Redactor
+    from cortex.settings import Settings
+    from cortex.tools import Owner, Toolbox
+    from neurons import KillSwitch
+
+    from .consolidate_tool import ConsolidateTool
+    from .execute_tool import ExecuteTool
+    from .habit_watch import Observer
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    settings: Settings
+    toolbox: Toolbox
+    execute: ExecuteTool
+    energy: EnergyReserve
+    journal: Journal
+    memory: Memory
+    owner: Owner
+    asking: anyio.Lock
+    """One question at a time, of all turns: there is one owner."""
+    switch: KillSwitch
+    workbench: Workbench
+    redactor: Redactor
+    """Of turns that have none of their own."""
+    consolidate: ConsolidateTool | None = None
+    """None where the agent cannot learn."""
+    observer: Observer | None = None
+    """Whoever looks for habits in what was run."""

@@ -1,0 +1,172 @@
+"""All that the autonomic layer does on a disk: one look after the other, in a thread. Nothing here raises.
+
+What neurons have done is written behind, and what follows from it at once. Whether somebody else has changed a document
+is seen from the stamp of their folder: they are all read when that has changed, and less often when that takes long.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from ..contracts import Neuron, NoSuchNeuron, Status
+from ..pipeline import Delivered, noted
+from .autonomic_view import LAYER_KEY
+
+if TYPE_CHECKING:
+    from sandbox import FileLock
+
+    from ..contracts import Json, Skills, Storage
+    from ..pipeline import Pipeline
+    from .energy_account import Purse
+
+log = logging.getLogger("motor_cortex")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Reading all documents may take one part in so many of the time.
+_READING_SHARE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """What a neuron has done since its document was written."""
+
+    neuron: Neuron
+    state: dict[str, Any]
+    delivered: tuple[Delivered, ...]
+    has_verdict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    neuron: Neuron
+    """As it is now."""
+    has_verdict: bool
+    """There was one, and it is carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found, and what was done."""
+
+    level: float | None
+    awake: list[Neuron] | None
+    """Those that may run; None when nothing has changed, or nobody could tell."""
+    written: dict[str, Written]
+    """By id. What is missing here could not be written."""
+
+
+class Keeper:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        purse: Purse,
+        *,
+        storage: Storage | None,
+        skills: Skills | None,
+        lock: FileLock | None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._purse = purse
+        self._storage = storage
+        self._skills = skills
+        self._lock = lock
+        self._report: Json | None = None
+        self._leads = False
+        self._stamp: object = object()
+        self._not_before = 0.0
+        self._troubles: dict[str, str] = {}
+
+    @property
+    def trouble(self) -> str:
+        """What the disk refuses, if it does."""
+        return "; ".join([*self._troubles.values(), *([self._purse.trouble] if self._purse.trouble else [])])
+
+    def take_lead(self) -> Json | None:
+        """Become the process on its home that runs the neurons, until `close`, and recall what the one before said of
+        itself. None when there is another."""
+        if not self._leads:
+            self._leads = self._lock is None or bool(self._tried("lead the neurons", self._lock.try_take))
+        if not self._leads:
+            return None
+        document = self._tried("recall", self._storage.read, LAYER_KEY) if self._storage is not None else None
+        return document.data if document is not None else {}
+
+    def look(self, unwritten: Sequence[Unwritten], report: Json | None = None, *, again: bool = False) -> Look:
+        """Write what is unwritten, and see what others did. `again`: also when nothing seems to have changed."""
+        self._tell(report)
+        written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
+        return Look(self._purse.read(), self._awake(again), written)
+
+    def close(self, unwritten: Sequence[Unwritten], report: Json) -> None:
+        """Bring everything to disk, and only then let another process begin: it would begin with old state."""
+        if self._leads:
+            for one in unwritten:
+                self._write(one)
+            self._tell(report)
+            self._tried("flush the neurons", self._pipeline.store.flush)
+        if self._lock is not None:
+            if self._leads:
+                self._tried("let go of the neurons", self._lock.release)
+            self._lock.close()
+        self._leads = False
+
+    def _tell(self, report: Json | None) -> None:
+        if self._storage is not None and report is not None and report != self._report:
+            self._tried("tell what the neurons do", self._storage.write, LAYER_KEY, report)
+            self._report = report
+
+    def _write(self, one: Unwritten) -> Written | None:
+        neuron = self._tried(f'write neuron "{one.neuron.id}"', self._count, one)
+        if neuron is None or not one.has_verdict:
+            return None if neuron is None else Written(neuron, has_verdict=False)
+        judged = self._tried(f'change the status of neuron "{neuron.id}"', self._pipeline.judge_trial, neuron.id)
+        if judged is None:
+            return Written(neuron, has_verdict=False)
+        if judged.status is Status.ACTIVE and neuron.status is Status.TRIAL and self._skills is not None:
+            self._tried(f'remember that neuron "{neuron.id}" was learned', self._skills.learned, judged)
+        return Written(judged, has_verdict=True)
+
+    def _count(self, one: Unwritten) -> Neuron:
+        def change(neuron: Neuron) -> Neuron:
+            # Whatever others have written meanwhile: of another version, or of one that sleeps, nothing is kept.
+            if not neuron.is_awake or neuron.version != one.neuron.version:
+                return neuron
+            return reduce(noted, one.delivered, neuron).model_copy(update={"state": one.state})
+
+        try:
+            return self._pipeline.store.change(one.neuron.id, change, through=False)
+        except NoSuchNeuron:
+            return one.neuron  # somebody has deleted it: there is nothing left to write to
+
+    def _awake(self, again: bool) -> list[Neuron] | None:
+        began = time.monotonic()
+        if not again and began < self._not_before:
+            return None
+        # Before the documents: what is written while they are read is found with the next look.
+        stamp = self._tried("look at the neurons", self._pipeline.store.stamp)
+        if not again and stamp == self._stamp:
+            return None
+        awake = self._tried("read the neurons", self._pipeline.awake)
+        self._not_before = time.monotonic() + _READING_SHARE * (time.monotonic() - began)
+        self._stamp = stamp if awake is not None else object()
+        return awake
+
+    def _tried(self, action: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """What it returns, or None when it raises. The same trouble is reported once."""
+        try:
+            result = work(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - a disk ends no layer; what could not be done is tried again
+            trouble = f"Cannot {action}: {error}"
+            if self._troubles.get(action) != trouble:
+                log.warning("%s", trouble)
+            self._troubles[action] = trouble
+            return None
+        self._troubles.pop(action, None)
+        return result

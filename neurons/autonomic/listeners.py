@@ -1,0 +1,96 @@
+"""Those on the host's side who are told of signals: who watches, and the agent that is woken.
+
+Each has a line and a task of its own, so that none of them delays a neuron, the heartbeat or another.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import anyio
+
+from .signal_limits import HOUR_S, Rate
+
+if TYPE_CHECKING:
+    from ..contracts import NeuronSettings, Signal, Wake
+
+log = logging.getLogger("motor_cortex")
+
+Callback = Callable[["Signal"], Awaitable[None] | None]
+
+
+class Listener:
+    def __init__(self, callback: Callback, most: int, rested: Callable[[], None]) -> None:
+        self._callback = callback
+        self._most = most
+        self._rested = rested
+        self._line: deque[Signal] = deque()
+        self._news = anyio.Event()
+        self.is_busy = False
+        self.errors = 0
+        self.scope = anyio.CancelScope()
+
+    def tell(self, signal: Signal) -> bool:
+        """Soon. False when it has not even heard what came before."""
+        if len(self._line) >= self._most:
+            return False
+        self._line.append(signal)
+        self.is_busy = True
+        self._news.set()
+        return True
+
+    async def run(self) -> None:
+        """Until `scope` is cancelled. Never raises."""
+        with self.scope:
+            while True:
+                while self._line:
+                    await self._call(self._line.popleft())
+                self.is_busy = False
+                self._rested()
+                self._news = anyio.Event()
+                await self._news.wait()
+
+    async def _call(self, signal: Signal) -> None:
+        try:
+            done = self._callback(signal)
+            if inspect.isawaitable(done):
+                await done
+        except Exception as error:
+            # It is the host's own program: the next signal may go better.
+            self.errors += 1
+            if self.errors == 1:
+                log.warning('Who listens to signals has failed on "%s": %s', signal.type, error, exc_info=True)
+
+
+class Waker:
+    """Starts turns of the agent, one after the other, and no more than so many an hour."""
+
+    def __init__(
+        self, wake: Wake, settings: NeuronSettings, *, now: Callable[[], float], rested: Callable[[], None]
+    ) -> None:
+        self._types = frozenset(settings.wake_on)
+        self._rate = Rate(settings.max_wakes_per_hour, HOUR_S)
+        self._now = now
+        self.wakes = 0
+        self.listener = Listener(wake, settings.max_wakes_per_hour, rested)
+
+    def times(self) -> list[float]:
+        """When it was, in the last hour: a process that is started again and again wakes no more often."""
+        return self._rate.times()
+
+    def restore(self, times: object) -> None:
+        self._rate.restore(times)
+
+    def wants(self, signal: Signal) -> bool:
+        return signal.type in self._types
+
+    def tell(self, signal: Signal) -> bool:
+        """False when there were enough this hour."""
+        if not self._rate.allows(self._now()) or not self.listener.tell(signal):
+            return False
+        self.wakes += 1
+        return True

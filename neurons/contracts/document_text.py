@@ -1,0 +1,97 @@
+"""A document as the text of a file: JSON that a person can read, with its revision as the first key. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from sandbox import JsonLimits, TooComplex, check_json
+
+from .errors import StorageError
+from .ports import Document
+
+MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
+LIMITS = JsonLimits(containers=100_000, values=200_000)
+REVISION = "revision"
+# No dot, no slash but the one, nothing that a file system folds or interprets: a key cannot name another place.
+_KEY = re.compile(r"[a-z]{1,40}/[a-z0-9-]{1,80}")
+_BEGINNING = re.compile(r"[a-z]{1,40}/[a-z0-9-]{0,80}")
+
+
+class Damaged(Exception):
+    """The bytes are no document. The message says why."""
+
+
+def check_key(key: str) -> str:
+    """The folder that the key names. Raises StorageError for what is no key."""
+    if not _KEY.fullmatch(key):
+        raise StorageError(f"Cannot keep a document: {_quoted(key)} is no key like neurons/crypto-price")
+    return key.partition("/")[0]
+
+
+def check_beginning(prefix: str) -> str:
+    """The folder that the beginning of a key names. Raises StorageError for what cannot be one."""
+    if not _BEGINNING.fullmatch(prefix):
+        raise StorageError(f"Cannot look for documents: no key begins with {_quoted(prefix)}")
+    return prefix.partition("/")[0]
+
+
+def is_key(key: str) -> bool:
+    return _KEY.fullmatch(key) is not None
+
+
+def as_written(document: Document) -> Document:
+    """A copy, as whoever reads it will find it. Raises StorageError for data that is not JSON or too much of it.
+
+    What were not a document when it is read would be set aside as damaged: so it is refused before it is written.
+    """
+    if REVISION in document.data:
+        raise StorageError(f'Cannot keep "{document.key}": the key "{REVISION}" is the storage\'s own')
+    try:
+        return decode(document.key, encode(document))
+    except Damaged as error:
+        raise StorageError(f'Cannot keep "{document.key}": {error}') from error
+
+
+def encode(document: Document) -> bytes:
+    """The text of the file."""
+    content = {REVISION: document.revision, **document.data}
+    try:
+        return to_json(content, indent=2) + b"\n"
+    except (PydanticSerializationError, RecursionError) as error:
+        if "surrogates" in str(error):
+            return _mended(content)
+        raise StorageError(f'Cannot keep "{document.key}": it is not JSON ({error})') from error
+
+
+def decode(key: str, data: bytes) -> Document:
+    """Raises Damaged."""
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise Damaged(f"it has more than {MAX_DOCUMENT_BYTES} bytes")
+    try:
+        check_json(data, LIMITS)
+        content = from_json(data, allow_inf_nan=False, cache_strings="keys")
+    except TooComplex as error:
+        raise Damaged(f"it holds {error}") from error
+    except ValueError as error:
+        raise Damaged(f"it is not JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise Damaged("it is not a JSON object")
+    revision = content.pop(REVISION, None)
+    if type(revision) is not int or revision < 1:
+        raise Damaged("it has no revision")
+    return Document(key, revision, content)
+
+
+def _mended(content: Any) -> bytes:
+    """Half of a surrogate pair, which JavaScript has in its strings and UTF-8 has not, becomes a replacement sign:
+    one text of a sandbox must not keep the rest of the document from the disk."""
+    text = json.dumps(content, ensure_ascii=False, indent=2, default=str)
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode() + b"\n"
+
+
+def _quoted(key: object) -> str:
+    return json.dumps(str(key)[:100])

@@ -1,0 +1,171 @@
+"""Tries the neurons that are in quarantine, one after the other."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from sandbox import SandboxError
+
+from ..contracts import Report, Status
+from ..pipeline import code_hash, policy_hash
+from .quarantine import rehearse
+
+if TYPE_CHECKING:
+    from sandbox import FileLock, Guard, HostTools, NetworkPolicy, ResidentHost
+
+    from ..contracts import Neuron, NeuronSettings, Recording
+    from ..habits import Fingerprint, Habits, Recordings
+    from ..pipeline import Pipeline
+
+log = logging.getLogger("motor_cortex")
+
+LOOK_S = 2.0
+"""So often it is seen whether another process has put one into quarantine."""
+EXPIRE_S = 60.0
+"""So often it is seen whether a question to the owner has expired."""
+
+
+class Candidates:
+    """One process on a home does it at a time; what it leaves when it is killed is found by the next one. `tools` and
+    `network` are what a neuron will have: they say what may be asked for, and are never asked. `on_asked` is called
+    when there is a question to the owner, and returns at once."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        hosts: ResidentHost,
+        settings: NeuronSettings,
+        *,
+        habits: Habits,
+        recordings: Recordings,
+        lock: FileLock,
+        guard: Guard | None = None,
+        read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
+        on_asked: Callable[[], None] = lambda: None,
+        tools: Callable[[Neuron], HostTools | None] = lambda _: None,
+        network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
+        is_killed: Callable[[str | None], bool] = lambda _: False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._pipeline = pipeline
+        self._hosts = hosts
+        self._settings = settings
+        self._habits = habits
+        self._recordings = recordings
+        self._lock = lock
+        self._guard = guard
+        self._read = read
+        self._on_asked = on_asked
+        self._tools = tools
+        self._network = network
+        self._is_killed = is_killed
+        self._now = now
+        self._more = anyio.Event()
+        self._seen: object = None
+        self._expire_at = 0.0
+
+    def news(self, _: Neuron | None = None) -> None:
+        """Something was proposed. Returns at once."""
+        self._more.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled. Nothing that goes wrong ends it: no full disk, no candidate."""
+        complaint = ""
+        while True:
+            try:
+                await self._look()
+                complaint = ""
+            except Exception as error:  # noqa: BLE001 - whatever it is, the agent goes on, and it is tried again
+                if str(error) != complaint:
+                    complaint = str(error)
+                    log.warning("Cannot try what is in quarantine: %s", error)
+            with anyio.move_on_after(LOOK_S):
+                await self._more.wait()
+            self._more = anyio.Event()
+
+    async def try_all(self) -> list[Neuron]:
+        """Those that were in quarantine, as they are now. One that cannot be tried holds up no other; what it raised is
+        raised when all the others were."""
+        if self._is_killed(None) or not self._lock.try_take():
+            return []
+        errors: list[Exception] = []
+        tried: list[Neuron] = []
+        try:
+            for neuron in await anyio.to_thread.run_sync(self._pipeline.quarantined):
+                if self._is_killed(neuron.id):
+                    continue
+                try:
+                    tried.append(await self._try(neuron))
+                except Exception as error:  # noqa: BLE001 - raised below
+                    errors.append(error)
+        finally:
+            self._lock.release()
+        if errors:
+            raise errors[0]
+        return tried
+
+    async def _look(self) -> None:
+        """What waits, and what has waited too long. What could not be tried this time is tried with the next look."""
+        stamp, now = self._pipeline.store.stamp(), anyio.current_time()
+        if stamp == self._seen and now < self._expire_at:
+            return
+        self._expire_at = now + EXPIRE_S
+        for neuron in await anyio.to_thread.run_sync(self._pipeline.expire):
+            log.info('Nobody has answered about neuron "%s"', neuron.id)
+        await self.try_all()
+        is_done = not await anyio.to_thread.run_sync(self._pipeline.quarantined)
+        self._seen = stamp if is_done else None
+
+    async def _try(self, neuron: Neuron) -> Neuron:
+        recordings = await anyio.to_thread.run_sync(self._given_before, neuron)
+        try:
+            tools, network = self._tools(neuron), self._network(neuron)
+        except ValueError as error:
+            # No proposal is like that, but a document that somebody has edited may be.
+            report = self._unusable(neuron, f"its hosts or tools are none that could be had: {error}")
+        else:
+            report = await rehearse(
+                neuron,
+                self._hosts,
+                self._settings,
+                recordings=recordings,
+                guard=self._guard,
+                read=self._read,
+                tools=tools,
+                network=network,
+                now=self._now,
+            )
+        if self._is_killed(neuron.id):
+            return neuron  # what was killed has proved nothing
+        found = await self._found(neuron)
+        judged = await anyio.to_thread.run_sync(partial(self._pipeline.judged, neuron.id, report, found=found))
+        if judged.status is Status.AWAITING_OWNER:
+            self._on_asked()
+        return judged
+
+    async def _found(self, neuron: Neuron) -> Fingerprint | None:
+        """By what it is recognised when it is rejected and comes back. None when nobody could say."""
+        try:
+            return await self._read(neuron.code) if self._read is not None else None
+        except SandboxError:
+            return None
+
+    def _unusable(self, neuron: Neuron, problem: str) -> Report:
+        return Report(
+            at=self._now(),
+            code_hash=code_hash(neuron.code),
+            policy_hash=policy_hash(neuron.policy),
+            problems=(" ".join(problem.split())[:500],),
+        )
+
+    def _given_before(self, neuron: Neuron) -> list[Recording]:
+        habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
+        hashes = habit.code_hashes if habit is not None else ()
+        return self._recordings.of(hashes, self._settings.quarantine.max_recorded)

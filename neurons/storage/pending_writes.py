@@ -1,0 +1,101 @@
+"""What was written behind and is not on disk yet: changes by key, in the order in which they were made.
+
+An entry is never changed, only replaced, and only by who has seen the one before: so a reader that finds the same entry
+before and after a look at the disk knows that both belong together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..contracts import Document, Json, as_written
+
+Step = Callable[[Document | None], Json | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    steps: tuple[Step, ...] = ()
+    landing: int = 0
+    """So many of the first ones are just being written."""
+    lands_as: int = 0
+    """The revision that says that they are there."""
+
+    def after(self, revision: int) -> tuple[Step, ...]:
+        """Those that a document of this revision does not have in it yet."""
+        has_landed = self.landing and revision >= self.lands_as
+        return self.steps[self.landing :] if has_landed else self.steps
+
+    def with_one_more(self, step: Step) -> Waiting:
+        return replace(self, steps=(*self.steps, step))
+
+
+NOTHING = Waiting()
+
+
+class Behind:
+    """Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Waiting] = {}
+
+    def of(self, key: str) -> Waiting:
+        return self._waiting.get(key, NOTHING)
+
+    def all_keys(self) -> list[str]:
+        with self._lock:
+            return sorted(self._waiting)
+
+    def swap(self, key: str, before: Waiting, after: Waiting) -> bool:
+        """False, and nothing is changed, when somebody else was quicker."""
+        with self._lock:
+            if self._waiting.get(key, NOTHING) is not before:
+                return False
+            if after.steps:
+                self._waiting[key] = after
+            else:
+                self._waiting.pop(key, None)
+            return True
+
+    def mark(self, key: str, landing: int, lands_as: int) -> None:
+        """The first ones are about to be on disk."""
+        while True:
+            waiting = self.of(key)
+            if self.swap(key, waiting, replace(waiting, landing=landing, lands_as=lands_as)):
+                return
+
+    def drop(self, key: str, count: int) -> None:
+        """The first ones are on disk, or never will be."""
+        while True:
+            waiting = self.of(key)
+            if self.swap(key, waiting, Waiting(waiting.steps[count:])):
+                return
+
+
+def applied(document: Document | None, key: str, step: Step) -> Document | None:
+    """The document after one change; the same when it leaves everything as it is. Raises what the change raises.
+
+    What the change does with what it is given, and later with what it gave, changes nothing here.
+    """
+    changed = step(as_written(document) if document is not None else None)
+    if changed is None:
+        return document
+    return as_written(Document(key, revision_of(document) + 1, changed))
+
+
+def replayed(document: Document | None, key: str, steps: tuple[Step, ...]) -> tuple[Document | None, list[Exception]]:
+    """The document after all changes, and why some could not be made any more."""
+    lost: list[Exception] = []
+    for step in steps:
+        try:
+            document = applied(document, key, step)
+        except Exception as error:  # noqa: BLE001 - of whoever asked; it was possible then, and others wrote since
+            lost.append(error)
+    return document, lost
+
+
+def revision_of(document: Document | None) -> int:
+    return document.revision if document is not None else 0

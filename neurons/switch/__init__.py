@@ -1,0 +1,23 @@
+"""The kill switch: a file that every process of a home obeys."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .kill_switch import (
+        Killed as Killed,
+        KillSwitch as KillSwitch,
+        Off as Off,
+        On as On,
+        SwitchError as SwitchError,
+    )
+    from .kill_watch import watch_switch as watch_switch
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "kill_switch": ["KillSwitch", "Killed", "Off", "On", "SwitchError"],
+            "kill_watch": ["watch_switch"],
+        },
+    )

@@ -1,0 +1,324 @@
+"""Lines of JSON on the pipe. `deno/protocol.ts` is the other half; `deno/testdata/` holds both to their word.
+
+Everything that is read here was written by the agent's code or could have been: size and complexity are checked
+before parsing, and a line that is not exactly a frame ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from .errors import MalformedFrame
+from .json_meter import JsonLimits, TooComplex, bounded_json
+from .outcomes import LogLevel
+from .tiers import Tier
+
+PROTOCOL = 1
+
+LIMITS = JsonLimits(containers=50_000, values=100_000)
+# A call's id is echoed in its answer, and the others in messages.
+_SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
+
+Phase = Literal["compile", "run", "return"]
+Redirect = Literal["follow", "error", "manual"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    protocol: int
+    deno: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    call_id: str
+    name: str
+    params: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A request for the network. Whether it is a sound one is for the broker to say."""
+
+    call_id: str
+    url: str
+    method: str
+    headers: list[Any]
+    body: str | None
+    """Base64."""
+    redirect: Redirect
+
+
+@dataclass(frozen=True, slots=True)
+class FileCall:
+    """A request for a file of the workspace."""
+
+    call_id: str
+    operation: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """The code no longer waits for the answer to a call."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    level: LogLevel
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Debug:
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Varied:
+    """The code asked for what can be different the next time."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CutResult:
+    """The beginning of a result's JSON text, when the guest found it too long to send."""
+
+    text: str
+    original_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    phase: Phase
+    name: str
+    message: str
+    stack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What one signal of a batch led to, from a process that stays."""
+
+    batch: int
+    at: int
+    emitted: list[Any]
+    state: dict[str, Any] | None
+    """None when it is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why one signal of a batch led to nothing."""
+
+    batch: int
+    at: int
+    phase: Phase
+    name: str
+    message: str
+    stack: str
+
+
+Call = ToolCall | Fetch | FileCall
+"""What the code asks of the host and waits for."""
+
+GuestFrame = Ready | Call | Abort | Output | Debug | Varied | Result | CutResult | Failure | Answered | Failed
+
+# The type of a field, or the texts that it may be, or a type with None for one that may be null.
+_Kind = type | tuple[str, ...] | tuple[type, None]
+
+_FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
+    "__ready__": (Ready, {"protocol": int, "deno": str}),
+    "__tool_call__": (ToolCall, {"call_id": str, "name": str, "params": object}),
+    "__fetch__": (
+        Fetch,
+        {
+            "call_id": str,
+            "url": str,
+            "method": str,
+            "headers": list,
+            "body": (str, None),
+            "redirect": get_args(Redirect),
+        },
+    ),
+    "__file__": (FileCall, {"call_id": str, "operation": str, "params": dict}),
+    "__abort__": (Abort, {"call_id": str}),
+    "__output__": (Output, {"level": get_args(LogLevel), "data": str}),
+    "__debug__": (Debug, {"message": str}),
+    "__varied__": (Varied, {"what": str}),
+    "__result__": (Result, {"value": object}),
+    "__error__": (Failure, {"phase": get_args(Phase), "name": str, "message": str, "stack": str}),
+    "__answer__": (Answered, {"batch": int, "at": int, "emitted": list, "state": (dict, None)}),
+    "__failed__": (
+        Failed,
+        {"batch": int, "at": int, "phase": get_args(Phase), "name": str, "message": str, "stack": str},
+    ),
+}
+_CUT_RESULT: dict[str, _Kind] = {"text": str, "original_bytes": int}
+
+
+def encode(value: Any) -> bytes:
+    """The value as JSON. NaN and infinity, which JSON lacks, are null. Raises ValueError for what is not JSON."""
+    try:
+        return to_json(value, inf_nan_mode="null")
+    except (PydanticSerializationError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTerms:
+    """What a run is given beside its code and its context."""
+
+    tools: Sequence[Mapping[str, Any]] = ()
+    tier: Tier = Tier.ISOLATED
+    workspace: bool = False
+    deterministic: Literal["plain", "wholly"] | None = None
+    max_result_bytes: int
+    max_output_bytes: int
+    max_frame_bytes: int = 64 * 1024
+
+
+def run_frame(
+    code: str,
+    context_json: bytes,
+    terms: RunTerms,
+) -> bytes:
+    # The context may be megabytes and is JSON already: it is put in, not encoded a second time.
+    head = b'{"type":"__run__","code":%b,"context":%b,' % (encode(code), context_json)
+    return head + encode(terms)[1:] + b"\n"
+
+
+def rehearse_frame(*codes: str) -> bytes:
+    """Runs for the process to do before it says that it is ready."""
+    terms = RunTerms(tools=[{"path": ["a", "b"], "name": "a.b"}], max_result_bytes=64, max_output_bytes=64)
+    runs = (run_frame(code, b'{"a":[1]}', terms) for code in codes)
+    return b'{"type":"__rehearse__","runs":[%b]}\n' % b",".join(run.rstrip() for run in runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResidentTerms:
+    """What a program that stays is given beside its code."""
+
+    tools: Sequence[Mapping[str, Any]] = ()
+    tier: Tier = Tier.ISOLATED
+    max_output_bytes: int
+    max_frame_bytes: int
+    max_state_bytes: int
+    max_emitted: int
+    max_signal_bytes: int
+
+
+def reside_frame(code: str, terms: ResidentTerms) -> bytes:
+    return encode({"type": "__reside__", "code": code, **asdict(terms)}) + b"\n"
+
+
+def signals_frame(batch: int, state_json: bytes, signals_json: Sequence[bytes]) -> bytes:
+    head = b'{"type":"__signals__","batch":%d,"state":%b,"signals":[' % (batch, state_json)
+    return b"%b%b]}\n" % (head, b",".join(signals_json))
+
+
+def tool_result_frame(call_id: str, result_json: bytes) -> bytes:
+    return b'{"type":"__tool_result__","call_id":%b,"result":%b}\n' % (encode(call_id), result_json)
+
+
+def tool_error_frame(call_id: str, error: str, code: str, *, retryable: bool) -> bytes:
+    frame = {
+        "type": "__tool_error__",
+        "call_id": call_id,
+        "error": error,
+        "code": code,
+        "retryable": retryable,
+    }
+    return encode(frame) + b"\n"
+
+
+def decode(line: bytes) -> GuestFrame:
+    """One line as a frame. Raises MalformedFrame for everything that is not exactly one."""
+    try:
+        frame = bounded_json(line, LIMITS)
+        # JSON has no infinity, but it can spell a number that is one for Python.
+        if b"Infinity" in to_json(frame, inf_nan_mode="constants"):
+            frame = from_json(to_json(frame, inf_nan_mode="null"))
+    except TooComplex as error:
+        raise MalformedFrame(f"a frame of {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise MalformedFrame("a line that is not JSON") from error
+    if not isinstance(frame, dict):
+        raise MalformedFrame("a line that is not an object")
+    return _typed(frame)
+
+
+def weight_of(line: bytes) -> int:
+    """How much memory a frame takes once it is read, about: an empty object of two bytes becomes one of sixty-four."""
+    return len(line) + 200 * (line.count(b"{") + line.count(b"[")) + 60 * line.count(b",")
+
+
+def _typed(frame: dict[str, Any]) -> GuestFrame:
+    name = frame.pop("type", None)
+    if not isinstance(name, str) or name not in _FIELDS:
+        raise MalformedFrame("a frame of unknown type")
+    make, fields = _FIELDS[name]
+    if make is Result and "value" not in frame:
+        make, fields = CutResult, _CUT_RESULT
+    if frame.keys() != fields.keys():
+        raise MalformedFrame(f"a {name} frame with wrong fields")
+    for key, kind in fields.items():
+        if not _fits(frame[key], kind):
+            raise MalformedFrame(f"a {name} frame with a wrong {key}")
+    if "call_id" in frame and any(len(frame.get(key, "")) > most for key, most in _SHORT.items()):
+        raise MalformedFrame(f"a {name} frame with a long name")
+    return make(**frame)
+
+
+def _fits(value: Any, kind: _Kind) -> bool:
+    if isinstance(kind, type):
+        return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    if isinstance(kind[0], type):
+        return value is None or isinstance(value, kind[0])
+    return value in kind
+
+
+class FrameReader:
+    """Cuts what was read into lines, and refuses a line that grows beyond the limit before it is whole."""
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._pieces: list[bytes] = []
+        self._pending = 0
+
+    @property
+    def is_amid_line(self) -> bool:
+        return self._pending > 0
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the lines that the chunk completes."""
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            self._check(end - start)
+            line = chunk[start:end]
+            if self._pieces:
+                line = b"".join((*self._pieces, line))
+                self._pieces.clear()
+                self._pending = 0
+            start = end + 1
+            yield line
+        if start < len(chunk):
+            self._check(len(chunk) - start)
+            self._pieces.append(chunk[start:])
+            self._pending += len(chunk) - start
+
+    def _check(self, more: int) -> None:
+        if self._pending + more > self._max_frame_bytes:
+            raise MalformedFrame(f"a frame of more than {self._max_frame_bytes} bytes")

@@ -1,0 +1,135 @@
+"""Has code looked at in a process that may be killed: no input can hold up or take down the one who asks."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from ..contracts import SandboxUnavailable
+from ..process import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python, write_all
+
+if TYPE_CHECKING:
+    import subprocess
+    from types import TracebackType
+    from typing import Self
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+_READING_PROCESS = Path(__file__).with_name("reading_process.py")
+START_TIMEOUT_S = 10.0
+# Far more than the process gives itself, which counts its processor's time: this clock is for a process that is stuck
+# elsewhere than in the parser, and for a machine that is too busy to parse.
+ANSWER_TIMEOUT_S = 3.0
+_CHUNK_BYTES = 65_536
+
+
+class CodeReader:
+    """Starts its process with the first code that needs one, and another one whenever that has died.
+
+    `module` is a Python file with a function of the given name, from code to JSON. It is loaded in the process, where
+    it finds its neighbours by relative imports and nothing else of the project.
+    """
+
+    def __init__(self, module: Path, function: str, *, name: str, max_answer_bytes: int) -> None:
+        self._arguments = (str(module.parent), module.stem, function)
+        self._name = name
+        self._max_answer_bytes = max_answer_bytes
+        self._process: subprocess.Popen[bytes] | None = None
+        self._one_at_a_time = anyio.Lock()
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def read(self, code: str) -> bytes | None:
+        """One line of JSON, or None for code that could not be looked at in time. It may be hostile: code that was
+        written to be parsed has been parsed where it comes from.
+
+        Raises SandboxUnavailable when the process cannot be started: that says nothing about the code.
+        """
+        async with self._one_at_a_time:
+            process = await self._running()
+            try:
+                with anyio.fail_after(ANSWER_TIMEOUT_S):
+                    return await self._ask(process, code)
+            except (TimeoutError, ValueError, OSError) as error:
+                await self._discard()
+                if self._closed:
+                    raise SandboxUnavailable(f"Cannot look at the code: the {self._name} was closed") from error
+                log.info("The process of the %s gave no answer: %r", self._name, error)
+                return None
+            except BaseException:
+                # Its answer is still to come, and the next caller would take it for the answer to his code.
+                await self._discard()
+                raise
+
+    async def aclose(self) -> None:
+        """End the process; a reading that is under way ends with it. Returns once it is reaped."""
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
+            async with self._one_at_a_time:  # its pipes are not closed while somebody waits on them
+                await self._discard()
+
+    async def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        await self._discard()
+        if self._closed:
+            raise SandboxUnavailable(f"Cannot start the {self._name}: it is closed")
+        self._process = start_piped_python(str(_READING_PROCESS), *self._arguments)
+        try:
+            with anyio.fail_after(START_TIMEOUT_S):
+                await self._read_line(self._process)
+        except (TimeoutError, ValueError, OSError) as error:
+            await self._discard()
+            what = str(error) or "too slow"
+            raise SandboxUnavailable(f"Cannot start the {self._name}: its process was not ready ({what})") from error
+        except BaseException:
+            await self._discard()
+            raise
+        return self._process
+
+    async def _discard(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            kill_piped(process)
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(reap, process, limiter=anyio.CapacityLimiter(1))
+
+    async def _ask(self, process: subprocess.Popen[bytes], code: str) -> bytes:
+        text = code.encode(errors="replace")
+        await write_all(pipes_of(process)[0], len(text).to_bytes(4, "big") + text, math.inf)
+        return await self._read_line(process)
+
+    async def _read_line(self, process: subprocess.Popen[bytes]) -> bytes:
+        """The next line. Raises OSError when there is none, ValueError when it is too long to be an answer."""
+        _, stdout = pipes_of(process)
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            try:
+                chunk = os.read(stdout, _CHUNK_BYTES)
+            except BlockingIOError:
+                await anyio.wait_readable(stdout)
+                continue
+            if not chunk:
+                raise BrokenPipeError("it ended")
+            line += chunk
+            if len(line) > self._max_answer_bytes:
+                raise ValueError("an answer that is too long")
+        return bytes(line)

@@ -1,0 +1,90 @@
+"""What the sandbox offers to others, and what it needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from ..contracts import BatchAnswer, ExecutionOutcome, ExecutionRequest, ResidentProgram
+    from ..network import NetworkPolicy
+    from ..workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDeclaration:
+    """A tool as its owner describes it. Schemas are JSON Schema; an empty one accepts any object."""
+
+    name: str
+    """`group.name` becomes `tools.group.name`, a plain name `tools.name`."""
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    output_schema: Mapping[str, Any] | None = None
+    server: str | None = None
+    """The MCP server whose tool it is, if it is one: its errors are `MCPToolError`, with this name. Its arguments are
+    checked by whoever lends it, and not before."""
+    tool: str | None = None
+    """And what that server calls it."""
+    places: tuple[tuple[str, ...], ...] = ()
+    """Where it stands below `tools`, its own place first, if that was settled among more tools than are lent: the same
+    expression must not mean one tool in one run and another in the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyJson:
+    """The result of a tool that is JSON text already, in UTF-8. It is sent as it is: nobody looks whether it is JSON,
+    because the host's own code has made it. What is not JSON ends the run."""
+
+    data: bytes
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, bytes):
+            raise TypeError(f"JSON text as bytes is needed, not {type(self.data).__name__}")
+
+
+class HostTools(Protocol):
+    """The tools that one run may use. A tool that is not declared here does not exist for that run."""
+
+    def declarations(self) -> Sequence[ToolDeclaration]: ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Run a declared tool and return a JSON value, or `ReadyJson`. Raise `ToolError` for what the code should
+        know."""
+        ...
+
+
+class CodeRuntime(Protocol):
+    """Runs code and answers with a value, whatever happens."""
+
+    async def execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
+    ) -> ExecutionOutcome: ...
+
+
+class Resident(Protocol):
+    """A program in a process that stays, and answers signals."""
+
+    async def handle(self, signals: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> BatchAnswer:
+        """Give it the signals, one after the other. Never raises for anything that its code does, and answers each
+        signal. Batches that come at the same time wait for each other. Raises SandboxUnavailable when there is no
+        process to be had."""
+        ...
+
+
+@runtime_checkable
+class ResidentHost(Protocol):
+    """Keeps programs in processes of their own."""
+
+    def resident(
+        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+    ) -> AbstractAsyncContextManager[Resident]:
+        """Entering it raises SandboxUnavailable when there is no process to be had, or a secret of the policy is
+        missing; code that is wrong is told by the answers. Leaving it ends the process."""
+        ...

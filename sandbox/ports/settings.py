@@ -1,0 +1,83 @@
+"""The settings of the sandbox. Each has a test that fails when it is unwired."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from ..contracts import MIB
+from ..jail import Layer
+from ..network import NetworkPolicy
+from ..workspace import WorkspaceLimits
+
+KIB = 1024
+
+Positive = Annotated[int, Field(gt=0)]
+NotNegative = Annotated[int, Field(ge=0)]
+
+
+def _split(value: Any) -> Any:
+    """An environment variable has no lists: "landlock,seccomp" is one."""
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
+class SandboxSettings(BaseModel):
+    """Everything about the sandbox that can be set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    deno_path: Path | None = None
+    """The Deno binary; None takes the one of the `deno` wheel, or else the one on PATH."""
+
+    require: Annotated[tuple[Layer, ...] | None, BeforeValidator(_split)] = None
+    """The layers of the wall without which no code runs. None requires all that this machine gives; a list takes the
+    place of that, so that layers it does not name may be missing."""
+
+    pool_size: NotNegative = 8
+    """Processes kept waiting. 0 starts one for each execution."""
+    max_worker_age_s: Positive = 600
+    """A process that has waited this long is replaced."""
+    start_timeout_ms: Positive = 10_000
+
+    max_concurrent: Positive = 16
+    max_queued: NotNegative = 1_000
+    queue_timeout_ms: Positive = 30_000
+    """How long an execution waits for its turn before it is refused."""
+
+    default_timeout_ms: Positive = 30_000
+    max_timeout_ms: Positive = 300_000
+    """A longer request is cut to this."""
+    max_heap_mb: Annotated[int, Field(ge=16)] = 512
+    """JavaScript objects (V8's own limit)."""
+    max_memory_mb: Annotated[int, Field(ge=16)] = 512
+    """Everything: the heap, ArrayBuffers, WebAssembly memory and what native code takes."""
+
+    max_code_bytes: Positive = 50 * KIB
+    max_context_bytes: Positive = 16 * MIB
+    max_result_bytes: Positive = 32 * KIB
+    max_output_bytes: Positive = 1 * MIB
+    max_frame_bytes: Annotated[int, Field(ge=64 * KIB)] = 2 * MIB
+    """One line from the process."""
+
+    max_tool_calls: NotNegative = 250
+    max_tool_calls_at_once: Positive = 32
+    """Of one run; further calls wait until one of these has its answer."""
+    tool_timeout_ms: Positive = 30_000
+    max_tool_result_bytes: Positive = 8 * MIB
+
+    network: NetworkPolicy = Field(default_factory=NetworkPolicy)
+    """What the network tier reaches when the caller gives no policy: nothing."""
+    workspace: WorkspaceLimits = Field(default_factory=WorkspaceLimits)
+
+    max_starting: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1))
+    """Processes being started at the same time. A start is all CPU: many more than the cores only get in each other's
+    way."""
+
+    @property
+    def max_cpu_s(self) -> int:
+        """What a process may compute in its life. The host's clock ends a run long before; this ends one whose host no
+        longer can."""
+        return self.max_timeout_ms // 1000 * (os.cpu_count() or 1) + 60

@@ -1,0 +1,236 @@
+"""A program that stays in a process of its own, and answers one batch of signals after the other.
+
+The process is behind the same wall as any other, but it is not thrown away after its answer. It is replaced when it
+crashed, hung, went beyond a limit, or spoke without being asked: the signal that it was at has failed then, and the
+rest of the batch goes on in a fresh one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.abc
+
+from ..contracts import (
+    BatchAnswer,
+    ErrorType,
+    ExecutionError,
+    LogEntry,
+    RunFault,
+    SandboxUnavailable,
+    SignalAnswer,
+    Work,
+    encode,
+    mistake_in,
+)
+from ..run import Bridge, GrantRefused, Grants
+from .batch import Batch
+from .resident_process import ResidentProcess, Source
+
+if TYPE_CHECKING:
+    from ..contracts import ResidentProgram
+    from ..network import NetworkPolicy
+    from ..ports import HostTools, SandboxSettings
+
+# Of a signal beside its data: its type, its ids, its time.
+ENVELOPE_BYTES = 1024
+# A program that ends its process with each signal must not start as many as it is given signals.
+MAX_RESTARTS = 5
+
+
+@asynccontextmanager
+async def open_resident(
+    program: ResidentProgram,
+    settings: SandboxSettings,
+    source: Source,
+    tasks: anyio.abc.TaskGroup,
+    tools: HostTools | None,
+    network: NetworkPolicy,
+) -> AsyncIterator[DenoResident]:
+    """Raises SandboxUnavailable when there is no process to be had, or a secret of the policy is missing."""
+    try:
+        async with Grants(program.tier, network, None, settings.workspace) as grants:
+            bridge = Bridge(tools, settings, grants.network, refusal=source.running.refusal)
+            process = ResidentProcess(program, settings, source, bridge)
+            process.mistake = mistake_in(program.code, settings.max_code_bytes)
+            tasks.start_soon(process.watch)
+            try:
+                if process.mistake is None:
+                    with suppress(RunFault):  # the answers will tell
+                        await process.ready()
+                yield DenoResident(program, settings, process, bridge)
+            finally:
+                process.close()
+    except GrantRefused as error:
+        raise SandboxUnavailable(str(error)) from error
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A batch on its way: how far it has come, and what that took."""
+
+    signals: Sequence[Mapping[str, Any]]
+    state: dict[str, Any]
+    answers: list[SignalAnswer] = field(default_factory=list)
+    cpu_ms: float = 0.0
+    fetches: int = 0
+    fetched_bytes: int = 0
+    tool_calls: int = 0
+    restarts: int = 0
+    emitted_bytes: int = 0
+    kept_log_bytes: int = 0
+    tools: dict[str, None] = field(default_factory=dict)
+    logs: list[LogEntry] = field(default_factory=list)
+
+    @property
+    def left(self) -> int:
+        return len(self.signals) - len(self.answers)
+
+    def take(self, batch: Batch) -> None:
+        self.answers += batch.answers
+        self.state = self.state if batch.state is None else batch.state
+        self.fetches += batch.fetches
+        self.fetched_bytes += batch.fetched_bytes
+        self.tool_calls += batch.tool_calls
+        self.emitted_bytes = batch.emitted_bytes
+        self.kept_log_bytes = batch.kept_log_bytes
+        self.tools |= batch.tools
+        self.logs += batch.logs
+
+    def fail(self, error: ExecutionError, count: int = 1) -> None:
+        self.answers += [SignalAnswer(ok=False, error=error)] * count
+
+
+class DenoResident:
+    def __init__(
+        self, program: ResidentProgram, settings: SandboxSettings, process: ResidentProcess, bridge: Bridge
+    ) -> None:
+        self._program = program
+        self._settings = settings
+        self._process = process
+        self._bridge = bridge
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._batches = 0
+
+    async def handle(self, signals: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> BatchAnswer:
+        """Give it the signals, one after the other. Never raises for anything that its code does.
+
+        Raises SandboxUnavailable when there is no process for the first of them. Should there be none for a later one,
+        those that are left have failed: the others were answered, and what they did is done. While nothing may run it
+        raises NothingMayRun, whatever became of the batch.
+        """
+        async with self._turn:
+            began = anyio.current_time()
+            delivery = Delivery(signals, dict(state))
+            self._tell_losses(delivery)
+            try:
+                while delivery.left:
+                    await self._go_on(delivery)
+            except SandboxUnavailable as error:
+                if not delivery.answers:
+                    raise
+                delivery.fail(ExecutionError(ErrorType.CRASH, str(error)), delivery.left)
+            finally:
+                self._process.rest()
+            # Who is killed has said nothing, and has not failed: neither may be told of it.
+            self._process.check()
+            work = Work(
+                ms=(anyio.current_time() - began) * 1000,
+                cpu_ms=delivery.cpu_ms + self._process.uncharged_cpu_ms(),
+                fetches=delivery.fetches,
+                fetched_bytes=delivery.fetched_bytes,
+                tool_calls=delivery.tool_calls,
+                restarts=delivery.restarts,
+                hosts=self._hosts(),
+                tools=tuple(delivery.tools),
+                logs=tuple(delivery.logs),
+            )
+            return BatchAnswer(tuple(delivery.answers), delivery.state, work)
+
+    def _tell_losses(self, delivery: Delivery) -> None:
+        losses, self._process.losses = self._process.losses, []
+        delivery.restarts += len(losses)
+        delivery.logs += [LogEntry("warn", why) for why in losses]
+
+    def _hosts(self) -> tuple[str, ...]:
+        if self._bridge.network is None:
+            return ()
+        hosts = tuple(self._bridge.network.hosts)
+        self._bridge.network.hosts.clear()
+        return hosts
+
+    async def _go_on(self, delivery: Delivery) -> None:
+        """Bring the batch one step further: have some of its signals answered, one at least."""
+        if self._process.mistake is not None:
+            delivery.fail(self._process.mistake, delivery.left)
+        elif delivery.restarts > MAX_RESTARTS:
+            last = next((one.error for one in reversed(delivery.answers) if one.error is not None), None)
+            why = f"It was not tried: the process had to be replaced {delivery.restarts} times"
+            why = why if last is None else f"{why}, last because: {last.message}"
+            delivery.fail(ExecutionError(ErrorType.CRASH if last is None else last.type, why), delivery.left)
+        else:
+            try:
+                state_json = _encoded("state", delivery.state, self._program.max_state_bytes)
+                signals_json = self._next_signals(delivery)
+            except ValueError as error:
+                delivery.fail(ExecutionError(ErrorType.LIMIT, str(error)))
+                return
+            await self._deliver(delivery, state_json, signals_json)
+
+    def _next_signals(self, delivery: Delivery) -> list[bytes]:
+        """As many as can be sent at once. Raises ValueError when that is none."""
+        most_bytes = self._program.max_signal_bytes + ENVELOPE_BYTES
+        first = len(delivery.answers)
+        signals_json: list[bytes] = []
+        for signal in delivery.signals[first : first + self._process.most_at_once]:
+            try:
+                signals_json.append(_encoded("signal", signal, most_bytes))
+            except ValueError:
+                if not signals_json:
+                    raise
+                break  # its turn comes when those before it are answered
+        return signals_json
+
+    async def _deliver(self, delivery: Delivery, state_json: bytes, signals_json: list[bytes]) -> None:
+        try:
+            worker = await self._process.ready()
+        except RunFault as error:
+            delivery.restarts += self._process.mistake is None
+            delivery.fail(error.error)
+            return
+        self._tell_losses(delivery)
+        self._batches += 1
+        batch = Batch(worker, self._program, self._bridge, self._settings, len(signals_json))
+        batch.emitted_bytes = delivery.emitted_bytes
+        batch.kept_log_bytes = delivery.kept_log_bytes
+        began = anyio.current_time()
+        fault: RunFault | None = None
+        try:
+            await batch.deliver(self._batches, state_json, signals_json)
+        except RunFault as error:
+            fault = error
+            self._process.drop()
+        except BaseException:
+            self._process.drop()  # nobody knows what it is at
+            raise
+        delivery.cpu_ms += await worker.cpu_ms((anyio.current_time() - began) * 1000)
+        worker.begin_account()
+        delivery.take(batch)
+        if fault is not None:
+            delivery.restarts += 1
+            if len(batch.answers) < len(signals_json):
+                delivery.fail(fault.error)
+
+
+def _encoded(what: str, value: Mapping[str, Any], max_bytes: int) -> bytes:
+    try:
+        text = encode(value)
+    except ValueError as error:
+        raise ValueError(f"Cannot hand in the {what}: {error}") from error
+    if len(text) > max_bytes:
+        raise ValueError(f"Cannot hand in the {what}: {len(text)} bytes are more than {max_bytes}")
+    return text

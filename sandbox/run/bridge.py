@@ -1,0 +1,312 @@
+"""What one run may ask of the host: tools, requests for the network, files of a workspace. Each call is counted,
+checked, timed and answered here.
+
+Grants live in tables of this run. A forged call can name only what the run was lent, so that forging is no more than
+calling.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+import anyio.lowlevel
+
+from ..contracts import (
+    Call,
+    ErrorType,
+    ExecutionError,
+    Fetch,
+    FileCall,
+    RunFault,
+    ToolCall,
+    ToolError,
+    encode,
+    tool_error_frame,
+    tool_result_frame,
+)
+from ..ports import ReadyJson
+from ..tool_types import Lent, TooMuchToCheck, place, schema_problem
+from .paused_clock import CallUnderWay
+from .tool_line import ToolLine
+
+if TYPE_CHECKING:
+    from ..ports import HostTools, SandboxSettings
+    from .run_clock import RunClock
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+# Answers of tools that a run has not read yet. Without a limit, code that calls and does not read would have the host
+# keep 250 answers of 8 MB.
+MAX_UNSENT_BYTES = 36 * 1024 * 1024
+# After an answer of this size the event loop has a turn before the next one is encoded.
+LARGE_ANSWER_BYTES = 64 * 1024
+# What a run may ask for in vain before it is ended.
+DEAF_CALLS = 100
+
+Send = Callable[[Callable[[], bytes]], Awaitable[None]]
+
+
+class Network(Protocol):
+    """The network as one run may use it."""
+
+    @property
+    def requests(self) -> int: ...
+
+    @property
+    def received_bytes(self) -> int: ...
+
+    @property
+    def hosts(self) -> dict[str, None]:
+        """Those that were asked for, allowed or not."""
+        ...
+
+    @property
+    def max_calls(self) -> int:
+        """So many calls, allowed or not, and the run is ended."""
+        ...
+
+    def renew(self) -> None:
+        """Count requests and bytes anew from here on."""
+        ...
+
+    async def fetch(self, call: Fetch) -> bytes:
+        """The response as JSON. Raises ToolError for what the code should know."""
+        ...
+
+
+class Files(Protocol):
+    """The files of one run."""
+
+    @property
+    def max_calls(self) -> int: ...
+
+    async def answer(self, call: FileCall) -> bytes:
+        """The answer as JSON. Raises ToolError for what the code should know."""
+        ...
+
+
+class Bridge:
+    def __init__(
+        self,
+        tools: HostTools | None,
+        settings: SandboxSettings,
+        network: Network | None = None,
+        files: Files | None = None,
+        refusal: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """`refusal` says why nothing may be done any more, or None."""
+        self._tools = tools
+        self._stopped = refusal
+        self._settings = settings
+        self.network = network
+        self._files = files
+        # One file at a time: calls keep the order in which the code made them, and one answer lies in memory.
+        self._file_turn = anyio.Lock(fast_acquire=True)
+        self._tool_line = ToolLine(settings.max_tool_calls_at_once)
+        # One answer at a time: 32 of 8 MB that come at once would take the event loop for a third of a second.
+        self._encoding_turn = anyio.Lock(fast_acquire=True)
+        self._unsent_bytes = 0
+        self.calls = 0
+        self.failed_calls = 0
+        """Of tools and of the network: a file that is not there is nothing that failed."""
+        self._fetches = 0
+        self._file_calls = 0
+        lent, unlent = place(tools.declarations()) if tools is not None else ((), ())
+        self._lent: dict[str, Lent] = {tool.name: tool for tool in lent}
+        for tool in unlent:
+            log.warning('Cannot lend tool "%s": %s', tool.name, tool.reason)
+
+    @property
+    def has_files(self) -> bool:
+        return self._files is not None
+
+    def manifest(self) -> list[dict[str, Any]]:
+        """What the guest needs to know of each tool: where it is, its name, and whose it is."""
+        return [tool.entry() for tool in self._lent.values()]
+
+    def places(self) -> list[str]:
+        return [tool.expression for tool in self._lent.values()]
+
+    def renew(self) -> None:
+        """Count anew: for code that stays, the limits of a run are those of one signal."""
+        self.calls = self.failed_calls = self._fetches = self._file_calls = 0
+        self._tool_line.renew()
+        if self.network is not None:
+            self.network.renew()
+
+    def count(self, call: Call) -> None:
+        """Count one call; raises LimitError when there was one too many.
+
+        The network and the workspace tell the code before that it has had enough, which it may catch; this ends code
+        that does not listen.
+        """
+        match call:
+            case ToolCall():
+                self.calls += 1
+                made, most, what = self.calls, self._settings.max_tool_calls, "tool calls"
+            case Fetch():
+                self._fetches += 1
+                made, most, what = self._fetches, self.network.max_calls if self.network else DEAF_CALLS, "requests"
+            case FileCall():
+                self._file_calls += 1
+                made, most, what = self._file_calls, self._files.max_calls if self._files else DEAF_CALLS, "file calls"
+        if made > most:
+            raise RunFault(ExecutionError(ErrorType.LIMIT, f"More than {most} {what}"))
+        # Also of a process that is dead: what it asked for may have lain in the pipe while this one was stopped.
+        stopped = None if isinstance(call, FileCall) else self._stopped()
+        if stopped is not None:
+            raise RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
+        if isinstance(call, ToolCall):
+            self._tool_line.join(call)
+
+    async def answer(self, call: Call, send: Send, clock: RunClock, given_up: anyio.CancelScope | None = None) -> None:
+        """Do what the call asks for and send its answer. Whatever the tool does, the host goes on.
+
+        The scope is cancelled when the code no longer waits. That ends the work, never the sending: half a frame on
+        the pipe would be the end of the run.
+        """
+        try:
+            match call:
+                case ToolCall():
+                    try:
+                        await self._tool_line.wait(call)
+                        # As text alone: the value itself is not kept until the code reads.
+                        result = await self._encoded(call, await self._call_tool(call, clock))
+                        await self._send_result(call, result, send)
+                    finally:
+                        # Not before its answer is sent: code that does not read would have all calls made.
+                        self._tool_line.leave(call)
+                case Fetch():
+                    response = await self._fetch(call, given_up or anyio.CancelScope())
+                    await send(lambda: tool_result_frame(call.call_id, response))
+                case FileCall():
+                    async with self._file_turn:
+                        content = await self._file(call)
+                        await send(lambda: tool_result_frame(call.call_id, content))
+            return
+        except ToolError as error:
+            refusal = self._refusal(call, error)
+        # Not above: until the code reads it, the error would keep what its functions held, and that may be megabytes.
+        await send(lambda: refusal)
+
+    async def _fetch(self, call: Fetch, given_up: anyio.CancelScope) -> bytes:
+        if self.network is None:
+            raise ToolError("fetch needs the network tier; this run is in the isolated tier", code="denied")
+        with _host_faults("The request", code="network"), given_up:
+            return await self.network.fetch(call)
+        # Nobody waits for this, but the process still reads for an answer.
+        raise ToolError("The request was aborted", code="aborted")
+
+    async def _file(self, call: FileCall) -> bytes:
+        if self._files is None:
+            raise ToolError("No workspace was granted to this run", code="PermissionDenied")
+        with _host_faults("The operation", code="PermissionDenied"):
+            return await self._files.answer(call)
+
+    async def _call_tool(self, call: ToolCall, clock: RunClock) -> Any:
+        tool = self._lent.get(call.name)
+        if tool is None or self._tools is None:
+            raise ToolError(f'No tool "{call.name[:100]}" was lent to this run', code="not_lent")
+        arguments = _checked(tool, call.params)
+        try:
+            with CallUnderWay(clock, self._settings.tool_timeout_ms / 1000):
+                return await self._tools.call(tool.name, arguments)
+        except ToolError:
+            raise
+        except Exception as error:
+            # The text may hold what the code must not see; the person who runs the host finds it in the log.
+            log.warning('Tool "%s" failed', tool.name, exc_info=error)
+            raise ToolError(f'Tool "{tool.name}" failed with {type(error).__name__}', code="internal") from error
+        message = f'Tool "{tool.name}" gave no answer within {self._settings.tool_timeout_ms} ms'
+        raise ToolError(message, code="timeout", retryable=True)
+
+    async def _send_result(self, call: ToolCall, result: bytes, send: Send) -> None:
+        # The next ones may be as large: fewer of them at once, and none is refused for want of room.
+        self._tool_line.narrow(MAX_UNSENT_BYTES // max(1, len(result)))
+        if self._unsent_bytes + len(result) > MAX_UNSENT_BYTES:
+            message = f'The answer of tool "{call.name}" has no room: await other calls before this one'
+            raise ToolError(message, code="result_too_large", retryable=True)
+        self._unsent_bytes += len(result)
+        try:
+            await send(lambda: tool_result_frame(call.call_id, result))
+        finally:
+            self._unsent_bytes -= len(result)
+
+    async def _encoded(self, call: ToolCall, value: Any) -> bytes:
+        async with self._encoding_turn:
+            result = self._result(call, value)
+            if len(result) > LARGE_ANSWER_BYTES:
+                await anyio.lowlevel.checkpoint()
+            return result
+
+    def _result(self, call: ToolCall, value: Any) -> bytes:
+        """The value as JSON. Raises ToolError."""
+        try:
+            # A frame is a line. In JSON a line break stands between values only: within a text it is spelled out.
+            json = value.data.replace(b"\n", b" ") if isinstance(value, ReadyJson) else encode(value)
+        except ValueError as error:
+            log.warning('Tool "%s" returned what is not JSON', call.name, exc_info=error)
+            raise ToolError(f'Tool "{call.name}" returned a value that is not JSON', code="internal") from error
+        if len(json) > self._settings.max_tool_result_bytes:
+            limit = self._settings.max_tool_result_bytes
+            message = f'Tool "{call.name}" returned {len(json)} bytes, more than {limit}'
+            raise ToolError(message, code="result_too_large")
+        return json
+
+    def _refusal(self, call: Call, error: ToolError) -> bytes:
+        self.failed_calls += not isinstance(call, FileCall)
+        # Whatever the tool's author put into the error, what goes to the code is text.
+        text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
+        return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))
+
+
+@contextmanager
+def _host_faults(what: str, *, code: str) -> Iterator[None]:
+    """A fault of the host's own is an error of the call, without its text, and never the end of the run."""
+    try:
+        yield
+    except ToolError:
+        raise
+    except Exception as error:
+        log.exception("%s failed in the host", what)
+        raise ToolError(f"{what} failed with {type(error).__name__}", code=code) from error
+
+
+def _checked(tool: Lent, params: Any) -> dict[str, Any]:
+    if not isinstance(params, dict):
+        raise ToolError(
+            f"{tool.expression} takes one object with its arguments, not {_kind(params)}",
+            code="invalid_arguments",
+        )
+    schema = tool.declaration.input_schema
+    # Whoever lends the tool of a server reads what it is given more kindly than its schema does, and checks it then.
+    if not isinstance(schema, Mapping) or not schema or tool.declaration.server is not None:
+        return params
+    try:
+        problem = schema_problem(encode(schema), params)
+    except TooMuchToCheck as error:
+        raise ToolError(f"{tool.expression}: {error}", code="invalid_arguments") from error
+    except ValueError as error:
+        message = f'Tool "{tool.name}" has a schema that cannot be used: {str(error)[:300]}'
+        raise ToolError(message, code="bad_schema") from error
+    if problem is not None:
+        raise ToolError(f"{tool.expression}: {problem}", code="invalid_arguments")
+    return params
+
+
+def _kind(params: Any) -> str:
+    match params:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case _:
+            return "an array"

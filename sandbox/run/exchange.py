@@ -1,0 +1,280 @@
+"""One run from the host's side: hand over the code, listen until it is done, and answer its calls meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.abc
+
+from ..contracts import (
+    Abort,
+    Answered,
+    Call,
+    CutResult,
+    Debug,
+    ErrorType,
+    ExecutionError,
+    Failed,
+    Failure,
+    Fetch,
+    FileCall,
+    GuestFrame,
+    LogEntry,
+    MalformedFrame,
+    Output,
+    Ready,
+    Result,
+    RunFault,
+    Tier,
+    ToolCall,
+    Varied,
+    decode,
+    encode,
+    weight_of,
+)
+from .diagnostics import diagnose
+from .run_clock import RunClock
+
+if TYPE_CHECKING:
+    from ..ports import SandboxSettings
+    from .bridge import Bridge
+    from .worker import Worker
+
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+# What a run may have in unanswered calls: so many, and so much memory for what they hold.
+MAX_UNANSWERED_CALLS = 1_000
+MAX_UNANSWERED_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Run:
+    """What is known of a run, from its start to whatever end it has. Logs survive a failure."""
+
+    code: str
+    frame: bytes
+    timeout_ms: int
+    bridge: Bridge
+    tier: Tier = Tier.ISOLATED
+    max_memory_mb: int | None = None
+    """Less than all others have; None as much."""
+    logs: list[LogEntry] = field(default_factory=list)
+    output_bytes: int = 0
+    waits_for_nothing: bool = False
+    has_varied: bool = False
+    """It asked for what can be different the next time."""
+    has_answered: bool = False
+    """The code has come to its end, with a result or an error of its own."""
+
+
+@dataclass(slots=True, eq=False)
+class Heard:
+    """A call that has no answer yet."""
+
+    call: Call
+    weight: int
+    """What it takes in memory, about."""
+    scope: anyio.CancelScope | None
+    """Ends the work on it, if the code may give it up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A result, as a value or, when it was too long, as the beginning of its text and its whole size."""
+
+    value: Any
+    original_bytes: int | None = None
+
+
+class Conversation:
+    """The frames of one run.
+
+    Somebody always listens, and whoever hears a call hands the listening on and runs the call himself, at once:
+    a slow tool keeps nobody from hearing the next frame, and a quick one is answered without waiting for another task
+    to be scheduled.
+    """
+
+    def __init__(self, worker: Worker, run: Run, settings: SandboxSettings) -> None:
+        self._worker = worker
+        self._run = run
+        self._settings = settings
+        self._clock = RunClock(anyio.current_time() + run.timeout_ms / 1000, computed_s=worker.computed_s)
+        self._ended: Answer | RunFault | None = None
+        self._listening = anyio.Lock(fast_acquire=True)
+        self._waiting_to_listen = 0
+        self._unanswered: set[Heard] = set()
+        self._unanswered_bytes = 0
+        self._line = b""
+        self._fetches: dict[str, anyio.CancelScope] = {}
+
+    async def hold(self) -> Answer:
+        """Run the code. Raises RunFault for every end but a result; its tool calls end with it in any case."""
+        calls = await self._begin()
+        if calls:
+            async with anyio.create_task_group() as tasks:
+                await self._take_turns(tasks, calls)
+        match self._ended:
+            case Answer() as answer:
+                return answer
+            case RunFault() as fault:
+                raise fault
+            case None:
+                raise AssertionError("a run ended without an end")
+
+    async def _begin(self) -> list[Heard]:
+        self._worker.begin_watch()
+        try:
+            await self._worker.write(self._run.frame, self._clock.deadline)
+        except TimeoutError:
+            self._ended = self._timeout()
+            return []
+        return await self._listen()
+
+    async def _take_turns(self, tasks: anyio.abc.TaskGroup, calls: list[Heard]) -> None:
+        while self._ended is None:
+            if calls:
+                if self._waiting_to_listen == 0:
+                    tasks.start_soon(self._take_turns, tasks, [])
+                for call in calls[1:]:
+                    tasks.start_soon(self._answer, call)
+                await self._answer(calls[0])
+            calls = await self._listen_in_turn()
+        self._end_calls(tasks)
+
+    def _end_calls(self, tasks: anyio.abc.TaskGroup) -> None:
+        if self._unanswered:
+            tasks.cancel_scope.cancel()
+
+    async def _answer(self, heard: Heard) -> None:
+        try:
+            if self._ended is None:
+                await self._run.bridge.answer(heard.call, self._worker.write_made, self._clock, heard.scope)
+        finally:
+            self._unanswered.discard(heard)
+            self._unanswered_bytes -= heard.weight
+            self._fetches.pop(heard.call.call_id, None)
+
+    async def _listen_in_turn(self) -> list[Heard]:
+        self._waiting_to_listen += 1
+        try:
+            await self._listening.acquire()
+        finally:
+            self._waiting_to_listen -= 1
+        try:
+            return await self._listen()
+        finally:
+            self._listening.release()
+
+    async def _listen(self) -> list[Heard]:
+        """Take what the process says until it calls, and return the calls; none when the run has ended."""
+        calls: list[Heard] = []
+        try:
+            while not calls and self._ended is None:
+                lines = await self._worker.read(self._clock)
+                if not lines:
+                    raise RunFault(await self._worker.obituary())
+                for line in lines:
+                    self._hear(line, calls)
+        except RunFault as fault:
+            self._ended = fault
+        except TimeoutError:
+            self._ended = self._timeout()
+        except Exception:  # the last line of defence: what the process says must never be an exception of the host
+            log.exception("A frame could not be handled")
+            self._ended = run_fault(ErrorType.CRASH, "The process sent a frame that could not be handled")
+        return calls if self._ended is None else []
+
+    def _hear(self, line: bytes, calls: list[Heard]) -> None:
+        if self._ended is not None:
+            return  # the first end counts, whatever comes after it
+        self._line = line
+        self._take(_decoded(line), len(line), calls)
+
+    def _take(self, frame: GuestFrame, size: int, calls: list[Heard]) -> None:
+        match frame:
+            case ToolCall() | Fetch() | FileCall() as call:
+                self._run.bridge.count(call)
+                self._run.has_varied = True  # what the host answers is not in the code
+                calls.append(self._note(call))
+            case Abort(call_id):
+                self._count_output(size)
+                self._give_up(call_id)
+            case Result(value):
+                self._run.has_answered = True
+                self._ended = self._whole(value, size)
+            case CutResult(text, original_bytes):
+                self._run.has_answered = True
+                self._ended = self._cut(text, original_bytes)
+            case Failure() as failure:
+                self._run.has_answered = True
+                raise RunFault(self._diagnosis(failure))
+            case Output(level, data):
+                self._count_output(size)
+                self._run.logs.append(LogEntry(level, data))
+            case Debug(message):
+                self._count_output(size)
+                self._run.waits_for_nothing |= message == "idle"
+            case Varied():
+                self._count_output(size)
+                self._run.has_varied = True
+            case Ready():
+                raise run_fault(ErrorType.CRASH, "The process sent a second ready frame")
+            case Answered() | Failed():
+                raise run_fault(ErrorType.CRASH, "The process answered a signal that it was not given")
+
+    def _note(self, call: Call) -> Heard:
+        heard = Heard(call, weight_of(self._line), anyio.CancelScope() if isinstance(call, Fetch) else None)
+        self._unanswered.add(heard)
+        self._unanswered_bytes += heard.weight
+        if len(self._unanswered) > MAX_UNANSWERED_CALLS:
+            raise run_fault(ErrorType.LIMIT, f"More than {MAX_UNANSWERED_CALLS} calls wait for an answer")
+        if self._unanswered_bytes > MAX_UNANSWERED_BYTES:
+            raise run_fault(ErrorType.LIMIT, "The calls that wait for an answer are too large together")
+        if heard.scope is not None:
+            self._fetches[call.call_id] = heard.scope
+        return heard
+
+    def _give_up(self, call_id: str) -> None:
+        if call_id in self._fetches:
+            self._fetches[call_id].cancel()
+
+    def _diagnosis(self, failure: Failure) -> ExecutionError:
+        run = self._run
+        return diagnose(failure, run.code, run.bridge.places(), tier=run.tier, workspace=run.bridge.has_files)
+
+    def _count_output(self, more: int) -> None:
+        self._run.output_bytes += more
+        if self._run.output_bytes > self._settings.max_output_bytes:
+            raise run_fault(ErrorType.LIMIT, f"Output exceeds {self._settings.max_output_bytes} bytes")
+
+    def _whole(self, value: Any, line_bytes: int) -> Answer:
+        # The guest cuts what is too long; a guest that does not is held to it here.
+        if line_bytes > self._settings.max_result_bytes:
+            text = encode(value)
+            if len(text) > self._settings.max_result_bytes:
+                return self._cut(text.decode(), len(text))
+        return Answer(value)
+
+    def _cut(self, text: str, original_bytes: int) -> Answer:
+        mark = f"… [truncated: {original_bytes} bytes in all]"
+        room = max(0, self._settings.max_result_bytes - len(mark.encode()))
+        return Answer(text.encode()[:room].decode(errors="ignore") + mark, original_bytes)
+
+    def _timeout(self) -> RunFault:
+        why = " It was waiting for a promise that nothing will settle." if self._run.waits_for_nothing else ""
+        return run_fault(ErrorType.TIMEOUT, f"Code exceeded {self._run.timeout_ms}ms limit.{why}")
+
+
+def _decoded(line: bytes) -> GuestFrame:
+    try:
+        return decode(line)
+    except MalformedFrame as error:
+        raise run_fault(ErrorType.CRASH, f"The process sent {error}") from error
+
+
+def run_fault(type_: ErrorType, message: str) -> RunFault:
+    return RunFault(ExecutionError(type_, message))

@@ -1,0 +1,67 @@
+"""What one run is given beyond its code: the network, files. Opened before it, and closed after it whatever happens."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ..contracts import Changes, SandboxError, Tier
+from ..network import NetworkPolicy
+
+if TYPE_CHECKING:
+    from ..network import FetchBroker
+    from ..workspace import Transaction, Workspace, WorkspaceLimits
+
+
+class GrantRefused(SandboxError):
+    """A grant could not be opened: a secret that the policy names is missing. The message says which."""
+
+
+class Grants:
+    def __init__(self, tier: Tier, policy: NetworkPolicy, workspace: Workspace | None, limits: WorkspaceLimits) -> None:
+        _check(policy, NetworkPolicy)
+        if workspace is not None:
+            from ..workspace import Workspace  # noqa: PLC0415 - a run without one need not pay for it
+
+            _check(workspace, Workspace)
+        self._tier = tier
+        self._policy = policy
+        self._workspace = workspace
+        self._limits = limits
+        self.network: FetchBroker | None = None
+        self.files: Transaction | None = None
+        self._is_taken = False
+
+    async def __aenter__(self) -> Self:
+        """Raises GrantRefused."""
+        try:
+            if self._tier is Tier.NETWORK:
+                from ..network import FetchBroker  # noqa: PLC0415 - likewise
+
+                self.network = FetchBroker(self._policy)
+            if self._workspace is not None:
+                self.files = self._workspace.begin(self._limits)
+        except SandboxError as error:
+            raise GrantRefused(str(error)) from error
+        return self
+
+    def changes(self) -> Changes:
+        """What the run would change. From here on they belong to the caller."""
+        self._is_taken = True
+        return self.files.changes() if self.files is not None else Changes()
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.files is not None and not self._is_taken:
+            self.files.drop()
+        if self.network is not None:
+            await self.network.aclose()
+
+
+def _check(given: object, wanted: type) -> None:
+    if not isinstance(given, wanted):
+        raise TypeError(f"{wanted.__name__} expected, not {type(given).__name__}")

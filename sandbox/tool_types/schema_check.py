@@ -1,0 +1,223 @@
+"""Whether a value fits a JSON Schema that comes from a stranger. Nothing is fetched, patterns run in linear time, and
+what would take long is not begun, or ended soon: the library holds the interpreter until it is done, so that no clock,
+no cancellation and no Ctrl-C would be heard meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from ..contracts import JsonLimits, TooComplex, bounded_json
+from .schema_meter import STEP, Meter, Step, meter_references
+from .schema_parts import BadSchema, Parts
+from .schema_patterns import Patterns, regex_options
+from .schema_values import Measure, Sizes, are_few_ways, is_told_soon, measured, name_length, size_of
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+# Compiling takes up to 30 µs for each object of a schema, and nothing else runs meanwhile.
+MAX_SCHEMA = JsonLimits(containers=4_000, values=20_000)
+# In units of 20 ns: a tenth of a second at the very worst, a millisecond as a rule.
+MAX_WORK = 5_000_000
+# Values to look at; a result of a server may have as many.
+MAX_VALUES = 200_000
+# Schemas that unfold to fewer parts are checked as they are. Others are metered.
+MAX_UNFOLDED = 20_000
+# Each step of a metered one asks us, which takes longer than a part does; and each value is measured with all in it.
+MAX_STEPS = 100_000
+MAX_METERED_VALUES = 20_000
+# What does not fit larger ones is told only where that is soon found.
+MAX_TOLD_PARTS = 500
+# The library copies what does not fit, writes it out, and copies that: five times as much memory, for a while.
+MAX_TOLD_VALUES = 15_000
+MAX_TOLD_CHARACTERS = 2_000_000
+# Each part that looks at a value because of another is some frames of the library's stack, whose end is no exception.
+MAX_CHAIN = 64
+MAX_NESTED = 5_000
+MAX_LEFT_OVER = 5_000
+# Characters times patterns.
+MAX_MATCHED = 100_000
+# Numbers that wide are compared each with each.
+MAX_WIDE_UNIQUE = 300
+MAX_KEPT_BYTES = 67_108_864
+# What a schema takes compiled, for each of its bytes, and for each of its patterns.
+_KEPT_TIMES = 20
+_KEPT_PATTERN = 262_144
+# Older drafts parse texts because of them, each part for itself; newer ones only say what is in the text.
+_CONTENTS = ("contentMediaType", "contentEncoding")
+
+
+class TooMuchToCheck(BadSchema):
+    """The schema is good, but not for so much. The message says of what there is too much."""
+
+
+def schema_problem(schema_json: bytes, value: Any, what: str = "arguments") -> str | None:
+    """The first thing in which the value does not fit, or None. Raises BadSchema."""
+    return _kept.check(schema_json).problem(value, what)
+
+
+def usable_schema(schema_json: bytes) -> None:
+    """Raises BadSchema for one that is none, or that would take too long. The answer is kept for those who check."""
+    _kept.check(schema_json)
+
+
+class _Check:
+    def __init__(self, schema_json: bytes) -> None:
+        schema = bounded_json(schema_json, MAX_SCHEMA)
+        self._schema = schema
+        self._parts = parts = Parts(schema if isinstance(schema, dict) else {})
+        self._chain = parts.chain()
+        if self._chain > MAX_CHAIN:
+            raise BadSchema("its parts lead from one to the next too often")
+        if parts.left_over() > MAX_LEFT_OVER:
+            raise BadSchema("too much is to be looked through for what is not evaluated")
+        parts.leave_out(*_CONTENTS)
+        unfolded = parts.unfolded()
+        self._is_metered = unfolded is None or unfolded.count > MAX_UNFOLDED
+        self._body = parts.longest_body() if self._is_metered else 1
+        self._unfolded = None if self._is_metered else unfolded
+        self._most_wide = MAX_WIDE_UNIQUE if parts.have("uniqueItems") else MAX_VALUES
+        self._has_names = parts.have("propertyNames")
+        self._wrongs = unfolded.wrongs if unfolded is not None and unfolded.count <= MAX_TOLD_PARTS else None
+        self._patterns = Patterns(parts)
+        self.patterns = self._patterns.leave_out_unusable()
+        if self._is_metered:
+            meter_references(parts)
+        self._validator = self._compiled()
+        self._without_patterns: jsonschema_rs.Validator | None = None
+
+    def problem(self, value: Any, what: str) -> str | None:
+        measure = measured(value, MAX_VALUES, self._most_wide)
+        self._refuse_too_much(measure, what)
+        validator = self._validator_for(measure, what)
+        sizes = self._sizes(measure)
+        with self._meter(sizes) as meter:
+            fits = validator.is_valid(value)
+        if meter.is_over:
+            raise TooMuchToCheck(f"the {what} are too deep or too many for the references of this schema")
+        if fits:
+            return None
+        if measure.total > MAX_TOLD_VALUES:
+            return f"the {what} do not fit its schema, and are too many to say where"
+        if measure.characters > MAX_TOLD_CHARACTERS:
+            return f"the {what} do not fit its schema, and are too long to say where"
+        if not self._is_told_soon(value):
+            return f"the {what} do not fit its schema, which has too many choices to say where"
+        # Only the first: there may be as many as there are values.
+        with self._meter(sizes):
+            return _first_problem(validator, value, what)
+
+    def _is_told_soon(self, value: Any) -> bool:
+        sizes = Sizes(value)
+        if self._wrongs is not None and is_told_soon(self._wrongs, sizes, are_names_told=self._has_names):
+            return True
+        return are_few_ways(self._parts, value, sizes)
+
+    def _refuse_too_much(self, measure: Measure, what: str) -> None:
+        if measure.wide > self._most_wide:
+            raise TooMuchToCheck(f"the {what} have too many numbers of more than 53 bits")
+        work = 0 if self._unfolded is None else self._unfolded.work(measure.levels, measure.fractions, measure.names)
+        most = MAX_METERED_VALUES if self._is_metered else MAX_VALUES
+        if measure.total > most or work > MAX_WORK:
+            raise TooMuchToCheck(f"the {what} have too many values for this schema")
+        if self._chain * measure.depth > MAX_NESTED:
+            raise TooMuchToCheck(f"the {what} are nested too deep for this schema")
+
+    def _validator_for(self, measure: Measure, what: str) -> jsonschema_rs.Validator:
+        if measure.characters * self.patterns <= MAX_MATCHED:
+            return self._validator
+        if self._without_patterns is None:
+            try:
+                self._patterns.leave_out_all()
+            except BadSchema as error:
+                raise TooMuchToCheck(f"the {what} are too long for its patterns") from error
+            self._without_patterns = self._compiled()
+        return self._without_patterns
+
+    def _sizes(self, measure: Measure) -> dict[int, int]:
+        sizes: dict[int, int] = {}
+        for container in reversed(measure.containers) if self._is_metered else ():
+            inner = container.values() if isinstance(container, dict) else container
+            names = name_length(container) if self._has_names and isinstance(container, dict) else 0
+            sizes[id(container)] = 1 + names + sum(size_of(part, sizes) for part in inner)
+        return sizes
+
+    def _meter(self, sizes: dict[int, int]) -> Meter:
+        return Meter(sizes, min(MAX_WORK // self._body, MAX_STEPS) if self._is_metered else 0)
+
+    def _compiled(self) -> jsonschema_rs.Validator:
+        import jsonschema_rs  # noqa: PLC0415 - 25 ms that a run without tools need not pay
+
+        def refuse(uri: str) -> Any:
+            raise ValueError(f'no outside schema is fetched: "{uri}"')
+
+        try:
+            return jsonschema_rs.validator_for(
+                to_json(self._schema).decode(),
+                retriever=refuse,
+                pattern_options=regex_options(),
+                # One of them is to be a pattern, of any size.
+                validate_formats=False,
+                keywords={STEP: Step},
+            )
+        except ValueError as error:
+            raise BadSchema(str(error)[:300]) from error
+
+
+def _first_problem(validator: jsonschema_rs.Validator, value: Any, what: str) -> str:
+    try:
+        validator.validate(value)
+    except ValueError as problem:
+        path = getattr(problem, "instance_path", ())
+        where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
+        return f"{what}{where}: {getattr(problem, 'message', problem)}"[:600]
+    return f"the {what} do not fit its schema"
+
+
+class _Kept:
+    """What was found out about schemas, as much as there is room for: those used last."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._size = 0
+        self._checks: OrderedDict[bytes, _Check | BadSchema] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def check(self, schema_json: bytes) -> _Check:
+        with self._lock:
+            found = self._checks.get(schema_json)
+            if found is None:
+                found = _built(schema_json)
+                self._checks[schema_json] = found
+                self._size += _size(schema_json, found)
+            self._checks.move_to_end(schema_json)
+            while self._size > self._most and len(self._checks) > 1:
+                self._size -= _size(*self._checks.popitem(last=False))
+        if isinstance(found, BadSchema):
+            raise BadSchema(str(found))
+        return found
+
+
+def _built(schema_json: bytes) -> _Check | BadSchema:
+    try:
+        return _Check(schema_json)
+    except TooComplex as error:
+        return BadSchema(f"it holds {error}")
+    except BadSchema as error:
+        # Without its trace, which would keep all that was there.
+        return BadSchema(str(error))
+    except ValueError as error:
+        return BadSchema(str(error)[:300])
+
+
+def _size(schema_json: bytes, check: _Check | BadSchema) -> int:
+    if isinstance(check, BadSchema):
+        return 2 * len(schema_json)
+    return _KEPT_TIMES * len(schema_json) + _KEPT_PATTERN * check.patterns + 2_048
+
+
+_kept = _Kept(MAX_KEPT_BYTES)

@@ -1,0 +1,181 @@
+"""From the names that tools have to the names that code can write: `git-hub/list.commits` is
+`tools.git_hub.list_commits`, and also `tools.gitHub.listCommits` and `tools["git-hub"]["list.commits"]`. Every name
+gets a defined answer, and none can spoil the others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, product
+from typing import Any
+
+from ..ports import ToolDeclaration
+
+MAX_NAME_LENGTH = 128
+
+# Own properties of these names would change what JavaScript does with the object that carries them.
+_MEANINGFUL = frozenset({"__proto__", "constructor", "prototype", "then", "toJSON", "toString", "valueOf"})
+_NEVER_LENT = "core"
+_UNWRITABLE = re.compile(r"[^A-Za-z0-9_$]")
+_WORD = re.compile(r"[A-Za-z0-9$]+")
+_CAPITALS = re.compile(r"^(?:[A-Z]+(?![a-z])|[A-Z])")
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A tool of this run: its own name, and its place below `tools`."""
+
+    path: Path
+    declaration: ToolDeclaration
+    aliases: tuple[Path, ...] = ()
+    """Other spellings that lead to it: of its own name, of its server's for it, and in camelCase."""
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+    @property
+    def expression(self) -> str:
+        return ".".join(("tools", *self.path))
+
+    def entry(self) -> dict[str, Any]:
+        """What the guest needs to know of it."""
+        entry: dict[str, Any] = {"path": self.path, "name": self.name}
+        if self.declaration.server is not None:
+            entry |= {"server": self.declaration.server, "tool": self.declaration.tool or self.path[-1]}
+        if self.aliases:
+            entry["aliases"] = self.aliases
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Unlent:
+    """A tool that cannot be lent, and why."""
+
+    name: str
+    reason: str
+
+
+def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequence[Unlent]]:
+    """Find a place below `tools` for each declaration, in their order. Two tools that would share a place do not: it is
+    the one's that is called so, or else the first's, and the other gets a number. What cannot be lent at all is
+    returned with the reason."""
+    lent: list[Lent] = []
+    unlent: list[Unlent] = []
+    names: set[str] = set()
+    taken: set[Path] = set()
+    numbers: dict[Path, int] = {}
+    declared = sorted(declarations, key=_rank)
+    for declaration in declared:
+        reason = _why_not(declaration.name, names)
+        if reason is not None:
+            unlent.append(Unlent(declaration.name, reason))
+            continue
+        names.add(declaration.name)
+        path = _free(declaration.places[0] if declaration.places else _path(declaration.name), taken, numbers)
+        # A group is taken as a place too: a tool `github` beside `github.list` becomes `github_2`.
+        taken.update((path, path[:1]))
+        lent.append(Lent(path, declaration))
+    return _with_aliases(lent, taken), unlent
+
+
+def place_of_tools(declarations: Iterable[ToolDeclaration]) -> dict[str, tuple[Path, ...]]:
+    """By their names, the places of tools that are lent together, the one that declarations show first."""
+    lent, _ = place(declarations)
+    return {tool.name: (tool.path, *tool.aliases) for tool in lent}
+
+
+def _rank(declaration: ToolDeclaration) -> tuple[bool, bool, bool]:
+    """Those first whose place is settled, and groups, see above; and before those whose names must be changed, those
+    who are called so."""
+    parts = _parts(declaration.name)
+    return not declaration.places, len(parts) == 1, any(_UNWRITABLE.search(part) for part in parts)
+
+
+def _with_aliases(lent: Sequence[Lent], taken: set[Path]) -> list[Lent]:
+    """A spelling never takes a place from a tool, and one that would lead to two tools leads to none: code that is
+    written for the one must not reach the other."""
+    wished = [_wished(tool.declaration) - taken for tool in lent]
+    claims = Counter(chain.from_iterable(wished))
+    groups = {path[:1] for path in claims if len(path) > 1}
+    tools = {tool.path for tool in lent if len(tool.path) == 1}
+    spoilt = {path for path, count in claims.items() if count > 1 or path in groups or path[:1] in tools}
+    return [
+        replace(tool, aliases=tuple(sorted(free))) if (free := paths - spoilt) else tool
+        for tool, paths in zip(lent, wished, strict=True)
+    ]
+
+
+def _wished(declaration: ToolDeclaration) -> frozenset[Path]:
+    if declaration.places:
+        return frozenset(declaration.places[1:])
+    return _spellings(declaration.name, declaration.server, declaration.tool)
+
+
+# For each run anew, and mostly of the same tools.
+@lru_cache(maxsize=4096)
+def _spellings(name: str, server: str | None, tool: str | None) -> frozenset[Path]:
+    """All that one may write for a tool, its place among them or not."""
+    found = set(product(*map(_spelled, _parts(name))))
+    if server and tool and _why_not(f"{server}.{tool}", set()) is None:
+        found.update(product(_spelled(server), _spelled(tool)))
+    return frozenset(path for path in found if path[0] != _NEVER_LENT and _MEANINGFUL.isdisjoint(path))
+
+
+@lru_cache(maxsize=4096)
+def _spelled(part: str) -> frozenset[str]:
+    return frozenset({part, _identifier(part), _camel(part)})
+
+
+def _why_not(name: str, names: set[str]) -> str | None:
+    if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        return f"its name is empty, longer than {MAX_NAME_LENGTH} characters or not printable"
+    if _dotted(name).split(".")[0] == _NEVER_LENT:
+        return "core tools are never lent: code cannot start code"
+    if name in names:
+        return "another tool has the same name"
+    return None
+
+
+def _dotted(name: str) -> str:
+    return name.replace("/", ".").strip(".")
+
+
+def _path(name: str) -> Path:
+    return tuple(_identifier(part) for part in _parts(name))
+
+
+def _parts(name: str) -> Path:
+    group, _, rest = _dotted(name).partition(".")
+    return (group, rest) if rest else (group,)
+
+
+def _identifier(text: str) -> str:
+    identifier = _UNWRITABLE.sub("_", text) or "_"
+    if identifier[0].isdigit():
+        identifier = f"_{identifier}"
+    return f"{identifier}_" if identifier in _MEANINGFUL else identifier
+
+
+def _camel(text: str) -> str:
+    """`list-commits`, `ListCommits` and `LIST_COMMITS` as `listCommits`."""
+    first, *others = [word.lower() if word.isupper() else word for word in _WORD.findall(text)] or [text]
+    first = _CAPITALS.sub(lambda capitals: capitals[0].lower(), first)
+    return _identifier("".join((first, *(f"{word[0].upper()}{word[1:]}" for word in others))))
+
+
+def _free(path: Path, taken: set[Path], numbers: dict[Path, int]) -> Path:
+    """The path, or one with a number. `numbers` has the last one that each path has got: thousands of tools may want
+    the same place, and to try all numbers for each would take the square of their count."""
+    *group, last = path
+    candidate, number = path, numbers.get(path, 1)
+    while candidate in taken:
+        number += 1
+        candidate = (*group, f"{last}_{number}")
+    numbers[path] = number
+    return candidate

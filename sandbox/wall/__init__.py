@@ -1,0 +1,15 @@
+"""The boundary around a worker, and the self-test that proves it."""
+
+from typing import TYPE_CHECKING
+
+from ..contracts.lazy_doors import lazy_door
+
+if TYPE_CHECKING:
+    from .wall import make_spawner as make_spawner, open_spawner as open_spawner
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "wall": ["make_spawner", "open_spawner"],
+        },
+    )

@@ -1,0 +1,125 @@
+"""Opens a spawner behind all the layers that this machine gives and Deno runs behind, or says why that will not do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+
+from ..contracts import SandboxUnavailable
+from ..jail import Layer, Wall
+from ..process import NOT_NOTED, ForkServer, PlainSpawner, Running, can_fork_serve
+from .self_test import passed_before, remember, try_known_script
+
+if TYPE_CHECKING:
+    from ..ports import SandboxSettings
+    from ..process import Command, HeadStart, Spawner
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+# The layers that could keep Deno from running; the others take nothing that it needs.
+_SUSPECTS = (Layer.SECCOMP, Layer.LANDLOCK, Layer.ROOT, Layer.NAMESPACES, Layer.LIMITS)
+_said: set[str] = set()
+
+
+async def open_spawner(
+    command: Command,
+    settings: SandboxSettings,
+    tasks: anyio.abc.TaskGroup,
+    layers: Collection[Layer] = tuple(Layer),
+    head_start: HeadStart | None = None,
+    running: Running = NOT_NOTED,
+) -> tuple[Spawner, Wall]:
+    """Raises SandboxUnavailable when Deno does not run here, or a layer that is required does not hold."""
+    spawner = make_spawner(command, settings, tasks, layers, head_start, running)
+    try:
+        wall = await spawner.wall()
+        trouble = None if passed_before(command, wall) else await try_known_script(spawner, settings)
+        if trouble is not None:
+            running.check()  # what was killed says nothing about the wall
+            await spawner.aclose()
+            rest = await _without_broken(command, settings, wall, trouble, running)
+            spawner = make_spawner(command, settings, tasks, rest.held, None, running)
+            wall = await spawner.wall()
+            wall = Wall(wall.held, {**rest.absent, **wall.absent}, rest.broken)
+        _judge(wall, settings)
+    except BaseException:
+        await spawner.aclose()
+        raise
+    remember(command, wall)
+    return spawner, wall
+
+
+def make_spawner(
+    command: Command,
+    settings: SandboxSettings,
+    tasks: anyio.abc.TaskGroup,
+    layers: Collection[Layer],
+    head_start: HeadStart | None = None,
+    running: Running = NOT_NOTED,
+) -> Spawner:
+    if not can_fork_serve():
+        return PlainSpawner(command, tasks, running)
+    return ForkServer(command, settings, tasks, layers, head_start, running)
+
+
+def _judge(wall: Wall, settings: SandboxSettings) -> None:
+    unmet = wall.unmet(settings.require)
+    if unmet:
+        others = {layer: reason for layer, reason in wall.absent.items() if layer not in unmet}
+        also = f"; missing too: {_explain(others)}" if others else ""
+        raise SandboxUnavailable(
+            f"Cannot start Deno behind the wall that is required: {_explain(unmet)}{also}. "
+            'See "cortex doctor"; name the layers that you do require in sandbox.require'
+        )
+    missing = {**wall.absent, **wall.broken}
+    if missing and _explain(missing) not in _said:  # once is loud enough
+        _said.add(_explain(missing))
+        log.warning("The wall around Deno is not whole here: %s", _explain(missing))
+
+
+def _explain(layers: Mapping[Layer, str]) -> str:
+    """Each reason once: `root, namespaces (not permitted); landlock (not in this kernel)`."""
+    by_reason: dict[str, list[str]] = {}
+    for layer, reason in layers.items():
+        by_reason.setdefault(reason, []).append(layer)
+    return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
+
+
+async def _without_broken(
+    command: Command, settings: SandboxSettings, wall: Wall, trouble: str, running: Running
+) -> Wall:
+    """Find the layers that Deno does not run behind. Raises SandboxUnavailable when it does not run at all."""
+    suspects = [layer for layer in _SUSPECTS if layer in wall.held]
+    deeper = await _trouble_without(suspects, command, settings, wall, running) if suspects else trouble
+    if deeper is not None:
+        raise SandboxUnavailable(deeper if deeper.startswith("Cannot") else f"Cannot use this Deno: {deeper}")
+    for suspect in suspects:
+        if await _trouble_without([suspect], command, settings, wall, running) is None:
+            return _left([suspect], wall, trouble)
+    return _left(suspects, wall, trouble)
+
+
+async def _trouble_without(
+    layers: Collection[Layer], command: Command, settings: SandboxSettings, wall: Wall, running: Running
+) -> str | None:
+    trouble = None
+    async with anyio.create_task_group() as tasks:
+        spawner = make_spawner(command, settings, tasks, _left(layers, wall, "").held, None, running)
+        try:
+            trouble = await try_known_script(spawner, settings)
+        finally:
+            await spawner.aclose()
+            tasks.cancel_scope.cancel()
+    return trouble
+
+
+def _left(broken: Collection[Layer], wall: Wall, trouble: str) -> Wall:
+    """The wall without these, and without what cannot be had without them."""
+    gone = {*broken, Layer.ROOT} if Layer.NAMESPACES in broken else set(broken)
+    reason = f"Deno does not run behind it: {trouble}"
+    held = tuple(layer for layer in wall.held if layer not in gone)
+    return Wall(held, wall.absent, {layer: reason for layer in wall.held if layer in gone})
