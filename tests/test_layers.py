@@ -1,4 +1,8 @@
-"""A folder imports only folders to its left, and through their door; no module imports in a circle."""
+"""Packages and rooms import only what is to their left, and through its door; no module imports in a circle.
+
+A room is a folder of a package. STREETS has the rooms of each package from left to right; "." is the modules at the
+root of the package, which put the rooms together.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,26 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 STREET = ("sandbox", "neurons", "cortex")
+STREETS = {
+    "sandbox": (
+        *("contracts", "jail", "disk", "network", "workspace", "ports", "process", "tool_types", "guard", "run"),
+        *("resident", "wall", "."),
+    ),
+    "neurons": ("contracts", "switch", "storage", "habits", "pipeline", "autonomic", "quarantine", "."),
+    "cortex": (
+        *("text", "settings", "contracts", "home", "energy", "redaction", "tools", "loop", "channels", "audit"),
+        *("cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client", "catalogue", "turn"),
+        *("learning", "mcp_server", ".", "chat", "demo", "commands"),
+    ),
+}
+# The root of a package holds its door, what puts its rooms together, and what others test with.
+AT_THE_ROOT = {
+    "sandbox": {"__init__", "doctor", "layer_checks", "runtime", "testing"},
+    "neurons": {"__init__"},
+    "cortex": {"__init__", "motor_cortex"},
+}
+# Doors themselves are made by it, so it cannot come through one.
+LAZY_DOORS = "sandbox.contracts.lazy_doors"
 PROCESS_CALLS = {
     "Popen",
     "fork",
@@ -62,6 +86,84 @@ def test_folders_import_only_to_their_left_and_through_doors():
     assert wrong == []
 
 
+def room_of(path: Path) -> str:
+    """The room of a module; "." at the root of a package."""
+    parts = path.relative_to(ROOT).parts
+    return parts[1] if len(parts) > 2 else "."
+
+
+def imported_within(package: str, path: Path, tree: ast.Module) -> Iterator[str]:
+    """The dotted names of the modules and doors of its own package that a module imports from."""
+    above = path.relative_to(ROOT).parts[:-1]
+    for name, level, node in imports(tree):
+        base = ".".join((*above[: len(above) - level + 1], *([name] if name else []))) if level else name
+        if base.split(".")[0] != package:
+            continue
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            # `from . import kernel` and `from cortex import commands` take a module, not a name of the door.
+            inner = ROOT.joinpath(*base.split("."), alias.name)
+            yield f"{base}.{alias.name}" if inner.is_dir() or inner.with_suffix(".py").is_file() else base
+        if isinstance(node, ast.Import):
+            yield base
+
+
+def test_every_room_has_its_place_in_the_street():
+    found: dict[str, set[str]] = {package: {"."} for package in STREET}
+    for package, path, _ in modules():
+        found[package].add(room_of(path))
+        if room_of(path) == ".":
+            assert path.stem in AT_THE_ROOT[package], f"{path.relative_to(ROOT)} belongs into a room"
+    assert found == {package: set(rooms) for package, rooms in STREETS.items()}
+
+
+def test_a_room_imports_only_rooms_to_its_left_and_through_their_doors():
+    wrong = []
+    for package, path, tree in modules():
+        room, street, here = room_of(path), STREETS[package], path.relative_to(ROOT)
+        if path.parent == ROOT / package and path.stem == "__init__":
+            continue  # the door of the package opens every room
+        for target in imported_within(package, path, tree):
+            parts = target.split(".")
+            other = "." if len(parts) == 1 or ROOT.joinpath(*parts[:2]).with_suffix(".py").is_file() else parts[1]
+            if target == LAZY_DOORS or other == room:
+                continue
+            if street.index(other) > street.index(room):
+                wrong.append(f"{here} imports {target}, which is to its right")
+            elif other != "." and len(parts) > 2:
+                wrong.append(f"{here} imports {target} past the door")
+    assert wrong == []
+
+
+def test_a_room_does_not_come_back_through_its_own_door():
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {target}"
+        for package, path, tree in modules()
+        for target in imported_within(package, path, tree)
+        if path.stem != "__init__" and target == f"{package}.{room_of(path)}"
+    ]
+    assert wrong == []
+
+
+def rooms() -> list[str]:
+    return [f"{package}.{room}" for package, found in STREETS.items() for room in found if room != "."]
+
+
+@pytest.mark.parametrize("room", [*STREET, *rooms()])
+def test_a_door_says_what_is_behind_it_and_opens_for_each_of_its_names(room):
+    if room == "cortex.commands":
+        pytest.skip("its door is the command line itself")
+    door = importlib.import_module(room)
+    assert door.__doc__
+    assert list(door.__all__) == sorted(door.__all__)
+    folder = ROOT.joinpath(*room.split("."))
+    for name in door.__all__:
+        assert getattr(door, name) is not None
+        # The module would stand in for the name as soon as it is loaded.
+        assert not (folder / name).with_suffix(".py").is_file(), f"{room} has a module and a name {name}"
+    typed = {alias.asname for _, _, node in imports(ast.parse(Path(door.__file__).read_text())) for alias in node.names}
+    assert {*door.__all__} <= typed or room == "sandbox.jail", "the names for the type checker are others"
+
+
 def test_no_module_imports_in_a_circle():
     needs: dict[str, set[str]] = {}
     for folder, path, tree in modules():
@@ -91,14 +193,6 @@ def test_no_module_imports_in_a_circle():
 
     for module in needs:
         visit(module, ())
-
-
-@pytest.mark.parametrize("folder", STREET)
-def test_doors_are_sorted_and_tell_the_truth(folder):
-    door = importlib.import_module(folder)
-    assert list(door.__all__) == sorted(door.__all__)
-    for name in door.__all__:
-        assert getattr(door, name) is not None
 
 
 def test_processes_are_started_and_killed_in_few_files_only():
