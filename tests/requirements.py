@@ -15,21 +15,21 @@ CODE = "tests/sandbox/test_code.py::"
 LIMITS = "tests/sandbox/test_limits.py::"
 ENDS = "tests/sandbox/test_ends.py::"
 TOOLS = "tests/sandbox/test_tools.py::"
-POOL = "tests/sandbox/test_pool.py::"
-GUARD = "tests/sandbox/test_guard.py::"
-FRAMES = "tests/sandbox/test_frames.py::"
-CLI = "tests/cortex/test_command_line.py::"
-JAIL = "tests/sandbox/test_jail.py::"
-SECCOMP = "tests/sandbox/test_seccomp.py::"
+POOL = "tests/sandbox/run/test_pool.py::"
+GUARD = "tests/sandbox/guard/test_guard.py::"
+FRAMES = "tests/sandbox/contracts/test_frames.py::"
+CLI = "tests/cortex/commands/test_command_line.py::"
+JAIL = "tests/sandbox/jail/test_jail.py::"
+SECCOMP = "tests/sandbox/jail/test_seccomp.py::"
 DOCTOR = "tests/sandbox/test_doctor.py::"
 TIER = "tests/sandbox/test_network_tier.py::"
 FOLDER = "tests/sandbox/test_workspace_tier.py::"
 FAULTS = "tests/sandbox/test_faults.py::"
-NET = "tests/network/"
-FILES = "tests/workspace/"
-SETTING = "tests/cortex/test_settings.py::"
-CONFIG = "tests/cortex/test_config_command.py::"
-HOME = "tests/cortex/test_home.py::"
+NET = "tests/sandbox/network/"
+FILES = "tests/sandbox/workspace/"
+SETTING = "tests/cortex/settings/test_settings.py::"
+CONFIG = "tests/cortex/commands/test_config_command.py::"
+HOME = "tests/cortex/home/test_home.py::"
 ESCAPES = "tests/escapes/test_escapes.py::"
 
 REQUIREMENTS = (
@@ -118,7 +118,7 @@ REQUIREMENTS = (
         "No process, environment or foreign functions; the process never has more than configured",
         (
             CODE + "test_what_deno_denies_is_a_permission_error",
-            "tests/sandbox/test_command.py::test_the_command_line_is_exactly_this",
+            "tests/sandbox/process/test_command.py::test_the_command_line_is_exactly_this",
         ),
     ),
     Requirement(
@@ -146,8 +146,8 @@ REQUIREMENTS = (
         "004",
         "Deno is started with explicit permissions",
         (
-            "tests/sandbox/test_command.py::test_the_command_line_is_exactly_this",
-            "tests/sandbox/test_command.py::test_the_environment_is_exactly_this",
+            "tests/sandbox/process/test_command.py::test_the_command_line_is_exactly_this",
+            "tests/sandbox/process/test_command.py::test_the_environment_is_exactly_this",
         ),
     ),
     Requirement(
@@ -224,7 +224,7 @@ REQUIREMENTS = (
         "003-errors",
         "003",
         "All error shapes reach the model",
-        ("tests/cortex/test_replies.py::test_each_outcome_has_its_string",),
+        ("tests/cortex/contracts/test_replies.py::test_each_outcome_has_its_string",),
     ),
     Requirement(
         "003-crash",
@@ -295,21 +295,21 @@ REQUIREMENTS = (
         "hands-launcher",
         "design",
         "The launcher starts, limits, kills and reaps",
-        ("tests/sandbox/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",),
+        ("tests/sandbox/jail/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",),
     ),
     Requirement(
         "hands-diagnosis",
         "design",
         "Failures are explained",
-        ("tests/sandbox/test_diagnostics.py::test_a_process_that_died_is_explained",),
+        ("tests/sandbox/run/test_diagnostics.py::test_a_process_that_died_is_explained",),
     ),
     Requirement(
         "tools-names",
         "design",
         "Every tool name has a defined place",
         (
-            "tests/sandbox/test_tool_names.py::test_every_name_has_a_place_that_code_can_write",
-            "tests/sandbox/test_tool_names.py::test_places_are_identifiers_and_never_shared",
+            "tests/sandbox/tool_types/test_tool_names.py::test_every_name_has_a_place_that_code_can_write",
+            "tests/sandbox/tool_types/test_tool_names.py::test_places_are_identifiers_and_never_shared",
         ),
     ),
     Requirement(
@@ -346,7 +346,7 @@ REQUIREMENTS = (
         "tools-types",
         "design",
         "TypeScript declarations from JSON Schema",
-        ("tests/sandbox/test_declarations.py::test_a_tool_is_declared_where_the_code_finds_it",),
+        ("tests/sandbox/tool_types/test_declarations.py::test_a_tool_is_declared_where_the_code_finds_it",),
     ),
     Requirement(
         "pool-warm",
@@ -407,7 +407,7 @@ REQUIREMENTS = (
         "cli-terminal",
         "design",
         "Nothing printed by a script steers the terminal",
-        ("tests/cortex/test_terminal.py::test_what_could_steer_a_terminal_is_spelled_out",),
+        ("tests/cortex/text/test_terminal.py::test_what_could_steer_a_terminal_is_spelled_out",),
     ),
     Requirement(
         "settings-known",
@@ -487,8 +487,8 @@ REQUIREMENTS = (
         "design 2",
         "Own session, parent death, no new privileges, nothing inherited, limits on CPU, files, cores and memory",
         (
-            "tests/sandbox/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",
-            "tests/sandbox/test_launcher.py::test_a_process_has_nothing_of_its_surroundings",
+            "tests/sandbox/jail/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",
+            "tests/sandbox/jail/test_launcher.py::test_a_process_has_nothing_of_its_surroundings",
             JAIL + "test_a_memory_limit_that_the_system_refuses_is_no_start",
         ),
     ),
@@ -521,7 +521,7 @@ REQUIREMENTS = (
         "Without the layers, Deno's wall, the host's limits and a watched memory limit remain",
         (
             JAIL + "test_without_the_launcher_only_the_session_holds",
-            "tests/sandbox/test_memory.py::test_the_watch_works_without_proc_and_without_a_launcher",
+            "tests/sandbox/contracts/test_memory.py::test_the_watch_works_without_proc_and_without_a_launcher",
             ENDS + "test_without_the_launcher_everything_but_the_exact_limit_works",
         ),
     ),
@@ -672,8 +672,8 @@ REQUIREMENTS = (
         "design 2",
         "A fault of the host's own is an error of the call; what was not granted is refused in the host",
         (
-            "tests/sandbox/test_bridge.py::test_a_fault_of_the_host_is_an_error_of_the_call_without_its_text",
-            "tests/sandbox/test_bridge.py::test_what_was_not_granted_is_refused_here_whatever_the_guest_says",
+            "tests/sandbox/run/test_bridge.py::test_a_fault_of_the_host_is_an_error_of_the_call_without_its_text",
+            "tests/sandbox/run/test_bridge.py::test_what_was_not_granted_is_refused_here_whatever_the_guest_says",
         ),
     ),
     Requirement(
@@ -681,9 +681,9 @@ REQUIREMENTS = (
         "design 2",
         "A flood of lines leaves every other task its turn, and the deadline holds in the middle of it",
         (
-            "tests/sandbox/test_worker.py::test_lines_that_come_together_are_taken_a_few_at_a_time",
-            "tests/sandbox/test_worker.py::test_a_process_that_is_ready_before_its_number_is_known_is_measured_all_the_same",
-            "tests/sandbox/test_worker.py::test_the_deadline_holds_also_between_lines_that_came_together",
+            "tests/sandbox/run/test_worker.py::test_lines_that_come_together_are_taken_a_few_at_a_time",
+            "tests/sandbox/run/test_worker.py::test_a_process_that_is_ready_before_its_number_is_known_is_measured_all_the_same",
+            "tests/sandbox/run/test_worker.py::test_the_deadline_holds_also_between_lines_that_came_together",
             ESCAPES + "test_a_host_that_holds_up_its_event_loop_is_noticed",
             ESCAPES + "test_only_what_a_busy_machine_can_spoil_is_measured_again",
         ),
@@ -692,19 +692,19 @@ REQUIREMENTS = (
         "cpu-time",
         "design 5",
         "What a run computes is measured, and no way of ending escapes that",
-        ("tests/sandbox/test_cpu_time.py::",),
+        ("tests/sandbox/run/test_cpu_time.py::",),
     ),
     Requirement(
         "person-decides",
         "design 4",
         "The time of a run that waits, and of its tool, stands still while a person is asked, bounded; computing counts",
-        ("tests/sandbox/test_person.py::", "tests/sandbox/test_run_clock.py::"),
+        ("tests/sandbox/run/test_person.py::", "tests/sandbox/run/test_run_clock.py::"),
     ),
     Requirement(
         "start-early",
         "design 7",
         "The command line starts the launcher and Deno while it loads, and loads nothing that it does not need",
-        ("tests/sandbox/test_head_start.py::", "tests/sandbox/test_doors.py::"),
+        ("tests/sandbox/process/test_head_start.py::", "tests/sandbox/test_doors.py::"),
     ),
     Requirement(
         "closed-is-closed",
@@ -755,7 +755,7 @@ SETTINGS = {
     **of_code_mode.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_somebody_says_another",
-        "mcpServers": "tests/cortex/test_code_mode.py::"
+        "mcpServers": "tests/cortex/turn/test_code_mode.py::"
         "test_code_calls_tools_of_a_server_by_its_own_names_and_in_camel_case",
     },
     "sandbox": {

@@ -18,43 +18,43 @@ REQUIREMENTS = (
         "003",
         "core.execute always answers with one string, and the codes are exactly these",
         (
-            CORTEX + "test_turn.py::test_each_outcome_has_its_string",
-            CORTEX + "test_turn.py::test_what_the_guard_finds_is_blocked_and_nothing_runs",
-            CORTEX + "test_turn.py::test_nothing_raises_and_nothing_is_answered_with_silence",
-            CORTEX + "test_turn.py::test_a_fault_of_the_host_is_an_error_that_tells_no_secret",
+            "tests/cortex/turn/test_turn.py::test_each_outcome_has_its_string",
+            "tests/cortex/turn/test_turn.py::test_what_the_guard_finds_is_blocked_and_nothing_runs",
+            "tests/cortex/turn/test_turn.py::test_nothing_raises_and_nothing_is_answered_with_silence",
+            "tests/cortex/turn/test_turn.py::test_a_fault_of_the_host_is_an_error_that_tells_no_secret",
         ),
     ),
     Requirement(
         "003-EXECUTE-CLAMP",
         "003",
         "The timeout is clamped and not rejected",
-        (CORTEX + "test_turn.py::test_a_timeout_is_clamped_and_never_refused",),
+        ("tests/cortex/turn/test_turn.py::test_a_timeout_is_clamped_and_never_refused",),
     ),
     Requirement(
         "003-EXECUTE-LIMIT",
         "003",
         "Calls per turn are limited",
         (
-            CORTEX + "test_turn.py::test_a_turn_runs_code_so_often_and_no_more",
-            CORTEX + "test_turn.py::test_calls_at_the_same_time_do_not_pass_the_limit_together",
-            CORTEX + "test_turn.py::test_a_refused_call_does_not_count",
+            "tests/cortex/turn/test_turn.py::test_a_turn_runs_code_so_often_and_no_more",
+            "tests/cortex/turn/test_turn.py::test_calls_at_the_same_time_do_not_pass_the_limit_together",
+            "tests/cortex/turn/test_turn.py::test_a_refused_call_does_not_count",
         ),
     ),
     Requirement(
         "003-EXECUTE-COERCE",
         "003",
         "What weak models send is understood",
-        (CORTEX + "test_turn.py::test_what_weak_models_send_is_understood",),
+        ("tests/cortex/turn/test_turn.py::test_what_weak_models_send_is_understood",),
     ),
     Requirement(
         "003-EXECUTE-ENERGY",
         "003",
         "Whatever ran is charged, a refusal is free and says when",
         (
-            CORTEX + "test_turn.py::test_whatever_ran_is_charged_and_a_refusal_is_free",
-            CORTEX + "test_turn.py::test_below_the_floor_nothing_runs_and_the_model_learns_when_it_will",
-            CORTEX + "test_turn.py::test_two_cortexes_on_one_home_spend_the_same_energy",
-            CORTEX + "test_turn.py::test_a_metered_run_costs_what_was_measured_and_the_ledger_has_both",
+            "tests/cortex/turn/test_turn.py::test_whatever_ran_is_charged_and_a_refusal_is_free",
+            "tests/cortex/turn/test_turn.py::test_below_the_floor_nothing_runs_and_the_model_learns_when_it_will",
+            "tests/cortex/turn/test_turn.py::test_two_cortexes_on_one_home_spend_the_same_energy",
+            "tests/cortex/turn/test_turn.py::test_a_metered_run_costs_what_was_measured_and_the_ledger_has_both",
             CORTEX
             + "test_motor_cortex.py::test_energy_that_was_spent_survives_a_host_that_is_killed_in_the_middle_of_a_run",
             CORTEX + "test_motor_cortex.py::test_a_metered_run_is_settled_by_what_it_took",
@@ -65,8 +65,8 @@ REQUIREMENTS = (
         "003",
         "RUN_CODE is the data from the tool to the runtime and into the audit",
         (
-            CORTEX + "test_turn.py::test_everything_that_happens_is_written_down_once_and_holds_no_text_of_the_code",
-            CORTEX + "test_turn.py::test_the_ledger_names_the_turn_and_the_code",
+            "tests/cortex/turn/test_turn.py::test_everything_that_happens_is_written_down_once_and_holds_no_text_of_the_code",
+            "tests/cortex/turn/test_turn.py::test_the_ledger_names_the_turn_and_the_code",
         ),
     ),
     Requirement(
@@ -86,7 +86,7 @@ REQUIREMENTS = (
         "003",
         "A turn can end in a message and a memory",
         (
-            CORTEX + "test_turn.py::test_a_turn_can_end_in_a_message_and_a_memory",
+            "tests/cortex/turn/test_turn.py::test_a_turn_can_end_in_a_message_and_a_memory",
             LOOP + "test_said.py::test_who_has_said_it_with_a_tool_need_not_say_it_again",
         ),
     ),
@@ -95,8 +95,8 @@ REQUIREMENTS = (
         "design",
         "A model can plan, and hears of its energy when it matters",
         (
-            CORTEX + "test_turn.py::test_a_model_can_ask_for_prices",
-            CORTEX + "test_turn.py::test_the_line_about_energy_comes_when_a_tier_is_nearly_out_of_reach",
+            "tests/cortex/turn/test_turn.py::test_a_model_can_ask_for_prices",
+            "tests/cortex/turn/test_turn.py::test_the_line_about_energy_comes_when_a_tier_is_nearly_out_of_reach",
         ),
     ),
     Requirement(
@@ -104,10 +104,10 @@ REQUIREMENTS = (
         "design",
         "Tools of the toolbox answer the model, under the owner's policy, which holds for core tools too",
         (
-            CORTEX + "test_turn.py::test_a_tool_of_the_toolbox_answers_the_model",
-            CORTEX + "test_turn.py::test_without_an_owner_what_needs_consent_is_refused",
-            CORTEX + "test_turn.py::test_a_policy_holds_for_the_tools_of_the_cortex_too",
-            CORTEX + "test_turn.py::test_an_owner_can_be_asked_before_each_run_and_sees_the_code",
+            "tests/cortex/turn/test_turn.py::test_a_tool_of_the_toolbox_answers_the_model",
+            "tests/cortex/turn/test_turn.py::test_without_an_owner_what_needs_consent_is_refused",
+            "tests/cortex/turn/test_turn.py::test_a_policy_holds_for_the_tools_of_the_cortex_too",
+            "tests/cortex/turn/test_turn.py::test_an_owner_can_be_asked_before_each_run_and_sees_the_code",
         ),
     ),
     Requirement(
@@ -125,7 +125,7 @@ REQUIREMENTS = (
         "A cancelled turn stops the sandbox, stays charged and is written down",
         (
             CORTEX + "test_motor_cortex.py::test_a_cancelled_turn_stops_the_sandbox",
-            CORTEX + "test_turn.py::test_a_cancelled_run_stays_charged_and_is_written_down",
+            "tests/cortex/turn/test_turn.py::test_a_cancelled_run_stays_charged_and_is_written_down",
         ),
     ),
     Requirement(
@@ -133,16 +133,16 @@ REQUIREMENTS = (
         "design",
         "What cannot be written down is not done",
         (
-            CORTEX + "test_turn.py::test_nothing_more_is_done_while_the_audit_cannot_be_written",
-            CORTEX + "test_turn.py::test_energy_that_had_to_be_repaired_is_written_down",
-            CORTEX + "test_turn.py::test_what_a_program_sets_is_a_decision_of_the_owner",
+            "tests/cortex/turn/test_turn.py::test_nothing_more_is_done_while_the_audit_cannot_be_written",
+            "tests/cortex/turn/test_turn.py::test_energy_that_had_to_be_repaired_is_written_down",
+            "tests/cortex/turn/test_turn.py::test_what_a_program_sets_is_a_decision_of_the_owner",
         ),
     ),
     Requirement(
         "turn-watch",
         "design",
         "Whoever watches a turn sees what happens and cannot disturb it",
-        (CORTEX + "test_turn.py::test_whoever_watches_sees_what_happens_and_cannot_disturb_it",),
+        ("tests/cortex/turn/test_turn.py::test_whoever_watches_sees_what_happens_and_cannot_disturb_it",),
     ),
     Requirement(
         "contract-cortex",
@@ -158,9 +158,9 @@ REQUIREMENTS = (
         "design",
         "--home before or after the command; a reader that goes away is no error",
         (
-            CORTEX + "test_options.py::test_the_home_may_be_named_before_the_command_or_after_it",
-            CORTEX + "test_options.py::test_a_home_that_is_called_like_a_command_is_a_home",
-            CORTEX + "test_options.py::test_a_reader_that_goes_away_is_no_error",
+            "tests/cortex/commands/test_options.py::test_the_home_may_be_named_before_the_command_or_after_it",
+            "tests/cortex/commands/test_options.py::test_a_home_that_is_called_like_a_command_is_a_home",
+            "tests/cortex/commands/test_options.py::test_a_reader_that_goes_away_is_no_error",
         ),
     ),
     Requirement(
@@ -373,9 +373,9 @@ REQUIREMENTS = (
         "design",
         "Survives kill -9, bounded, damaged lines passed over",
         (
-            TOOLS + "test_memory.py::test_a_process_that_is_killed_while_it_remembers_loses_nothing_that_was_kept",
-            TOOLS + "test_memory.py::test_the_oldest_make_way_for_the_newest",
-            TOOLS + "test_memory.py::test_a_damaged_line_is_passed_over_and_reported_and_spoils_no_other",
+            "tests/cortex/home/test_memory.py::test_a_process_that_is_killed_while_it_remembers_loses_nothing_that_was_kept",
+            "tests/cortex/home/test_memory.py::test_the_oldest_make_way_for_the_newest",
+            "tests/cortex/home/test_memory.py::test_a_damaged_line_is_passed_over_and_reported_and_spoils_no_other",
         ),
     ),
     Requirement(
@@ -468,10 +468,10 @@ REQUIREMENTS = (
         "design",
         "Streams, also calls split in the middle of a JSON string and every dialect",
         (
-            LOOP + "test_openai_model.py::test_a_call_split_in_the_middle_of_a_json_string_is_put_together",
-            LOOP + "test_openai_model.py::test_calls_are_understood_as_servers_really_send_them",
-            LOOP + "test_openai_model.py::test_bytes_split_anywhere_even_inside_a_character_make_the_same_reply",
-            LOOP + "test_openai_model.py::test_a_piece_is_shown_before_the_next_one_exists",
+            "tests/cortex/models/test_openai_model.py::test_a_call_split_in_the_middle_of_a_json_string_is_put_together",
+            "tests/cortex/models/test_openai_model.py::test_calls_are_understood_as_servers_really_send_them",
+            "tests/cortex/models/test_openai_model.py::test_bytes_split_anywhere_even_inside_a_character_make_the_same_reply",
+            "tests/cortex/models/test_openai_model.py::test_a_piece_is_shown_before_the_next_one_exists",
         ),
     ),
     Requirement(
@@ -479,29 +479,29 @@ REQUIREMENTS = (
         "design",
         "Retries connection errors, 429 and 5xx, honouring Retry-After",
         (
-            LOOP
-            + "test_openai_model.py::test_too_many_requests_and_then_success_honours_the_wait_that_the_server_asks_for",
-            LOOP + "test_openai_model.py::test_waits_are_seconds_milliseconds_or_dates_and_never_longer_than_set",
-            LOOP
-            + "test_openai_model.py::test_failures_are_tried_again_with_growing_waits_up_to_the_number_of_attempts",
-            LOOP + "test_openai_model.py::test_a_connection_that_is_refused_is_tried_again_and_then_told",
+            "tests/cortex/models/test_openai_model.py::test_too_many_requests_and_then_success_honours_the_wait_that_the_server_asks_for",
+            "tests/cortex/models/test_openai_model.py::test_waits_are_seconds_milliseconds_or_dates_and_never_longer_than_set",
+            "tests/cortex/models/test_openai_model.py::test_failures_are_tried_again_with_growing_waits_up_to_the_number_of_attempts",
+            "tests/cortex/models/test_openai_model.py::test_a_connection_that_is_refused_is_tried_again_and_then_told",
         ),
     ),
     Requirement(
         "model-3",
         "design",
         "No second attempt once text was shown",
-        (LOOP + "test_openai_model.py::test_a_stream_that_breaks_off_after_text_was_shown_is_not_tried_again",),
+        (
+            "tests/cortex/models/test_openai_model.py::test_a_stream_that_breaks_off_after_text_was_shown_is_not_tried_again",
+        ),
     ),
     Requirement(
         "model-4",
         "design",
         "A hang ends",
         (
-            LOOP + "test_openai_model.py::test_a_server_that_says_nothing_is_given_up",
-            LOOP + "test_openai_model.py::test_a_stream_that_stalls_is_given_up",
-            LOOP + "test_openai_model.py::test_a_reply_has_a_time_whatever_trickles",
-            LOOP + "test_http_body.py::test_a_body_that_is_left_ends_in_all_its_parts",
+            "tests/cortex/models/test_openai_model.py::test_a_server_that_says_nothing_is_given_up",
+            "tests/cortex/models/test_openai_model.py::test_a_stream_that_stalls_is_given_up",
+            "tests/cortex/models/test_openai_model.py::test_a_reply_has_a_time_whatever_trickles",
+            "tests/cortex/models/test_http_body.py::test_a_body_that_is_left_ends_in_all_its_parts",
         ),
     ),
     Requirement(
@@ -509,8 +509,8 @@ REQUIREMENTS = (
         "design",
         "Garbage is a fault with words that help",
         (
-            LOOP + "test_openai_model.py::test_garbage_is_a_fault_that_says_where_to_look_and_is_not_asked_for_again",
-            LOOP + "test_openai_model.py::test_faults_say_what_to_do_and_are_not_tried_again",
+            "tests/cortex/models/test_openai_model.py::test_garbage_is_a_fault_that_says_where_to_look_and_is_not_asked_for_again",
+            "tests/cortex/models/test_openai_model.py::test_faults_say_what_to_do_and_are_not_tried_again",
         ),
     ),
     Requirement(
@@ -518,8 +518,8 @@ REQUIREMENTS = (
         "design",
         "The key is never shown",
         (
-            LOOP + "test_openai_model.py::test_the_key_is_never_shown_even_when_the_server_quotes_it",
-            LOOP + "test_openai_model.py::test_settings_that_name_no_model_are_told_at_once",
+            "tests/cortex/models/test_openai_model.py::test_the_key_is_never_shown_even_when_the_server_quotes_it",
+            "tests/cortex/models/test_openai_model.py::test_settings_that_name_no_model_are_told_at_once",
         ),
     ),
     Requirement(
@@ -527,25 +527,25 @@ REQUIREMENTS = (
         "design",
         "Usage totals, estimated where nobody counts",
         (
-            LOOP + "test_openai_model.py::test_text_is_shown_as_it_comes_and_tokens_are_counted",
-            LOOP + "test_openai_model.py::test_tokens_are_estimated_when_the_server_does_not_count",
-            LOOP + "test_openai_model.py::test_a_server_that_does_not_know_how_to_count_in_a_stream_is_asked_without",
+            "tests/cortex/models/test_openai_model.py::test_text_is_shown_as_it_comes_and_tokens_are_counted",
+            "tests/cortex/models/test_openai_model.py::test_tokens_are_estimated_when_the_server_does_not_count",
+            "tests/cortex/models/test_openai_model.py::test_a_server_that_does_not_know_how_to_count_in_a_stream_is_asked_without",
         ),
     ),
     Requirement(
         "model-8",
         "design",
         "The client is imported late",
-        (LOOP + "test_openai_model.py::test_the_client_of_openai_is_imported_late",),
+        ("tests/cortex/models/test_openai_model.py::test_the_client_of_openai_is_imported_late",),
     ),
     Requirement(
         "script-1",
         "design",
         "A public scripted model",
         (
-            LOOP + "test_scripted_model.py::test_steps_come_one_after_the_other_and_text_comes_in_pieces",
-            LOOP + "test_scripted_model.py::test_an_expectation_that_is_not_met_says_what_came_instead",
-            LOOP + "test_scripted_model.py::test_a_script_that_has_ended_says_so",
+            "tests/cortex/models/test_scripted_model.py::test_steps_come_one_after_the_other_and_text_comes_in_pieces",
+            "tests/cortex/models/test_scripted_model.py::test_an_expectation_that_is_not_met_says_what_came_instead",
+            "tests/cortex/models/test_scripted_model.py::test_a_script_that_has_ended_says_so",
         ),
     ),
     Requirement(
@@ -636,10 +636,10 @@ REQUIREMENTS = (
         "design",
         "State gets to disk whole, between processes, off the hot path",
         (
-            "tests/sandbox/test_durable.py::test_who_reads_while_the_writer_is_killed_finds_the_old_bytes_or_the_new",
-            "tests/sandbox/test_durable.py::test_a_holder_that_dies_lets_go",
-            "tests/sandbox/test_durable.py::test_what_is_wanted_often_is_done_once_and_the_last_counts",
-            "tests/sandbox/test_durable.py::test_what_is_wanted_when_it_ends_is_done_before_it_has_ended",
+            "tests/sandbox/disk/test_durable.py::test_who_reads_while_the_writer_is_killed_finds_the_old_bytes_or_the_new",
+            "tests/sandbox/disk/test_durable.py::test_a_holder_that_dies_lets_go",
+            "tests/sandbox/disk/test_durable.py::test_what_is_wanted_often_is_done_once_and_the_last_counts",
+            "tests/sandbox/disk/test_durable.py::test_what_is_wanted_when_it_ends_is_done_before_it_has_ended",
         ),
     ),
     Requirement(
@@ -647,11 +647,11 @@ REQUIREMENTS = (
         "design",
         "Each execution is shown as it happens: purpose, code highlighted, tier, time, energy before and after, result or coded refusal",
         (
-            CORTEX + "test_show.py::test_it_is_shown_as_it_happens_and_not_when_it_is_over",
-            CORTEX + "test_show.py::test_an_execution_in_a_terminal_has_a_gauge_and_colours",
-            CORTEX + "test_show.py::test_an_execution_without_a_terminal_is_plain_text",
-            CORTEX + "test_show.py::test_refusals_show_what_was_asked_and_the_code",
-            CORTEX + "test_show.py::test_failures_of_the_code_are_red",
+            "tests/cortex/show/test_show.py::test_it_is_shown_as_it_happens_and_not_when_it_is_over",
+            "tests/cortex/show/test_show.py::test_an_execution_in_a_terminal_has_a_gauge_and_colours",
+            "tests/cortex/show/test_show.py::test_an_execution_without_a_terminal_is_plain_text",
+            "tests/cortex/show/test_show.py::test_refusals_show_what_was_asked_and_the_code",
+            "tests/cortex/show/test_show.py::test_failures_of_the_code_are_red",
             CHAT + "test_command.py::test_a_whole_conversation_in_a_terminal",
         ),
     ),
@@ -660,11 +660,11 @@ REQUIREMENTS = (
         "design",
         "Nothing of a model or its code steers the terminal, and nothing is wider than it",
         (
-            CORTEX + "test_show.py::test_nothing_of_a_model_or_its_code_steers_the_terminal",
-            CORTEX + "test_log_lines.py::test_the_text_of_an_error_is_set_in_below_the_message",
+            "tests/cortex/show/test_show.py::test_nothing_of_a_model_or_its_code_steers_the_terminal",
+            "tests/cortex/commands/test_log_lines.py::test_the_text_of_an_error_is_set_in_below_the_message",
             CHAT + "test_command.py::test_what_a_tool_raises_cannot_steer_the_terminal",
-            CORTEX + "test_show.py::test_nothing_is_wider_than_the_terminal",
-            CORTEX + "test_show.py::test_a_text_of_an_execution_cannot_pass_for_a_line_of_ours",
+            "tests/cortex/show/test_show.py::test_nothing_is_wider_than_the_terminal",
+            "tests/cortex/show/test_show.py::test_a_text_of_an_execution_cannot_pass_for_a_line_of_ours",
             CHAT + "test_turns.py::test_a_question_cannot_pass_for_another_or_steer_the_terminal",
         ),
     ),
@@ -673,8 +673,8 @@ REQUIREMENTS = (
         "design",
         "Plain without a terminal, NO_COLOR honoured",
         (
-            CORTEX + "test_show.py::test_who_asks_for_no_colour_gets_none",
-            CORTEX + "test_show.py::test_a_terminal_without_utf8_gets_no_symbols",
+            "tests/cortex/show/test_show.py::test_who_asks_for_no_colour_gets_none",
+            "tests/cortex/show/test_show.py::test_a_terminal_without_utf8_gets_no_symbols",
             CHAT
             + "test_turns.py::test_what_the_agent_says_is_one_stream_and_what_it_does_another_where_there_is_no_terminal",
         ),
@@ -715,7 +715,7 @@ REQUIREMENTS = (
         "--json for scripts",
         (
             CHAT + "test_turns.py::test_programs_get_one_object_in_each_line",
-            CORTEX + "test_show.py::test_events_for_programs_have_stable_names",
+            "tests/cortex/show/test_show.py::test_events_for_programs_have_stable_names",
         ),
     ),
     Requirement(
@@ -752,9 +752,9 @@ REQUIREMENTS = (
         "design",
         "It says first what is scripted, fast and real, and stops when script and reality differ",
         (
-            CORTEX + "test_demo.py::test_it_says_first_what_is_scripted_what_is_fast_and_what_is_real",
-            CORTEX + "test_demo.py::test_a_script_that_does_not_fit_what_happens_stops_the_demo",
-            CORTEX + "test_demo.py::test_no_word_of_the_script_follows_a_run_that_it_does_not_check",
+            "tests/cortex/demo/test_demo.py::test_it_says_first_what_is_scripted_what_is_fast_and_what_is_real",
+            "tests/cortex/demo/test_demo.py::test_a_script_that_does_not_fit_what_happens_stops_the_demo",
+            "tests/cortex/demo/test_demo.py::test_no_word_of_the_script_follows_a_run_that_it_does_not_check",
         ),
     ),
     Requirement(
@@ -762,13 +762,13 @@ REQUIREMENTS = (
         "design",
         "The demo: interest, a tool of 1.2 MB, the network, escapes, a timeout, exhaustion and recovery",
         (
-            CORTEX + "test_demo.py::test_the_compound_interest_is_computed_and_said",
-            CORTEX + "test_demo.py::test_a_lent_tool_gives_a_megabyte_to_the_code_and_the_saving_is_printed",
-            CORTEX + "test_demo.py::test_an_allowlisted_server_is_fetched_from_and_another_refused",
-            CORTEX + "test_demo.py::test_attempts_to_escape_meet_the_guard_and_the_wall",
-            CORTEX + "test_demo.py::test_code_that_does_not_end_is_stopped",
-            CORTEX + "test_demo.py::test_energy_runs_out_and_comes_back_on_the_fast_clock",
-            CORTEX + "test_demo.py::test_it_ends_with_the_audit_the_wall_and_what_to_try_next",
+            "tests/cortex/demo/test_demo.py::test_the_compound_interest_is_computed_and_said",
+            "tests/cortex/demo/test_demo.py::test_a_lent_tool_gives_a_megabyte_to_the_code_and_the_saving_is_printed",
+            "tests/cortex/demo/test_demo.py::test_an_allowlisted_server_is_fetched_from_and_another_refused",
+            "tests/cortex/demo/test_demo.py::test_attempts_to_escape_meet_the_guard_and_the_wall",
+            "tests/cortex/demo/test_demo.py::test_code_that_does_not_end_is_stopped",
+            "tests/cortex/demo/test_demo.py::test_energy_runs_out_and_comes_back_on_the_fast_clock",
+            "tests/cortex/demo/test_demo.py::test_it_ends_with_the_audit_the_wall_and_what_to_try_next",
         ),
     ),
     Requirement(
@@ -776,11 +776,11 @@ REQUIREMENTS = (
         "design",
         "80 columns, plain without a terminal",
         (
-            CORTEX + "test_demo.py::test_in_a_terminal_of_80_columns_it_has_colours_and_no_line_is_broken",
-            CORTEX + "test_demo.py::test_without_a_terminal_it_is_plain_text_of_80_columns",
-            CORTEX + "test_demo.py::test_a_reader_who_leaves_ends_it_quietly",
-            CORTEX + "test_demo.py::test_it_succeeds_whatever_the_owner_has_set",
-            CORTEX + "test_demo.py::test_a_missing_deno_is_refused_with_what_to_do",
+            "tests/cortex/demo/test_demo.py::test_in_a_terminal_of_80_columns_it_has_colours_and_no_line_is_broken",
+            "tests/cortex/demo/test_demo.py::test_without_a_terminal_it_is_plain_text_of_80_columns",
+            "tests/cortex/demo/test_demo.py::test_a_reader_who_leaves_ends_it_quietly",
+            "tests/cortex/demo/test_demo.py::test_it_succeeds_whatever_the_owner_has_set",
+            "tests/cortex/demo/test_demo.py::test_a_missing_deno_is_refused_with_what_to_do",
         ),
     ),
 )

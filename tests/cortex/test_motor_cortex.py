@@ -14,7 +14,7 @@ from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
 from cortex.settings.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
 from sandbox import NetworkPolicy, SandboxUnavailable
 from tests.conftest import descendants, small
-from tests.network.servers import Server, Talk
+from tests.sandbox.network.servers import Server, Talk
 
 pytestmark = pytest.mark.deno
 

@@ -8,16 +8,16 @@ from tests.requirement import Requirement
 ESCAPES = "tests/escapes/test_escapes.py::test_the_property_holds"
 ENTRY = "tests/entry_points/test_entry_points.py::"
 WIRES = "tests/entry_points/test_wires.py::"
-KILL = "tests/cortex/test_kill_command.py::"
-PRIORITY = "tests/sandbox/test_priority.py::"
-METER = "tests/sandbox/test_json_meter.py::"
-WIRE = "tests/mcp_client/test_wire.py::"
-HTTP = "tests/mcp_server/test_http.py::"
-CROWD = "tests/mcp_server/test_http_crowd.py::"
-ROOM = "tests/sandbox/test_memory_room.py::"
+KILL = "tests/cortex/commands/test_kill_command.py::"
+PRIORITY = "tests/sandbox/process/test_priority.py::"
+METER = "tests/sandbox/contracts/test_json_meter.py::"
+WIRE = "tests/cortex/mcp_client/test_wire.py::"
+HTTP = "tests/cortex/mcp_server/test_http.py::"
+CROWD = "tests/cortex/mcp_server/test_http_crowd.py::"
+ROOM = "tests/sandbox/run/test_memory_room.py::"
 FITTING = "tests/cortex/tools/test_fitting.py::"
 TOOLS = "tests/sandbox/test_tools.py::"
-OPEN = "tests/mcp_server/test_open_requests.py::"
+OPEN = "tests/cortex/mcp_server/test_open_requests.py::"
 WORK = "tests/cortex/tools/test_validation_work.py::"
 HASHED = "tests/cortex/tools/test_hashed.py::"
 
@@ -53,7 +53,7 @@ REQUIREMENTS = (
         "Integers of more than 53 bits in uniqueItems, and numbers that collide in Python's sets, are counted and refused",
         (
             ESCAPES,
-            "tests/sandbox/test_schema_check.py::test_numbers_that_must_be_unique_are_wide_beyond_53_bits",
+            "tests/sandbox/tool_types/test_schema_check.py::test_numbers_that_must_be_unique_are_wide_beyond_53_bits",
             HASHED + "test_what_is_hashed_without_a_secret_is_known",
             HASHED + "test_texts_and_lists_have_no_such_limit",
             HASHED + "test_values_that_collide_are_refused_before_they_are_hashed",
@@ -103,7 +103,7 @@ REQUIREMENTS = (
             WIRE + "test_a_message_of_ordinary_size_is_read",
             CROWD + "test_a_message_that_holds_too_much_is_refused_by_its_id",
             CROWD + "test_bodies_that_are_too_large_together_are_told_to_come_later",
-            "tests/mcp_server/test_stdio.py::test_a_message_that_holds_too_much_is_refused_by_its_id",
+            "tests/cortex/mcp_server/test_stdio.py::test_a_message_that_holds_too_much_is_refused_by_its_id",
         ),
     ),
     Requirement(
@@ -111,15 +111,15 @@ REQUIREMENTS = (
         "design",
         "Names whose resolver never answers keep no other run from its lookup",
         (
-            "tests/network/test_connections.py::test_names_that_nobody_answers_keep_no_other_run_from_its_lookup",
-            "tests/network/test_connections.py::test_a_domain_is_what_somebody_has_registered",
+            "tests/sandbox/network/test_connections.py::test_names_that_nobody_answers_keep_no_other_run_from_its_lookup",
+            "tests/sandbox/network/test_connections.py::test_a_domain_is_what_somebody_has_registered",
         ),
     ),
     Requirement(
         "HOST-8",
         "design",
         "Nothing in the sandbox says where Deno lies on the host, and a Worker is told that there are none",
-        (ESCAPES, "tests/sandbox/test_command.py::"),
+        (ESCAPES, "tests/sandbox/process/test_command.py::"),
     ),
     Requirement(
         "HOST-9",
@@ -161,7 +161,9 @@ REQUIREMENTS = (
         "HOST-13",
         "design",
         "A schema of more parts than can be compiled at once is refused",
-        ("tests/sandbox/test_schema_check.py::test_a_schema_of_more_parts_than_can_be_compiled_at_once_is_refused",),
+        (
+            "tests/sandbox/tool_types/test_schema_check.py::test_a_schema_of_more_parts_than_can_be_compiled_at_once_is_refused",
+        ),
     ),
     Requirement(
         "HOST-12",
@@ -202,8 +204,8 @@ REQUIREMENTS = (
             OPEN + "test_requests_of_one_id_give_their_places_back",
             OPEN + "test_calls_that_hold_too_much_together_are_told_to_come_later",
             OPEN + "test_of_two_requests_with_one_id_the_larger_counts_until_both_are_answered",
-            "tests/mcp_server/test_weight.py::test_over_http",
-            "tests/mcp_server/test_weight.py::test_through_pipes",
+            "tests/cortex/mcp_server/test_weight.py::test_over_http",
+            "tests/cortex/mcp_server/test_weight.py::test_through_pipes",
             CROWD + "test_what_is_no_message_is_refused_by_its_id_and_not_quoted",
             CROWD + "test_only_a_call_of_a_tool_may_be_long",
         ),
@@ -218,7 +220,7 @@ REQUIREMENTS = (
             PRIORITY + "test_a_system_without_realtime_lets_it_be_less_nice",
             PRIORITY + "test_cortex_kill_goes_first_until_everything_is_dead_and_then_like_others",
             PRIORITY + "test_what_was_killed_goes_first_too_because_it_cannot_end_without_a_processor",
-            "tests/sandbox/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",
+            "tests/sandbox/jail/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",
         ),
     ),
     Requirement(

@@ -25,7 +25,7 @@ from cortex.settings.mcp_servers import McpServerSettings
 from cortex.settings.sections import McpSettings, ModelSettings
 from neurons import OwnerSettings
 from sandbox import ToolError
-from tests.mcp_server.scripted import ScriptedCortex, settings as server_settings
+from tests.cortex.mcp_server.scripted import ScriptedCortex, settings as server_settings
 
 from .measure import MOST_STALL_MS, Seen, watched
 

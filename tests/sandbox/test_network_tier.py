@@ -20,7 +20,7 @@ from sandbox import (
 )
 from sandbox.testing import FunctionTools
 from tests.conftest import small
-from tests.network.servers import Server, Talk
+from tests.sandbox.network.servers import Server, Talk
 
 pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
 

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from tests.conftest import descendants
-from tests.cortex.loop.server import ChatServer, begin, call_piece, delta, error, send, stream, words
+from tests.cortex.models.server import ChatServer, begin, call_piece, delta, error, send, stream, words
 
 from .screen import BOUND_S, Chat
 

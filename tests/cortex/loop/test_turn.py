@@ -31,8 +31,8 @@ from cortex.loop import (
 from cortex.models.openai_model import OpenAIModel
 from cortex.models.scripted_model import ScriptedModel, ScriptError
 from cortex.settings.sections import LoopSettings
+from tests.cortex.models.server import ChatServer, begin, call_piece, delta, error, send, stream, usage, words
 
-from .server import ChatServer, begin, call_piece, delta, error, send, stream, usage, words
 from .turns import TableTurn, assert_valid
 
 
