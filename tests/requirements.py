@@ -30,6 +30,7 @@ FILES = "tests/sandbox/workspace/"
 SETTING = "tests/cortex/settings/test_settings.py::"
 CONFIG = "tests/cortex/commands/test_config_command.py::"
 HOME = "tests/cortex/home/test_home.py::"
+LAYERS = "tests/test_layers.py::"
 ESCAPES = "tests/escapes/test_escapes.py::"
 
 REQUIREMENTS = (
@@ -37,6 +38,20 @@ REQUIREMENTS = (
     *of_the_neurons.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
+    # The house: where everything lives
+    Requirement(
+        "HOUSE-STREETS",
+        "house",
+        "A room imports only rooms to its left, through their doors; the root of a package holds its door and what puts "
+        "the rooms together; tests have one folder for each room",
+        (
+            LAYERS + "test_every_room_has_its_place_in_the_street",
+            LAYERS + "test_a_room_imports_only_rooms_to_its_left_and_through_their_doors",
+            LAYERS + "test_a_room_does_not_come_back_through_its_own_door",
+            LAYERS + "test_a_door_says_what_is_behind_it_and_opens_for_each_of_its_names",
+            LAYERS + "test_tests_have_a_folder_for_each_room_and_no_other",
+        ),
+    ),
     # The code execution runtime (source 000)
     Requirement(
         "000-AC3.1",
@@ -139,7 +154,10 @@ REQUIREMENTS = (
     ),
     # The sandbox foundation (source 004)
     Requirement(
-        "004-1", "004", "There is a sandbox module", ("tests/test_layers.py::test_doors_are_sorted_and_tell_the_truth",)
+        "004-1",
+        "004",
+        "There is a sandbox module",
+        ("tests/test_layers.py::test_a_door_says_what_is_behind_it_and_opens_for_each_of_its_names",),
     ),
     Requirement(
         "004-2",

@@ -148,6 +148,20 @@ def rooms() -> list[str]:
     return [f"{package}.{room}" for package, found in STREETS.items() for room in found if room != "."]
 
 
+# Settings and protocols are tested through those who use them, and the wall where the jail is; the workbench in turns.
+TESTED_ELSEWHERE = {"sandbox.ports", "sandbox.wall", "cortex.catalogue", "cortex.mcp_wire"}
+
+
+def test_tests_have_a_folder_for_each_room_and_no_other():
+    folders = {
+        f"{package}.{path.name}"
+        for package in STREET
+        for path in (ROOT / "tests" / package).iterdir()
+        if (path / "__init__.py").is_file()
+    }
+    assert folders == {*rooms()} - TESTED_ELSEWHERE
+
+
 @pytest.mark.parametrize("room", [*STREET, *rooms()])
 def test_a_door_says_what_is_behind_it_and_opens_for_each_of_its_names(room):
     if room == "cortex.commands":

@@ -10,7 +10,7 @@ TOOLS = "tests/cortex/tools/"
 LOOP = "tests/cortex/loop/"
 CHAT = "tests/cortex/chat/"
 CORTEX = "tests/cortex/"
-TURN = CORTEX + "test_turn.py::"
+TURN = "tests/cortex/turn/test_turn.py::"
 
 REQUIREMENTS = (
     Requirement(
@@ -789,7 +789,7 @@ GATE = ENERGY + "test_gate.py::"
 METERING = ENERGY + "test_metering.py::"
 CONSENT = TOOLS + "test_consent.py::"
 LOOP_TURN = LOOP + "test_turn.py::"
-MODEL = LOOP + "test_openai_model.py::"
+MODEL = "tests/cortex/models/test_openai_model.py::"
 
 _PRICES = GATE + "test_each_cost_and_each_floor_is_read_from_the_settings"
 _RATES = METERING + "test_each_measure_has_its_rate_and_what_is_not_used_costs_nothing"

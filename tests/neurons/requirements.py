@@ -1957,7 +1957,7 @@ SETTINGS = {
         "timeout_isolated_ms": "tests/neurons/autonomic/test_autonomic.py::test_the_program_that_runs_has_the_limits_of_the_settings",
         "timeout_network_ms": "tests/neurons/autonomic/test_autonomic.py::test_the_program_that_runs_has_the_limits_of_the_settings",
     },
-    "neurons.contracts.cost": {
+    "neurons.cost": {
         "per_cpu_second": "tests/neurons/contracts/test_cost.py::test_each_price_is_taken_for_what_it_is_named_after",
         "per_fetch": "tests/neurons/contracts/test_cost.py::test_each_price_is_taken_for_what_it_is_named_after",
         "per_fetched_mib": "tests/neurons/contracts/test_cost.py::test_each_price_is_taken_for_what_it_is_named_after",
