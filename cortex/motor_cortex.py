@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from cortex.audit import Audit, Journal
+from cortex.audit import Audit, Journal, Spine
 from cortex.cache import open_cache, with_cache
 from cortex.catalogue import Workbench
+from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
 from cortex.energy import EnergyReserve
 from cortex.home import Home, LearnedSkills, Memory
@@ -31,7 +32,7 @@ from cortex.tools import (
     policies_for_nobody,
     policy_of,
 )
-from cortex.turn import ExecuteTool, Parts, Turn, require_acting
+from cortex.turn import Services, Turn, require_acting
 from neurons import KillSwitch, user_message, watch_switch
 from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running, Wall
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from cortex.contracts import Watch
+    from cortex.contracts import Listener, Watch
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
     from neurons import Autonomic, OwnerChannel, Wake
@@ -76,13 +77,14 @@ class MotorCortex:
         self._flusher = Flusher(self.settings.audit.flush_ms)
         self.audit = Audit(home.audit, self.settings.audit, now=now, flusher=self._flusher)
         self._journal = Journal(self.audit)
-        self.switch = KillSwitch(home.state, record=self.audit.record, now=now)
+        self._spine = Spine(self.audit, self._journal)
+        self.switch = KillSwitch(home.state, record=self._spine.record, now=now)
         self.energy = EnergyReserve(
             home.state, self.settings.energy, now=now, flusher=self._flusher, on_change=self._journal.energy
         )
         self.memory = Memory(home.state, now=now, flusher=self._flusher)
         self.plasticity = Plasticity(
-            home.state, self.settings, record=self.audit.record, flusher=self._flusher, now=now
+            home.state, self.settings, record=self._spine.record, flusher=self._flusher, now=now
         )
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         running = Running(self.switch.running, self.switch.refusal)
@@ -99,11 +101,11 @@ class MotorCortex:
         self._living: Living | None = None
         self._wall = Wall()
         self._stack = AsyncExitStack()
-        self._parts: Parts | None = None
+        self._services: Services | None = None
 
     async def __aenter__(self) -> Self:
         """Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
-        if self._parts is not None:
+        if self._services is not None:
             raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
         for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
             if self.workbench.server_of(name) is not None:
@@ -111,7 +113,7 @@ class MotorCortex:
             log.warning('The settings have a policy for "%s", and no tool is called that', name)
         stack = AsyncExitStack()
         try:
-            self._parts = await self._open(stack)
+            self._services = await self._open(stack)
         except BaseException:
             # Closed by hand: a task group that sees the exception would wrap it.
             await stack.aclose()
@@ -119,7 +121,7 @@ class MotorCortex:
         self._stack = stack
         return self
 
-    async def _open(self, stack: AsyncExitStack) -> Parts:
+    async def _open(self, stack: AsyncExitStack) -> Services:
         stack.callback(self._close_files)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
@@ -141,14 +143,13 @@ class MotorCortex:
             living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
-        return Parts(
+        return Services(
             self.settings,
             self.toolbox,
-            ExecuteTool(
-                with_cache(runtime, self._cache), self.energy, self.settings.energy, guard, self.settings.cache.hit_cost
-            ),
+            with_cache(runtime, self._cache),
+            guard,
             self.energy,
-            self._journal,
+            self._spine,
             self.memory,
             self._owner,
             anyio.Lock(),
@@ -177,8 +178,8 @@ class MotorCortex:
 
     def _on_call_of(self, neuron_id: str) -> OnCall:
         def told(origin: str, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
-            del ok
-            self._journal.tool_call(f"neuron:{neuron_id}", tool, origin, arguments, error_code, duration_ms)
+            called = ToolCalled(tool, origin, ok, duration_ms, f"neuron:{neuron_id}", arguments, error_code)
+            self._spine.announce(called)
 
         return told
 
@@ -188,25 +189,33 @@ class MotorCortex:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._parts = self._living = None
+        self._services = self._living = None
         await self._stack.aclose()  # without the exception, as above
 
     def turn(self, watch: Watch | None = None, *, message: str | None = None, redactor: Redactor | None = None) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
         the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
         means the same in all of them; without one they share that of the cortex."""
-        if self._parts is None:
+        if self._services is None:
             raise RuntimeError(_NOT_OPEN)
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
-        return Turn(self._parts, watch, redactor)
+        return Turn(self._services, watch, redactor)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call the listener with every event of this cortex from now on; `cortex.contracts` has the types of events.
+        Returns the function that ends the subscription.
+
+        Each listener has a thread of its own, in which it is called with one event after the other. A listener that
+        raises is logged, and one that is more than 10,000 events behind misses some: neither disturbs a run."""
+        return self._spine.subscribe(listener)
 
     @property
     def autonomic(self) -> Autonomic:
         """The layer in which neurons live: `emit` a signal, `watch` those that there are. Raises RuntimeError while the
         cortex is not open, or has a runtime that keeps no programs."""
         if self._living is None:
-            raise RuntimeError(_NOT_OPEN if self._parts is None else "this runtime keeps no neurons")
+            raise RuntimeError(_NOT_OPEN if self._services is None else "this runtime keeps no neurons")
         return self._living.autonomic
 
     @property
@@ -231,6 +240,7 @@ class MotorCortex:
         return openai_tools((*offered, *self.toolbox.definitions(tools, unlent_only=not whole)), api)
 
     def _close_files(self) -> None:
+        self._spine.close()
         self._journal.close()
         self.plasticity.close()
         self._flusher.flush()

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .errors import AuditError as AuditError, FactRefused as FactRefused
     from .journal import Journal as Journal
     from .lines import Record as Record
+    from .spine import Spine as Spine
     from .trail import Audit as Audit
     from .verdict import Damage as Damage, Verdict as Verdict
 else:
@@ -18,6 +19,7 @@ else:
             "code_folder": ["code_hash"],
             "errors": ["AuditError", "FactRefused"],
             "journal": ["Journal"],
+            "spine": ["Spine"],
             "lines": ["Record"],
             "trail": ["Audit"],
             "verdict": ["Damage", "Verdict"],

@@ -1,4 +1,4 @@
-"""What is written down of a turn: which facts, and never the text of code, of arguments or of results.
+"""Writes events into the audit: which facts, and never the text of code, of arguments or of results.
 
 An action that could not be written down is the last one: nothing more is done until the audit takes lines again.
 """
@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from cortex.contracts import reply_code
+from cortex.contracts import (
+    CoreToolCalled,
+    ExecutionCutShort,
+    ExecutionEnded,
+    ExecutionStarted,
+    OwnerAnswered,
+    Refused,
+    ToolCalled,
+    reply_code,
+)
 
 from .code_folder import code_hash
 from .errors import AuditError
 from .trail import Audit
 
 if TYPE_CHECKING:
-    from cortex.contracts import RunCodeIntent
+    from cortex.contracts import CortexEvent, RunCodeIntent
     from cortex.energy import Entry
-    from cortex.tools import Decision, Question
-    from sandbox import ExecutionOutcome
 
 log = logging.getLogger("motor_cortex")
 
@@ -50,18 +57,46 @@ class Journal:
             return code_hash(code)
         return self._audit.keep_code(code)
 
-    def intent(self, intent: RunCodeIntent, code_hash: str, cost: float, level: float) -> None:
-        """Before the run, so that one whose host is killed has left a line. Raises AuditError: then nothing is run."""
-        self._audit.record("intent", **_facts(_of(intent), code_hash=code_hash, cost=cost, level=level))
+    def hear(self, event: CortexEvent) -> None:
+        """Write down what an event says. Raises AuditError for the start of an execution: what cannot be written down
+        is not run. Everything else has happened by now, and is missed when it cannot be written."""
+        match event:
+            case ExecutionStarted():
+                # Before the run, so that one whose host is killed has left a line.
+                started = {"code_hash": event.code_hash, "cost": event.cost, "level": event.level}
+                self._audit.record("intent", **_facts(_of(event.intent), **started))
+            case ExecutionEnded():
+                self._execution(event)
+            case ExecutionCutShort():
+                cut_short = {"code_hash": event.code_hash, "cost": event.cost, "level": event.level}
+                self._write("execution", **_of(event.intent), ok=False, reply_code=event.why, **cut_short)
+            case Refused():
+                about = {"turn": event.turn} if event.intent is None else _of(event.intent)
+                self._write("refusal", tool=event.tool, **about, code_hash=event.code_hash, reason=event.reply)
+            case ToolCalled():
+                self._tool_call(event)
+            case CoreToolCalled():
+                self._tool_call(ToolCalled(event.tool, "model", True, 0.0, event.turn, event.arguments))
+            case OwnerAnswered():
+                self._write(
+                    "owner_decision",
+                    what="tool call",
+                    turn=event.turn,
+                    tool=event.tool,
+                    origin=event.origin,
+                    allowed=event.allowed,
+                    reason=event.reason,
+                    arguments_hash=_digest(event.arguments),
+                )
+            case _:
+                pass  # what was said, remembered and proposed stands elsewhere; `Recorded` comes from the audit itself
 
-    def execution(
-        self, intent: RunCodeIntent, code_hash: str, outcome: ExecutionOutcome, reply: str, cost: float, level: float
-    ) -> None:
-        metrics = outcome.metrics
+    def _execution(self, event: ExecutionEnded) -> None:
+        outcome, metrics, reply = event.outcome, event.outcome.metrics, event.reply.encode(errors="replace")
         self._write(
             "execution",
-            **_of(intent),
-            code_hash=code_hash,
+            **_of(event.intent),
+            code_hash=event.code_hash,
             ok=outcome.ok,
             reply_code=reply_code(outcome),
             error_type=outcome.error.type if outcome.error else None,
@@ -71,47 +106,24 @@ class Journal:
             tool_calls=metrics.tool_calls,
             fetches=metrics.fetches,
             fetched_bytes=metrics.fetched_bytes,
-            result_bytes=outcome.result_bytes or len(reply.encode(errors="replace")),
-            result_hash=hashlib.sha256(reply.encode(errors="replace")).hexdigest(),
+            result_bytes=outcome.result_bytes or len(reply),
+            result_hash=hashlib.sha256(reply).hexdigest(),
             wall=metrics.level,
             cached=metrics.cached or None,
-            cost=cost,
-            level=level,
+            cost=event.cost,
+            level=event.level,
         )
 
-    def unfinished(self, intent: RunCodeIntent, code_hash: str, why: str, cost: float, level: float) -> None:
-        self._write("execution", **_of(intent), code_hash=code_hash, ok=False, reply_code=why, cost=cost, level=level)
-
-    def refusal(
-        self, turn: str, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
-    ) -> None:
-        about = _of(intent) if intent is not None else {"turn": turn}
-        self._write("refusal", tool=tool, **about, code_hash=code_hash, reason=reply)
-
-    def tool_call(
-        self, turn: str, tool: str, origin: str, arguments: Any, error_code: str | None, duration_ms: float
-    ) -> None:
+    def _tool_call(self, event: ToolCalled) -> None:
         self._write(
             "tool_call",
-            turn=turn,
-            tool=tool,
-            origin=origin,
-            ok=error_code is None,
-            error_code=error_code,
-            duration_ms=round(duration_ms, 3),
-            arguments_hash=_digest(arguments),
-        )
-
-    def decision(self, question: Question, decision: Decision) -> None:
-        self._write(
-            "owner_decision",
-            what="tool call",
-            turn=question.turn,
-            tool=question.tool,
-            origin=question.origin,
-            allowed=decision.allowed,
-            reason=decision.reason,
-            arguments_hash=_digest(question.arguments),
+            turn=event.turn,
+            tool=event.tool,
+            origin=event.origin,
+            ok=event.error_code is None,
+            error_code=event.error_code,
+            duration_ms=round(event.duration_ms, 3),
+            arguments_hash=_digest(event.arguments),
         )
 
     def energy(self, entry: Entry) -> None:

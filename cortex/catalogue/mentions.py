@@ -24,6 +24,9 @@ class Mentions(NamedTuple):
     """`tools` itself was taken, as in `const { github } = tools`."""
 
 
+NOTHING = Mentions((), takes_all=False)
+
+
 def mentions(code: str) -> Mentions:
     """A name that is put together while the code runs is not seen, and what it leads to is not lent."""
     found: dict[tuple[str, str | None], None] = {}

@@ -15,7 +15,7 @@ from cortex.tools import is_core, policy_of
 from sandbox import ToolDeclaration, ToolError, place_of_tools, typescript_of
 
 from .absent_tool import AbsentTool, not_found
-from .mentions import mentions, words_of
+from .mentions import NOTHING, Mentions, mentions, words_of
 
 if TYPE_CHECKING:
     from cortex.discovery import Discovery
@@ -59,6 +59,8 @@ class Wish(NamedTuple):
     code: str
     intent: str = ""
     tools: tuple[str, ...] = ()
+    named: Mentions = NOTHING
+    """What the code mentions. Scanned once: code may be 50 kilobytes."""
 
 
 class Workbench:
@@ -89,13 +91,18 @@ class Workbench:
         """The server that a name is about: its tool, or what code would write for one."""
         return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
 
+    def wish(self, code: str, intent: str = "", tools: tuple[str, ...] = ()) -> Wish:
+        """What a run asks for. Code that is too long is refused later, whatever it mentions: to look through a megabyte
+        takes a second."""
+        is_scanned = self.is_searched and len(code) <= self._settings.sandbox.max_code_bytes
+        return Wish(code if is_scanned else "", intent, tools, mentions(code) if is_scanned else NOTHING)
+
     def may_reach_servers(self, wish: Wish) -> bool:
         """Whether the run is about to be lent tools of servers, as far as names tell."""
         if self._servers is None:
             return False
-        named = mentions(self._code_of(wish))
-        groups = [group for group, _ in named.paths]
-        return bool(wish.intent.strip() or wish.tools or named.takes_all) or any(map(self.server_of, groups))
+        groups = [group for group, _ in wish.named.paths]
+        return bool(wish.intent.strip() or wish.tools or wish.named.takes_all) or any(map(self.server_of, groups))
 
     async def search(self, query: str, most: int) -> list[Found]:
         tools = {tool.name: tool for tool in await self._all()}
@@ -170,8 +177,7 @@ class Workbench:
         return self._servers.names if self._servers is not None else ()
 
     async def _named_in(self, wish: Wish) -> list[UsableTool]:
-        code = self._code_of(wish)
-        named = mentions(code)
+        code, named = wish.code, wish.named
         found: list[UsableTool] = []
         whole = [group for group, member in named.paths if member is None]
         if named.takes_all:
@@ -185,10 +191,6 @@ class Workbench:
             # One that says otherwise what it wants, and only looks at what it got, gets no more.
             found += tools.named if tools.named or wish.intent or wish.tools else tools.all
         return found
-
-    def _code_of(self, wish: Wish) -> str:
-        """Code that is too long is refused later, whatever it mentions: to look through a megabyte takes a second."""
-        return wish.code if len(wish.code) <= self._settings.sandbox.max_code_bytes else ""
 
     async def _of_whole_server(self, server: str, words: frozenset[str]) -> _OfServer:
         """For code that takes a server into a variable."""

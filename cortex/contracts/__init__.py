@@ -6,9 +6,15 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .events import (
+        CoreToolCalled as CoreToolCalled,
+        CortexEvent as CortexEvent,
+        ExecutionCutShort as ExecutionCutShort,
         ExecutionEnded as ExecutionEnded,
         ExecutionStarted as ExecutionStarted,
+        Listener as Listener,
+        OwnerAnswered as OwnerAnswered,
         Proposed as Proposed,
+        Recorded as Recorded,
         Refused as Refused,
         Remembered as Remembered,
         Said as Said,
@@ -17,10 +23,14 @@ if TYPE_CHECKING:
         Watch as Watch,
     )
     from .intents import RunCode as RunCode, RunCodeIntent as RunCodeIntent, Trace as Trace
+    from .refusals import Blocked as Blocked, Denied as Denied, Refusal as Refusal
     from .replies import (
+        Reason as Reason,
         blocked as blocked,
         denied as denied,
         failed as failed,
+        reason_of as reason_of,
+        reason_of_fault as reason_of_fault,
         reply as reply,
         reply_code as reply_code,
     )
@@ -29,9 +39,15 @@ else:
         __name__,
         {
             "events": [
+                "CoreToolCalled",
+                "CortexEvent",
+                "ExecutionCutShort",
                 "ExecutionEnded",
                 "ExecutionStarted",
+                "Listener",
+                "OwnerAnswered",
                 "Proposed",
+                "Recorded",
                 "Refused",
                 "Remembered",
                 "Said",
@@ -40,6 +56,7 @@ else:
                 "Watch",
             ],
             "intents": ["RunCode", "RunCodeIntent", "Trace"],
-            "replies": ["blocked", "denied", "failed", "reply", "reply_code"],
+            "refusals": ["Blocked", "Denied", "Refusal"],
+            "replies": ["Reason", "blocked", "denied", "failed", "reason_of", "reason_of_fault", "reply", "reply_code"],
         },
     )

@@ -1,10 +1,14 @@
-"""What happens in a turn, told as it happens to whoever watches: a chat shows it, a program may count it."""
+"""What happens in a cortex, as typed events. Each fact is announced once: the audit hears it first and may refuse; the
+watcher of a turn and the listeners of `cortex.subscribe` hear it afterwards.
+
+Events hold what was run and called: code, arguments, results. A listener that passes them on decides what to leave out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
     from sandbox import ExecutionOutcome
@@ -16,45 +20,106 @@ if TYPE_CHECKING:
 class ExecutionStarted:
     """The energy is taken, and the code is about to run."""
 
+    kind: ClassVar[str] = "code_execution_started"
     intent: RunCodeIntent
     level_before: float
     level: float
+    code_hash: str = ""
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEnded:
+    """The code has run. `reply` is what the model reads, without secrets."""
+
     intent: RunCodeIntent
     outcome: ExecutionOutcome
     reply: str
     level: float
+    code_hash: str = ""
+    cost: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        return "code_execution_completed" if self.outcome.ok else "code_execution_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionCutShort:
+    """The code may have run, and has no outcome: the host failed, or the caller cancelled the call."""
+
+    kind: ClassVar[str] = "code_execution_failed"
+    intent: RunCodeIntent
+    why: str
+    """`HOST_FAILED` or `CANCELLED`."""
+    level: float
+    code_hash: str = ""
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Nothing ran. `intent` is there if the request could be read that far."""
 
+    kind: ClassVar[str] = "refused"
     tool: str
     reply: str
     intent: RunCodeIntent | None = None
+    turn: str = ""
+    code_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled:
-    """A tool of the toolbox was called, by the model or by code in the sandbox."""
+    """The model, code in the sandbox or a neuron called a tool of the toolbox or of an MCP server."""
 
+    kind: ClassVar[str] = "tool_called"
     tool: str
     origin: str
     ok: bool
     duration_ms: float
+    turn: str = ""
+    """The id of the turn, or `neuron:<id>`."""
+    arguments: Any = field(default=None, repr=False)
+    error_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CoreToolCalled:
+    """The model called a tool of the cortex that runs nothing, such as `core.energy`."""
+
+    kind: ClassVar[str] = "core_tool_called"
+    tool: str
+    turn: str
+    arguments: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerAnswered:
+    """The owner was asked about a call, and answered."""
+
+    kind: ClassVar[str] = "owner_answered"
+    tool: str
+    origin: str
+    allowed: bool
+    reason: str
+    turn: str = ""
+    arguments: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
+    """The agent said something with `core.say`."""
+
+    kind: ClassVar[str] = "said"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
+    """The agent keeps a sentence with `core.remember`."""
+
+    kind: ClassVar[str] = "remembered"
     text: str
 
 
@@ -62,11 +127,25 @@ class Remembered:
 class Proposed:
     """The agent wants to learn something. Nothing comes of it without the owner."""
 
+    kind: ClassVar[str] = "proposed"
     neuron: str
     """Its id."""
     name: str
     purpose: str
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A line of the audit about anything else: a neuron changed, the owner decided, the kill switch was turned."""
+
+    kind: ClassVar[str] = "recorded"
+    record: str
+    """The kind of the line, such as `owner_decision`."""
+    facts: Mapping[str, Any]
+
+
+# What the watcher of a turn is told.
 TurnEvent: TypeAlias = ExecutionStarted | ExecutionEnded | Refused | ToolCalled | Said | Remembered | Proposed
+CortexEvent: TypeAlias = TurnEvent | ExecutionCutShort | CoreToolCalled | OwnerAnswered | Recorded
 Watch: TypeAlias = Callable[[TurnEvent], None]
+Listener: TypeAlias = Callable[[CortexEvent], object]

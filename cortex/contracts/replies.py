@@ -3,10 +3,14 @@ them back: inside, outcomes are values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from .refusals import Blocked, Denied
 
 if TYPE_CHECKING:
     from sandbox import ExecutionOutcome, Finding
+
+    from .refusals import Refusal
 
 OK = "OK"
 """In place of a code, where one is written down: a result has none."""
@@ -36,12 +40,35 @@ def reply_code(outcome: ExecutionOutcome) -> str:
     return "EXECUTION_TIMEOUT" if outcome.error.type == "TimeoutError" else "EXECUTION_ERROR"
 
 
+class Reason(NamedTuple):
+    """Why there is no result: one of the codes, and the detail after its colon."""
+
+    code: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def reason_of(refusal: Refusal) -> Reason:
+    """Why a call ran nothing."""
+    if isinstance(refusal, Denied):
+        return Reason("EXECUTION_DENIED", refusal.reason)
+    return Reason("EXECUTION_BLOCKED", f"Code contains disallowed pattern: {refusal.finding.pattern}")
+
+
+def reason_of_fault(error: BaseException) -> Reason:
+    """Why the host has no answer: the class alone, because the text may hold a secret."""
+    return Reason("EXECUTION_ERROR", f"InternalError: the host failed with {type(error).__name__}")
+
+
 def blocked(finding: Finding) -> str:
-    return f"EXECUTION_BLOCKED: Code contains disallowed pattern: {finding.pattern}"
+    return reason_of(Blocked(finding)).text
 
 
 def denied(reason: str) -> str:
-    return f"EXECUTION_DENIED: {reason}"
+    return reason_of(Denied(reason)).text
 
 
 def failed(kind: str, message: str) -> str:

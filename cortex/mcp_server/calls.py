@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from cortex.contracts import ToolCalled, denied
+from cortex.contracts import Denied, ToolCalled, reason_of
 
 if TYPE_CHECKING:
-    from cortex.contracts import TurnEvent
+    from cortex.contracts import Reason, TurnEvent
 
 Result = TypeVar("Result")
 
 MAX_CALLS = 32
 PROGRESS_S = 1.0
-STOPPING = denied("The server is stopping")
+STOPPING = reason_of(Denied("The server is stopping"))
 
 
 class Calls:
@@ -28,12 +28,12 @@ class Calls:
         self._stopping = False
 
     @property
-    def refusal(self) -> str | None:
+    def refusal(self) -> Reason | None:
         """Why no further call can be taken now, if none can."""
         if self._stopping:
             return STOPPING
         if len(self._running) >= self._most:
-            return denied(f"{self._most} calls are being answered already; wait for one of them")
+            return reason_of(Denied(f"{self._most} calls are being answered already; wait for one of them"))
         return None
 
     async def run(self, work: Callable[[], Awaitable[Result]]) -> Result | None:

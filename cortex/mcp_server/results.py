@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from cortex.text import whole
-from cortex.turn import refused_answer
+from cortex.turn import answer_without_result
 
 if TYPE_CHECKING:
+    from cortex.contracts import Reason
     from cortex.loop import Answer
 
     from .ports import CodeAnswer
@@ -29,9 +30,11 @@ def code_result(answer: CodeAnswer) -> dict[str, Any]:
     return _result([whole(answer.text)], answer.structured, ok=answer.ok)
 
 
-def refusal_result(text: str, *, of_code: bool = False) -> dict[str, Any]:
+def refusal_result(reason: Reason, *, of_code: bool = False) -> dict[str, Any]:
     """What the server itself refuses, in the form that the tool's own answers have."""
-    return code_result(refused_answer(text)) if of_code else _result([whole(text)], {"text": text}, ok=False)
+    if of_code:
+        return code_result(answer_without_result(reason))
+    return _result([whole(reason.text)], {"text": reason.text}, ok=False)
 
 
 def _result(texts: Sequence[str], structured: Mapping[str, Any], *, ok: bool) -> dict[str, Any]:

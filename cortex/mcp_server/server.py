@@ -7,7 +7,7 @@ from collections.abc import Set
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from cortex.contracts import denied, failed
+from cortex.contracts import Denied, reason_of, reason_of_fault
 from cortex.tools import NAME as EXECUTE_CODE
 
 from .calls import PROGRESS_S, STOPPING, Calls, Progress
@@ -67,7 +67,7 @@ class _Answers:
         name = params.name
         if name not in self._names:
             known = ", ".join(sorted(self._names))
-            return refusal_result(denied(f'There is no tool "{name[:100]}"; there are {known}'))
+            return refusal_result(reason_of(Denied(f'There is no tool "{name[:100]}"; there are {known}')))
         of_code = name == EXECUTE_CODE
         if (refusal := self._calls.refusal) is not None:
             return refusal_result(refusal, of_code=of_code)
@@ -78,8 +78,7 @@ class _Answers:
                 return await self._answer(name, params.arguments or {}, progress)
             except Exception as error:
                 log.exception("The host failed to answer a client")
-                text = failed("InternalError", f"the host failed with {type(error).__name__}")
-                return refusal_result(text, of_code=of_code)
+                return refusal_result(reason_of_fault(error), of_code=of_code)
 
         # To a client that has not asked for progress, the SDK sends none.
         result = await self._calls.run(lambda: progress.during(answered))

@@ -5,23 +5,21 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .acting import require_acting as require_acting
-    from .code_answer import refused_answer as refused_answer
+    from .code_answer import answer_without_result as answer_without_result
     from .consolidate_tool import ConsolidateTool as ConsolidateTool
-    from .execute_tool import ExecuteTool as ExecuteTool
+    from .execution import Caller as Caller, RunCount as RunCount, execute as execute, require_acting as require_acting
     from .habit_watch import HabitWatch as HabitWatch, Observer as Observer
-    from .services import Parts as Parts
+    from .services import Services as Services
     from .turn import Turn as Turn
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "acting": ["require_acting"],
-            "code_answer": ["refused_answer"],
+            "code_answer": ["answer_without_result"],
             "consolidate_tool": ["ConsolidateTool"],
-            "execute_tool": ["ExecuteTool"],
+            "execution": ["Caller", "RunCount", "execute", "require_acting"],
             "habit_watch": ["HabitWatch", "Observer"],
-            "services": ["Parts"],
+            "services": ["Services"],
             "turn": ["Turn"],
         },
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cortex.redaction import MAX_VALUE_CHARACTERS
 
 if TYPE_CHECKING:
+    from cortex.contracts import Reason
     from cortex.redaction import Redactor
     from sandbox import ExecutionOutcome
 
@@ -24,16 +25,10 @@ class CodeAnswer:
     """`result`, `logs`, `metrics`; and `error` where there is no result."""
 
 
-def refused_answer(text: str) -> CodeAnswer:
-    """Nothing ran."""
-    code, _, reason = text.partition(": ")
-    parts: dict[str, Any] = {
-        "result": None,
-        "logs": [],
-        "metrics": {},
-        "error": {"type": code, "message": reason or text},
-    }
-    return CodeAnswer(text, ok=False, structured=parts)
+def answer_without_result(reason: Reason) -> CodeAnswer:
+    """Nothing ran, or nobody knows what came of it."""
+    error = {"type": reason.code, "message": reason.message}
+    return CodeAnswer(reason.text, ok=False, structured={"result": None, "logs": [], "metrics": {}, "error": error})
 
 
 def code_answer(outcome: ExecutionOutcome, text: str, redactor: Redactor) -> CodeAnswer:

@@ -15,11 +15,12 @@ import anyio
 import anyio.to_thread
 
 from cortex.audit import AuditError
-from cortex.contracts import denied, failed
+from cortex.contracts import Denied, reason_of, reason_of_fault
 from neurons import NeuronError, Refused
 from sandbox import LockBusy, SandboxError
 
 if TYPE_CHECKING:
+    from cortex.contracts import Reason
     from neurons import Fingerprint, Neuron, Proposal
 
 log = logging.getLogger("motor_cortex")
@@ -80,7 +81,7 @@ class Proposed:
 class NotProposed:
     """Nothing was kept."""
 
-    text: str
+    reason: Reason
 
 
 class ConsolidateTool:
@@ -110,12 +111,12 @@ class ConsolidateTool:
             # In a thread: it waits for locks and for the disk.
             neuron = await anyio.to_thread.run_sync(self._propose, proposal, arguments.get("habit"), found)
         except (NeuronError, AuditError, LockBusy) as error:
-            return NotProposed(denied(str(error)))
+            return NotProposed(reason_of(Denied(str(error))))
         except OSError as error:
-            return NotProposed(denied(f"The home cannot be written: {error.strerror}"))
+            return NotProposed(reason_of(Denied(f"The home cannot be written: {error.strerror}")))
         except Exception as error:
             log.exception("The host failed to take a proposal")
-            return NotProposed(failed("InternalError", f"the host failed with {type(error).__name__}"))
+            return NotProposed(reason_of_fault(error))
         try:
             self._on_proposed(neuron)
         except Exception:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import anyio
 
-    from cortex.audit import Journal
+    from cortex.audit import Spine
     from cortex.catalogue import Workbench
     from cortex.energy import EnergyReserve
     from cortex.home import Memory
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
     from cortex.tools import Owner, Toolbox
     from neurons import KillSwitch
+    from sandbox import CodeRuntime, Guard
 
     from .consolidate_tool import ConsolidateTool
-    from .execute_tool import ExecuteTool
     from .habit_watch import Observer
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Services:
     settings: Settings
     toolbox: Toolbox
-    execute: ExecuteTool
+    runtime: CodeRuntime
+    guard: Guard | None
     energy: EnergyReserve
-    journal: Journal
+    spine: Spine
     memory: Memory
     owner: Owner
     asking: anyio.Lock

@@ -13,8 +13,23 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from cortex.audit import AuditError
-from cortex.catalogue import Wish
-from cortex.contracts import Proposed, Refused, Remembered, Said, ToolCalled, Trace, denied, failed
+from cortex.contracts import (
+    CoreToolCalled,
+    Denied,
+    ExecutionCutShort,
+    OwnerAnswered,
+    Proposed,
+    Reason,
+    Refused,
+    Remembered,
+    Said,
+    ToolCalled,
+    Trace,
+    denied,
+    failed,
+    reason_of,
+    reason_of_fault,
+)
 from cortex.energy import EnergyError, energy_note, prices
 from cortex.loop import Answer
 from cortex.redaction import MAX_VALUE_CHARACTERS
@@ -22,22 +37,31 @@ from cortex.text import off_loop
 from cortex.tools import CORE_TOOLS, LIMITS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
-from .acting import require_acting
-from .code_answer import CodeAnswer, code_answer, refused_answer
-from .code_runner import CodeRunner, HostFailed, owner_refusal
+from .code_answer import CodeAnswer, answer_without_result, code_answer
 from .consolidate_tool import NotProposed
-from .execute_tool import MAX_TEXT, NotRun, Ran, intent_of
+from .execution import (
+    MAX_TEXT,
+    Caller,
+    HostFailed,
+    NotRun,
+    Ran,
+    RunCount,
+    execute,
+    intent_of,
+    owner_refusal,
+    require_acting,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
-    from cortex.contracts import RunCodeIntent, TurnEvent, Watch
+    from cortex.contracts import CortexEvent, RunCodeIntent, Watch
     from cortex.redaction import Redactor
-    from cortex.tools import Origin, Tool
+    from cortex.tools import Decision, Origin, Question, Tool
 
-    from .services import Parts
+    from .services import Services
 
 log = logging.getLogger("motor_cortex")
 
@@ -53,25 +77,33 @@ _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire
 class Turn:
     """What one turn asks for. Its calls may come one after the other or at the same time."""
 
-    def __init__(self, parts: Parts, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
-        self._parts = parts
+    def __init__(self, services: Services, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
+        self._services = services
         self._watch = watch
-        self._redactor = parts.redactor if redactor is None else redactor
+        self._redactor = services.redactor if redactor is None else redactor
         self.id = secrets.token_hex(8)
         self.said: list[str] = []
         """What the agent said with `core.say`, in order."""
         self._calls = 0
         self._is_open = True
         self._consent = Consent(
-            parts.owner, parts.settings.tools, turn=self.id, asking=parts.asking, on_decision=parts.journal.decision
+            services.owner,
+            services.settings.tools,
+            turn=self.id,
+            asking=services.asking,
+            on_decision=self._on_decision,
         )
         self._tool_calls = Calls(
             self._consent,
-            require=lambda: require_acting(parts.switch, parts.journal),
+            require=lambda: require_acting(services.switch, services.spine.journal),
             on_call=self._on_call,
             restored=self._restored,
         )
-        self._runner = CodeRunner(parts, self._tool_calls, self._consent, self._tell)
+        most = services.settings.execute.max_calls_per_turn
+        too_many = f"core_execute runs at most {most} times in a turn; answer with what you have"
+        self._caller = Caller(
+            self.id, RunCount(most, too_many), self._consent, self._tool_calls, self._shown_long, self._announce
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,26 +124,24 @@ class Turn:
         """The same, with what a loop may tell the model beside it: a habit that was noticed is told with the next
         answer, whatever that is about, and not again."""
         answer = await self._answered(name, arguments)
-        hint = None if self._parts.observer is None else self._parts.observer.hint()
+        hint = None if self._services.observer is None else self._services.observer.hint()
         if hint is None:
             return answer
         hint = self._shown(hint)
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
-        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
+        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in services."""
         self._calls += 1
-        parts = self._parts
         try:
             self._require_open()
-            given = code_arguments(arguments, parts.settings)
-            done, text = await self._run(given, self._calls)
+            done = await self._run(code_arguments(arguments, self._services.settings), self._calls)
         except Exception as error:  # noqa: BLE001 - as below
-            return refused_answer(self._fault("core.execute", error).text)
-        if isinstance(done, NotRun):
-            return refused_answer(text)
-        size = len(text) + sum(len(entry.text) for entry in done.outcome.logs)
-        return await off_loop(size, code_answer, done.outcome, text, self._redactor)
+            return answer_without_result(self._fault("core.execute", error))
+        if not isinstance(done, Ran):
+            return answer_without_result(done)
+        size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
+        return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
 
     async def _answered(self, name: str, arguments: Any) -> Answer:
         self._calls += 1
@@ -123,74 +153,74 @@ class Turn:
                 return await self._execute(arguments, self._calls)
             answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
-            return self._fault(tool, error)
+            return Answer(self._fault(tool, error).text, ok=False)
         return Answer(await self._shown_long(answer.text), ok=answer.ok)
 
     def _require_open(self) -> None:
         if not self._is_open:
             raise SandboxError("This turn has ended")
-        self._parts.journal.require()
+        self._services.spine.journal.require()
 
-    def _fault(self, tool: str, error: Exception) -> Answer:
+    def _fault(self, tool: str, error: Exception) -> Reason:
         match error:
             case AuditError() | EnergyError() | LockBusy() | SandboxError():
-                return self.refuse(tool, denied(str(error)))
+                return self._refused(tool, reason_of(Denied(str(error))))
             case OSError():
-                return self.refuse(tool, denied(f"The home cannot be written: {error.strerror}"))
-            case HostFailed():
-                return self._failed(tool, error.__cause__ or error)
+                return self._refused(tool, reason_of(Denied(f"The home cannot be written: {error.strerror}")))
             case _:
-                return self._failed(tool, error)
+                return _host_failed(tool, error)
 
     async def _answer(self, name: str, arguments: Any) -> Answer:
-        killed = None if name in _HARMLESS else self._parts.switch.refusal()
+        killed = None if name in _HARMLESS else self._services.switch.refusal()
         if killed is not None:
-            return self.refuse(name, denied(killed))
-        if name == "core.consolidate" and self._parts.consolidate is None:
-            return self.refuse(name, denied("Learning is switched off here; go on without it"))
+            return self._deny(name, killed)
+        if name == "core.consolidate" and self._services.consolidate is None:
+            return self._deny(name, "Learning is switched off here; go on without it")
         if name in CORE_TOOLS:
             return await self._call_core(name, arguments_for(name, arguments))
-        tool = self._parts.toolbox.get(name)
+        tool = self._services.toolbox.get(name)
         if tool is None or not tool.for_model:
-            if self._parts.workbench.server_of(name) is not None:
-                return self.refuse(name, denied(f'"{name}" is for code: await tools.{name}({{…}}) in core_execute'))
+            if self._services.workbench.server_of(name) is not None:
+                return self._deny(name, f'"{name}" is for code: await tools.{name}({{…}}) in core_execute')
             known = map(wire_name, (*self._core_names(), *self._names_for_model()))
-            return self.refuse(name, denied(f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}'))
+            return self._deny(name, f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}')
         return await self._call_tool(tool, arguments)
 
     def _core_names(self) -> list[str]:
         """Those that a model here is told of."""
-        absent = {"core.consolidate"} if self._parts.consolidate is None else set()
-        if not self._parts.workbench.is_searched:
+        absent = {"core.consolidate"} if self._services.consolidate is None else set()
+        if not self._services.workbench.is_searched:
             absent |= {"core.search", "core.describe"}
         return [name for name in CORE_TOOLS if name not in absent]
 
     def _names_for_model(self) -> list[str]:
-        return self._parts.toolbox.names_for_model(self._parts.settings.tools)
+        return self._services.toolbox.names_for_model(self._services.settings.tools)
 
     async def _execute(self, arguments: Any, number: int) -> Answer:
-        done, text = await self._run(arguments_for("core.execute", arguments), number)
-        if isinstance(done, NotRun):
-            return Answer(text, ok=False)
-        return Answer(text, energy_note(done.level, self._parts.settings.energy), ok=done.outcome.ok)
+        done = await self._run(arguments_for("core.execute", arguments), number)
+        if not isinstance(done, Ran):
+            return Answer(done.text, ok=False)
+        return Answer(done.reply, energy_note(done.level, self._services.settings.energy), ok=done.outcome.ok)
 
-    async def _run(self, arguments: Mapping[str, Any], number: int) -> tuple[Ran | NotRun, str]:
-        parts = self._parts
+    async def _run(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
+        services = self._services
         # Cut first: what is longer is not kept anyway, and looking for secrets takes its time.
         words = {name: self._shown(arguments[name][:MAX_TEXT]) for name in _WORDS if name in arguments}
+        wish = services.workbench.wish(
+            arguments["code"], arguments.get("intent", "")[:MAX_TEXT], tuple(arguments.get("tools", ()))
+        )
+        waits = services.workbench.may_reach_servers(wish)
         trace = Trace(turn=self.id, call=number)
-        wish = Wish(arguments["code"], arguments.get("intent", ""), tuple(arguments.get("tools", ())))
-        waits = parts.workbench.may_reach_servers(wish)
-        intent = intent_of({**arguments, **words}, parts.settings.execute, trace, waits_for_servers=waits)
-        killed = parts.switch.refusal()
-        if killed is not None:
-            answer = self.refuse("core.execute", denied(killed))
-            return NotRun(answer.text), answer.text
-        code_hash = parts.journal.keep_code(intent.payload.code, parts.settings.sandbox.max_code_bytes)
-        done, text = await self._runner.run(intent, code_hash, self._shown_long)
-        if isinstance(done, NotRun):
-            self.refuse("core.execute", text, intent, code_hash)
-        return done, text
+        intent = intent_of({**arguments, **words}, services.settings.execute, trace, waits_for_servers=waits)
+        done = await execute(intent, wish, services, self._caller)
+        match done:
+            case Ran():
+                return done
+            case NotRun(refusal, code_hash):
+                return self._refused("core.execute", reason_of(refusal), intent, code_hash)
+            case HostFailed(error):
+                # Never a refusal, whatever the error is: the code may have run.
+                return _host_failed("core.execute", error)
 
     def _shown(self, text: str) -> str:
         """As the model is shown it, and the audit: without what it must not see. For what is short."""
@@ -200,7 +230,7 @@ class Turn:
         return await off_loop(len(text), self._redactor.text, text)
 
     def _restored(self, arguments: Any, written: str | None) -> Any:
-        if not self._parts.settings.redaction.restore:
+        if not self._services.settings.redaction.restore:
             return arguments
         if isinstance(arguments, str):
             # A value may hold what would have to be escaped in JSON, so it goes in when that is read.
@@ -212,14 +242,14 @@ class Turn:
         """The tools of the cortex that run nothing."""
         refusal = await owner_refusal(self._consent, name, arguments, arguments.get("purpose", ""))
         if refusal is not None:
-            return self.refuse(name, refusal.text)
+            return self._deny(name, refusal.reason)
         match name:
             case "core.energy":
-                text = to_json(prices(self._parts.energy.level(), self._parts.settings.energy)).decode()
+                text = to_json(prices(self._services.energy.level(), self._services.settings.energy)).decode()
             case "core.search":
                 text = await self._search(arguments["query"])
             case "core.describe":
-                text = await self._parts.workbench.describe(arguments["tools"])
+                text = await self._services.workbench.describe(arguments["tools"])
             case "core.say":
                 text = self._say(arguments["text"])
             case "core.remember":
@@ -228,12 +258,12 @@ class Turn:
                 return await self._consolidate(arguments)
             case _:
                 raise AssertionError(f"nobody answers for {name}")
-        self._parts.journal.tool_call(self.id, name, "model", arguments, None, 0.0)
+        self._announce(CoreToolCalled(name, self.id, arguments))
         return Answer(text)
 
     async def _search(self, query: str) -> str:
-        workbench = self._parts.workbench
-        found = await workbench.search(query, self._parts.settings.discovery.max_results)
+        workbench = self._services.workbench
+        found = await workbench.search(query, self._services.settings.discovery.max_results)
         lines = [f"{tool.name}  {tool.line}  ({tool.score:.2f})" for tool in found]
         troubles = [f"(not there now: {trouble})" for trouble in workbench.troubles()]
         if lines or troubles:
@@ -241,20 +271,22 @@ class Turn:
         return "Nothing fits these words: try others." if workbench.is_searched else "There are no functions here."
 
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
-        learning = self._parts.consolidate
+        learning = self._services.consolidate
         assert learning is not None
         # Again: the owner may have been asked meanwhile.
-        killed = self._parts.switch.refusal()
-        done = await learning.propose(arguments) if killed is None else NotProposed(denied(killed))
+        killed = self._services.switch.refusal()
+        if killed is not None:
+            return self._deny("core.consolidate", killed)
+        done = await learning.propose(arguments)
         if isinstance(done, NotProposed):
-            return self.refuse("core.consolidate", done.text)
-        self._parts.journal.tool_call(self.id, "core.consolidate", "model", arguments, None, 0.0)
+            return Answer(self._refused("core.consolidate", done.reason).text, ok=False)
+        self._announce(CoreToolCalled("core.consolidate", self.id, arguments))
         neuron = done.neuron
-        self._tell(Proposed(neuron.id, neuron.name, neuron.metadata.purpose))
+        self._announce(Proposed(neuron.id, neuron.name, neuron.metadata.purpose))
         return Answer(done.text)
 
     async def _call_tool(self, tool: Tool, arguments: Any) -> Answer:
-        limits = self._parts.settings.tools
+        limits = self._services.settings.tools
         try:
             result = await self._tool_calls.make(tool, arguments, origin="model", timeout_ms=limits.call_timeout_ms)
         except ToolError as error:
@@ -273,42 +305,50 @@ class Turn:
     def _on_call(
         self, origin: Origin, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float
     ) -> None:
-        self._parts.journal.tool_call(self.id, tool, origin, arguments, error_code, duration_ms)
-        self._tell(ToolCalled(tool, origin, ok, duration_ms))
+        self._announce(ToolCalled(tool, origin, ok, duration_ms, self.id, arguments, error_code))
+
+    def _on_decision(self, question: Question, decision: Decision) -> None:
+        answered = OwnerAnswered(
+            question.tool, question.origin, decision.allowed, decision.reason, question.turn, question.arguments
+        )
+        self._announce(answered)
 
     def _say(self, text: str) -> str:
         text = cut(text, MAX_SAID)
         self.said.append(text)
-        self._tell(Said(text))
+        self._announce(Said(text))
         return "Said."
 
     def _remember(self, text: str) -> str:
         # In another conversation the same token stands for something else.
-        self._parts.memory.remember(self._redactor.without_numbers(text))
-        self._tell(Remembered(text))
+        self._services.memory.remember(self._redactor.without_numbers(text))
+        self._announce(Remembered(text))
         return "Remembered."
 
-    def refuse(
-        self, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
-    ) -> Answer:
-        """Write down that something was not done, and why."""
+    def refuse(self, tool: str, reply: str) -> Answer:
+        """The answer to a call that the loop itself does not let through."""
         tool, reply = self._shown(tool), self._shown(reply)
-        self._parts.journal.refusal(self.id, tool, reply, intent, code_hash)
-        self._tell(Refused(tool, reply, intent))
+        self._announce(Refused(tool, reply, turn=self.id))
         return Answer(reply, ok=False)
 
-    def _failed(self, tool: str, error: BaseException) -> Answer:
-        log.error('The host failed to answer "%s"', tool, exc_info=error)
-        return Answer(failed("InternalError", f"the host failed with {type(error).__name__}"), ok=False)
+    def _deny(self, tool: str, why: str) -> Answer:
+        return Answer(self._refused(tool, reason_of(Denied(why))).text, ok=False)
 
-    def _tell(self, event: TurnEvent) -> None:
-        if self._watch is None:
-            return
-        try:
-            self._watch(event)
-        except Exception:
-            # Whoever looks on must not change what happens.
-            log.exception("Whoever watches the turn failed")
+    def _refused(
+        self, tool: str, reason: Reason, intent: RunCodeIntent | None = None, code_hash: str | None = None
+    ) -> Reason:
+        tool, shown = self._shown(tool), Reason(reason.code, self._shown(reason.message))
+        self._announce(Refused(tool, shown.text, intent, self.id, code_hash))
+        return shown
+
+    def _announce(self, event: CortexEvent) -> None:
+        is_told = not isinstance(event, CoreToolCalled | OwnerAnswered | ExecutionCutShort)
+        self._services.spine.announce(event, self._watch if is_told else None)
+
+
+def _host_failed(tool: str, error: Exception) -> Reason:
+    log.error('The host failed to answer "%s"', tool, exc_info=error)
+    return reason_of_fault(error)
 
 
 def _named(name: Any) -> str:

@@ -11,6 +11,7 @@ import anyio
 
 from cortex.audit import Audit
 from cortex.audit.journal import Journal
+from cortex.audit.spine import Spine
 from cortex.catalogue.workbench import Workbench
 from cortex.discovery import Discovery
 from cortex.energy import EnergyReserve
@@ -22,8 +23,7 @@ from cortex.settings.settings import Settings
 from cortex.tools import Toolbox
 from cortex.tools.owner import AbsentOwner, Owner
 from cortex.turn.consolidate_tool import ConsolidateTool
-from cortex.turn.execute_tool import ExecuteTool
-from cortex.turn.services import Parts
+from cortex.turn.services import Services
 from cortex.turn.turn import Turn
 from neurons import KillSwitch
 from sandbox import CodeRuntime
@@ -43,7 +43,7 @@ PROPOSAL = {
 class Cortex:
     """What a `MotorCortex` puts together, with the parts of learning as the test wants them."""
 
-    def __init__(self, parts: Parts, audit: Audit) -> None:
+    def __init__(self, parts: Services, audit: Audit) -> None:
         self.parts = parts
         self.audit = audit
         self.events: list[Any] = []
@@ -74,12 +74,13 @@ async def learning_cortex(
     given = consolidate or {}
     tool = pipeline and ConsolidateTool(pipeline, **{"max_code_bytes": MAX_CODE_BYTES, **given})
     toolbox = toolbox or Toolbox()
-    parts = Parts(
+    parts = Services(
         settings,
         toolbox,
-        ExecuteTool(runtime or ScriptedRuntime([]), energy, settings.energy, None),
+        runtime or ScriptedRuntime([]),
+        None,
         energy,
-        Journal(audit),
+        Spine(audit, Journal(audit)),
         Memory(state),
         owner or AbsentOwner(),
         anyio.Lock(),

@@ -1,0 +1,117 @@
+"""Announces each fact once: to the audit, which may refuse it, then to the watcher of the turn and to subscribers."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from cortex.contracts import Recorded
+
+if TYPE_CHECKING:
+    from cortex.contracts import CortexEvent, Listener
+
+    from .journal import Journal
+    from .trail import Audit
+
+log = logging.getLogger("motor_cortex")
+
+MAX_LISTENERS = 32
+# A listener that falls this far behind misses events: the host neither waits for it nor keeps everything for it.
+MAX_WAITING = 10_000
+CLOSING_S = 2.0
+
+
+class Spine:
+    """One for a cortex. `announce` and `record` may be called from any thread."""
+
+    def __init__(self, audit: Audit, journal: Journal) -> None:
+        self._audit = audit
+        self.journal = journal
+        self._subscriptions: tuple[_Subscription, ...] = ()
+        self._lock = threading.Lock()
+
+    def announce(self, event: CortexEvent, watch: Callable[[Any], None] | None = None) -> None:
+        """Raises AuditError when the event may not happen because it cannot be written down: then nobody hears it."""
+        self.journal.hear(event)
+        if watch is not None:
+            try:
+                watch(event)
+            except Exception:
+                log.exception("The watcher of a turn failed")
+        for subscription in self._subscriptions:
+            subscription.put(event)
+
+    def record(self, kind: str, /, **facts: Any) -> object:
+        """Write a line of the audit that has no event of its own, and announce it. Raises what the audit raises."""
+        written = self._audit.record(kind, **facts)
+        for subscription in self._subscriptions:
+            subscription.put(Recorded(kind, facts))
+        return written
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call the listener with every event from now on, in a thread of its own, in order. Returns the function that
+        ends the subscription. Raises ValueError when there are 32 listeners already."""
+        subscription = _Subscription(listener)
+        with self._lock:
+            if len(self._subscriptions) >= MAX_LISTENERS:
+                raise ValueError(f"there are {MAX_LISTENERS} listeners already: end a subscription first")
+            self._subscriptions += (subscription,)
+        subscription.start()
+
+        def unsubscribe() -> None:
+            with self._lock:
+                self._subscriptions = tuple(one for one in self._subscriptions if one is not subscription)
+            subscription.end()
+
+        return unsubscribe
+
+    def close(self) -> None:
+        """Deliver what waits, for at most two seconds in all, and end every subscription."""
+        with self._lock:
+            subscriptions, self._subscriptions = self._subscriptions, ()
+        for subscription in subscriptions:
+            subscription.end()
+        give_up = time.monotonic() + CLOSING_S
+        for subscription in subscriptions:
+            subscription.wait(give_up)
+
+
+class _Subscription:
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._events: queue.SimpleQueue[CortexEvent | None] = queue.SimpleQueue()
+        self._missed = 0
+        self._thread = threading.Thread(target=self._deliver, name="cortex-listener", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def put(self, event: CortexEvent) -> None:
+        """Never waits."""
+        if self._events.qsize() < MAX_WAITING:
+            self._events.put(event)
+            return
+        if not self._missed:
+            log.warning("A listener is %s events behind and misses what follows", MAX_WAITING)
+        self._missed += 1
+
+    def end(self) -> None:
+        self._events.put(None)
+
+    def wait(self, give_up: float) -> None:
+        if self._thread is not threading.current_thread():  # a listener may close the cortex
+            self._thread.join(max(0.0, give_up - time.monotonic()))
+
+    def _deliver(self) -> None:
+        while (event := self._events.get()) is not None:
+            try:
+                self._listener(event)
+            except Exception:
+                log.exception("A listener failed with an event of kind %s", event.kind)
+            if self._missed and self._events.empty():
+                log.warning("A listener has missed %s events", self._missed)
+                self._missed = 0
