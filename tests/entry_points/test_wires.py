@@ -295,7 +295,7 @@ def test_the_sdk_is_loaded_while_others_have_their_turn(tmp_path):
         import sys
         from tests.entry_points.measure import watched
         from cortex.mcp_client import McpServers
-        from cortex.mcp_config import McpServerSettings
+        from cortex.settings import McpServerSettings
         from cortex.settings.sections import McpSettings
         from sandbox import ToolError
 

@@ -287,7 +287,7 @@ def has_mark(path: Path, mark: str) -> bool:
 INTERRUPTED = """
 import os, select, signal, sys
 from pathlib import Path
-from sandbox import killing
+from sandbox.process import killing
 poll = select.poll
 def interrupted_poll():
     os.kill(os.getpid(), signal.SIGINT)  # in the middle of it
