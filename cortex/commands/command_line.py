@@ -107,8 +107,7 @@ def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, d
 
 
 class _Page(argparse.HelpFormatter):
-    """Help as wide as the terminal. Without a width argparse imports shutil, and its compression modules, to find it.
-    """
+    """Help as wide as the terminal. Otherwise argparse imports shutil, with its compression modules, for the width."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=terminal_columns(sys.stdout) - 2)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 
 def behind_an_action(json_help: str) -> ArgumentParser:
-    """A parent for the parsers of a command's actions. Its defaults do not overwrite options given before the action.
-    """
+    """A parent for the parsers of a command's actions. Its defaults do not reset options given before the action."""
     common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     common.add_argument("--json", action="store_true", help=json_help)
     common.add_argument("--config", type=Path, help=argparse.SUPPRESS)

@@ -1,5 +1,5 @@
-"""Answers in the form of the protocol: a text for the model and the same as data for programs, of a bounded size and
-without half characters, which would break the connection."""
+"""Turn answers into MCP tool results: a text for the model and the same as data for programs. Bounded in size, and
+without lone surrogates, which would break the connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def code_result(answer: CodeAnswer) -> dict[str, Any]:
 
 
 def refusal_result(text: str, *, of_code: bool = False) -> dict[str, Any]:
-    """What the server itself refuses, in the form that the tool's own answers have."""
+    """A refusal by the server itself, in the form of the tool's own answers."""
     return code_result(refused_answer(text)) if of_code else _result([whole(text)], {"text": text}, ok=False)
 
 

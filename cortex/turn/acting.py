@@ -1,4 +1,4 @@
-"""Whether anything may be done at all, for whoever acts: a turn, its code, a neuron."""
+"""Check whether a turn, its code or a neuron may act at all: kill switch off and audit log writable."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def require_acting(switch: KillSwitch, journal: Journal) -> None:
-    """Raises ToolError while the kill switch is on, or nothing can be written down: code that is running acts no more,
-    either."""
+    """Raise ToolError while the kill switch is on or the audit log cannot be written. This also stops the tool calls of
+    code that is already running."""
     killed = switch.refusal()
     if killed is not None:
         raise ToolError(killed, code="denied")

@@ -1,5 +1,5 @@
-"""Runs the code of one turn: counts the runs, lends each its tools, has it audited, and shows it to whoever looks for
-habits."""
+"""Run the code of one turn: count the runs, lend each its tools, record it in the audit log, and pass it to the
+observer of habits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _SHOWN_IF_GIVEN = {"context", "tools", "intent"}
 
 
 class HostFailed(Exception):
-    """The host failed after the energy was taken: it may have run, so it is not refused. The cause is the reason."""
+    """The host failed after the energy was taken. The code may have run, so this is no refusal. The cause is the
+    reason."""
 
 
 class CodeRunner:
@@ -44,14 +45,14 @@ class CodeRunner:
     async def run(
         self, intent: RunCodeIntent, code_hash: str, shown: Callable[[str], Awaitable[str]]
     ) -> tuple[Ran | NotRun, str]:
-        """What became of it, and the reply as the model is shown it: `shown` makes that of a reply. Raises HostFailed,
-        and what is raised before anything was taken."""
+        """Run the code; return the outcome and the reply for the model, which `shown` redacts. Raises HostFailed, and
+        what is raised before any energy was taken."""
         parts = self._parts
         limit = parts.settings.execute.max_calls_per_turn
         if self._runs >= limit:
             reason = denied(f"core_execute runs at most {limit} times in a turn; answer with what you have")
             return NotRun(reason), reason
-        # Counted before anything is waited for: calls of one message run at the same time.
+        # Counted before the first await: the calls of one message run at the same time.
         self._runs += 1
         running: list[Reservation] = []
 
@@ -98,17 +99,17 @@ class CodeRunner:
             return None
         weighed = parts.energy.weigh(intent.payload.tier)
         if isinstance(weighed, Insufficient):
-            return NotRun(denied(str(weighed)))  # nobody is asked in vain
-        # What is shown is what is run, and not what the model wrote.
+            return NotRun(denied(str(weighed)))  # before the owner is asked in vain
+        # The owner is shown the payload that is run, and not the arguments that the model wrote.
         asked = intent.payload.model_dump(mode="json", include=_ALWAYS_SHOWN)
         asked |= intent.payload.model_dump(mode="json", include=_SHOWN_IF_GIVEN, exclude_defaults=True)
         refusal = await owner_refusal(self._consent, "core.execute", asked, intent.payload.purpose)
-        # Whoever was asked took time, and may have used it to kill.
+        # Check again: the owner may have turned the kill switch on before answering.
         killed = parts.switch.refusal()
         return NotRun(denied(killed)) if refusal is None and killed is not None else refusal
 
 
 async def owner_refusal(consent: Consent, name: str, arguments: dict[str, Any], purpose: str = "") -> NotRun | None:
-    """What the owner's policy has against a tool of the cortex itself, if it has."""
+    """The refusal of a core tool by the owner's policy or answer; None if it is allowed."""
     permission = await consent.of(CoreTool(name), arguments, origin="model", purpose=purpose)
     return NotRun(denied(permission.reason)) if isinstance(permission, NotAllowed) else None

@@ -1,7 +1,7 @@
-"""`core.execute`: from the model's arguments to an intent, through the gate and the guard, to an outcome.
+"""`core.execute`: turn the model's arguments into an intent, pass it through the guard and the gate, and run it.
 
-Refusals come first and cost nothing; then the energy is taken, and only then does anything run. What was taken stays
-taken whatever the code does, and goes back only when nothing ran after all.
+Refusals come first and cost nothing; then the energy is taken, and only then does the code run. Energy stays taken
+whatever the code does, and goes back only when nothing ran after all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_TEXT = 500
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The code was run, whatever came of it."""
+    """The code was run, with success or not."""
 
     outcome: ExecutionOutcome
     cost: float
@@ -53,10 +53,10 @@ class NotRun:
 def intent_of(
     arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_servers: bool = False
 ) -> RunCodeIntent:
-    """What the model asks for, within what it may ask for. Code that calls servers has the time of the network tier:
-    computing is quick, and servers are not.
+    """The intent in the model's arguments, within the limits. Code that calls servers gets the timeout of the network
+    tier: computing is quick, and servers are not.
 
-    A time outside the range is moved to its nearest end and not refused: a model cannot know the range of this host.
+    A timeout outside the range is moved to its nearest end and not refused: a model cannot know this host's range.
     """
     tier = Tier(arguments.get("tier", Tier.ISOLATED))
     is_slow = tier is Tier.NETWORK or waits_for_servers
@@ -76,7 +76,7 @@ def intent_of(
 
 
 class ExecuteTool:
-    """Weighs, looks, takes and runs. One for all turns."""
+    """Inspects the code, asks for consent, takes the energy and runs the code. One for all turns."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ExecuteTool:
         guard: Guard | None,
         hit_cost: float | None = None,
     ) -> None:
-        """`hit_cost` is what a result costs that a runtime had kept; None as much as a run."""
+        """`hit_cost` is the energy cost of a cached result; None means the cost of a run."""
         self._runtime = runtime
         self._energy = energy
         self._settings = settings
@@ -102,16 +102,17 @@ class ExecuteTool:
         on_start: Callable[[Reservation], None],
         network: NetworkPolicy | None = None,
     ) -> Ran | NotRun:
-        """Raises nothing but a cancellation, and what a broken disk or sandbox raises: the caller answers for those."""
-        # The owner last: nobody is asked about what would be refused anyway.
+        """Run the intent, or return why not. Raises nothing but a cancellation, and what a broken disk or sandbox
+        raises: the caller turns those into an answer."""
+        # Ask the owner last, not about code that would be refused anyway.
         refusal = await self._blocked(intent.payload.code) or await consent()
         if refusal is not None:
             return refusal
-        # After those: what is refused starts no server. Before the energy: a server may take its time.
+        # After the refusals: refused code starts no server. Before the energy is taken: a server may start slowly.
         tools = await lend()
         payload, turn = intent.payload, intent.trace.turn if intent.trace else None
         await anyio.lowlevel.checkpoint_if_cancelled()
-        # Taken before the run: two turns must not both spend the last of it.
+        # Taken before the run: two turns must not both spend the last energy.
         taken = await self._energy.take(payload.tier, turn=turn, code_hash=code_hash)
         if isinstance(taken, Insufficient):
             return NotRun(denied(str(taken)))
@@ -136,13 +137,15 @@ class ExecuteTool:
         return Ran(outcome, taken.charged, level)
 
     def _cost(self, metrics: Metrics, tier: Tier) -> float | None:
-        """What it came to, where that is known only afterwards. It was let in as any run is, at the same floor."""
+        """The final cost, if it is known only after the run: cached or metered. None otherwise. The gate used the
+        ordinary cost and floor."""
         if metrics.cached:
             return self._hit_cost
         return metered_cost(metrics, tier, self._settings) if self._settings.metered.enabled else None
 
     async def _settle(self, taken: Reservation, cost: float) -> float:
-        """The level. What cannot be settled stays as it was taken: what has run has run, and its answer is due."""
+        """Charge the final cost; return the level. If that fails, the cost stays as it was taken: the code has run, and
+        the model must get its answer."""
         try:
             return await self._energy.settle(taken, cost)
         except EnergyError as error:

@@ -1,6 +1,7 @@
-"""One turn of an agent: from a message of the user to the agent's last word on it. Limits per turn live here.
+"""One turn of an agent: answers the model's tool calls between a user message and the agent's last word on it.
 
-Whatever the model asks for gets an answer that is one string and never empty; nothing is raised but a cancellation.
+Limits per turn live here. Every call gets an answer that is one string and never empty; nothing is raised but a
+cancellation.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ log = logging.getLogger("motor_cortex")
 
 MAX_SAID = 20_000
 MAX_NAME = 100
-# What an agent may still do while the kill switch is on: these run nothing.
+# Tools that an agent may still call while the kill switch is on: they run nothing.
 _HARMLESS = frozenset({"core.energy", "core.say", "core.remember"})
-# Of a run, what goes into the audit in the model's own words.
+# Arguments of a run that go into the audit log in the model's own words.
 _WORDS = ("purpose", "expectedOutput")
 _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
 
 
 class Turn:
-    """What one turn asks for. Its calls may come one after the other or at the same time."""
+    """Answers the calls of one turn, which may come one after the other or at the same time."""
 
     def __init__(self, parts: Parts, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
         self._parts = parts
@@ -85,12 +86,12 @@ class Turn:
         self._is_open = False
 
     async def call(self, name: str, arguments: Any = None) -> str:
-        """The answer as the one string that a model reads. Names with dots and names from the wire are the same."""
+        """Call a tool; return the answer as the one string that a model reads. Takes names with dots and wire names."""
         return (await self._answered(name, arguments)).text
 
     async def answer(self, name: str, arguments: Any = None) -> Answer:
-        """The same, with what a loop may tell the model beside it: a habit that was noticed is told with the next
-        answer, whatever that is about, and not again."""
+        """Like `call`, with a note that a loop may tell the model beside the answer. The hint of a noticed habit comes
+        once, with the next answer, whatever that is about."""
         answer = await self._answered(name, arguments)
         hint = None if self._parts.observer is None else self._parts.observer.hint()
         if hint is None:
@@ -99,7 +100,7 @@ class Turn:
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
-        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
+        """Like `core.execute`, for a program: takes a context and narrower limits, and answers in parts."""
         self._calls += 1
         parts = self._parts
         try:
@@ -122,7 +123,7 @@ class Turn:
             if tool == "core.execute":
                 return await self._execute(arguments, self._calls)
             answer = await self._answer(tool, arguments)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
+        except Exception as error:  # noqa: BLE001 - the model always gets an answer, and the log gets the reason
             return self._fault(tool, error)
         return Answer(await self._shown_long(answer.text), ok=answer.ok)
 
@@ -159,7 +160,7 @@ class Turn:
         return await self._call_tool(tool, arguments)
 
     def _core_names(self) -> list[str]:
-        """Those that a model here is told of."""
+        """The core tools that the model is told of."""
         absent = {"core.consolidate"} if self._parts.consolidate is None else set()
         if not self._parts.workbench.is_searched:
             absent |= {"core.search", "core.describe"}
@@ -176,7 +177,7 @@ class Turn:
 
     async def _run(self, arguments: Mapping[str, Any], number: int) -> tuple[Ran | NotRun, str]:
         parts = self._parts
-        # Cut first: what is longer is not kept anyway, and looking for secrets takes its time.
+        # Cut before redaction: longer texts are not kept anyway, and searching them for secrets takes time.
         words = {name: self._shown(arguments[name][:MAX_TEXT]) for name in _WORDS if name in arguments}
         trace = Trace(turn=self.id, call=number)
         wish = Wish(arguments["code"], arguments.get("intent", ""), tuple(arguments.get("tools", ())))
@@ -193,7 +194,7 @@ class Turn:
         return done, text
 
     def _shown(self, text: str) -> str:
-        """As the model is shown it, and the audit: without what it must not see. For what is short."""
+        """The text redacted, for the model and the audit log. For short texts: it runs on the event loop."""
         return self._redactor.text(text)
 
     async def _shown_long(self, text: str) -> str:
@@ -203,13 +204,13 @@ class Turn:
         if not self._parts.settings.redaction.restore:
             return arguments
         if isinstance(arguments, str):
-            # A value may hold what would have to be escaped in JSON, so it goes in when that is read.
+            # Parse first, then restore: a restored value may hold characters that JSON would have to escape.
             with suppress(ValueError):
                 arguments = bounded_json(arguments, LIMITS)
         return self._redactor.restored(arguments, written)
 
     async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
-        """The tools of the cortex that run nothing."""
+        """Answer the core tools that run no code."""
         refusal = await owner_refusal(self._consent, name, arguments, arguments.get("purpose", ""))
         if refusal is not None:
             return self.refuse(name, refusal.text)
@@ -243,7 +244,7 @@ class Turn:
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
         learning = self._parts.consolidate
         assert learning is not None
-        # Again: the owner may have been asked meanwhile.
+        # Check again: the owner may have been asked meanwhile, and have turned the kill switch on.
         killed = self._parts.switch.refusal()
         done = await learning.propose(arguments) if killed is None else NotProposed(denied(killed))
         if isinstance(done, NotProposed):
@@ -264,8 +265,8 @@ class Turn:
         return Answer(await self._shown_beginning(result.data, limits.max_result_bytes))
 
     async def _shown_beginning(self, text: bytes, max_bytes: int) -> str:
-        """As much of it as fits. Redacted before it is cut, because of half a value it may not be seen what it was; and
-        no more of it than the longest value that begins where it is cut."""
+        """The beginning of the text, redacted, at most `max_bytes`. Redacted before it is cut: half a secret may not be
+        recognized. So the part that is redacted is longer by the longest secret."""
         part = text[: max_bytes + MAX_VALUE_CHARACTERS]
         shown = await self._shown_long(part.decode(errors="ignore"))
         return cut(shown, max_bytes, in_all=None if len(part) == len(text) else len(text))
@@ -283,7 +284,7 @@ class Turn:
         return "Said."
 
     def _remember(self, text: str) -> str:
-        # In another conversation the same token stands for something else.
+        # Tokens lose their numbers: in another conversation the same token stands for another value.
         self._parts.memory.remember(self._redactor.without_numbers(text))
         self._tell(Remembered(text))
         return "Remembered."
@@ -291,7 +292,7 @@ class Turn:
     def refuse(
         self, tool: str, reply: str, intent: RunCodeIntent | None = None, code_hash: str | None = None
     ) -> Answer:
-        """Write down that something was not done, and why."""
+        """Record a refusal in the audit log and return it as the answer."""
         tool, reply = self._shown(tool), self._shown(reply)
         self._parts.journal.refusal(self.id, tool, reply, intent, code_hash)
         self._tell(Refused(tool, reply, intent))
@@ -307,11 +308,11 @@ class Turn:
         try:
             self._watch(event)
         except Exception:
-            # Whoever looks on must not change what happens.
+            # A failing watcher must not change the turn.
             log.exception("Whoever watches the turn failed")
 
 
 def _named(name: Any) -> str:
-    """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
+    """The name with dots of a core tool, in either spelling; any other name shortened, to be shown in a refusal."""
     shown = str(name)[:MAX_NAME].encode(errors="replace").decode()
     return _CORE_NAMES.get(shown, shown)
