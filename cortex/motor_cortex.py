@@ -87,7 +87,7 @@ class MotorCortex:
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         running = Running(self.switch.running, self.switch.refusal)
         self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
-        """The MCP servers, if there are any; sessions begin when they are first needed."""
+        """The MCP servers, or None if there are none; each is started when it is first needed."""
         self._discovery = discovery_of(self.settings)
         self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery)
         self._cache = open_cache(home, self.settings.cache, self._flusher)

@@ -299,7 +299,7 @@ def _line(text: str) -> str:
 
 
 def _declared(declarations: Sequence[ToolDeclaration]) -> list[str]:
-    """The declarations that fit. One that is too long is left out for shorter ones; at most MAX_NAMED are tried."""
+    """The declarations that fit. A long one is left out in favour of shorter ones; at most MAX_NAMED are tried."""
     shown: list[ToolDeclaration] = []
     left_out: list[str] = []
     room = MAX_DESCRIBED_BYTES

@@ -12,7 +12,7 @@ from sandbox import FILE_MODE, replace_file
 
 MAX_LINES = 1_000
 _MAX_CHARS = 10_000
-# Read at most this much of the file's end: only another program would have written more.
+# Read at most this much of the file's end. Twice the kept lines, all of them long, are the file of another program.
 _MAX_BYTES = 4 * 1_048_576
 
 

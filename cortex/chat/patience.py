@@ -48,7 +48,7 @@ class PatientModel:
             tasks.start_soon(tell_later)
             try:
                 return await self._model.reply(messages, tools, on_text=heard)
-            except Exception as error:  # noqa: BLE001 - raised below as it is: the group of tasks would wrap it
+            except Exception as error:  # noqa: BLE001 - raised below: the task group would wrap it
                 failure = error
             finally:
                 silence.cancel()

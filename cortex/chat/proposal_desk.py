@@ -53,7 +53,7 @@ class ProposalDesk:
         self._habit_of = habit_of
         self._reading_s = reading_s
         self._later: set[str] = set()
-        """The questions that the person has put off, by their hash: the same neuron may come again as another."""
+        """Hashes of the questions that the owner has put off: a changed neuron has a new hash, and is asked again."""
 
     def offer(self, *, again: bool = False) -> None:
         """Ask about each waiting proposal once in a chat; with `again` also about those put off. Ctrl-C puts off."""

@@ -107,7 +107,7 @@ def _talk(settings: Settings, options: Namespace) -> int:
         wake, channels = (wakes, _channels(settings, interrupts)) if is_dialogue else (None, None)
         cortex = MotorCortex(settings, toolbox=toolbox, owner=owner, wake=wake, channels=channels)
         portal = stack.enter_context(start_blocking_portal())
-        model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - it comes next
+        model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - defined below
         agent = Agent(cortex, model, conversation, output, wakes=wakes)
         try:
             stack.enter_context(portal.wrap_async_context_manager(agent))

@@ -50,7 +50,8 @@ class Notices:
         self._seen: object = None
         self._again_at = 0.0
         self._said: set[tuple[str, int]] = set()
-        """By which channels this process has told of which question: one that is broken has no other repeat itself."""
+        """Question hash and channel number of each notice that this process has given: when one channel fails, a retry
+        must not repeat the others."""
 
     def news(self) -> None:
         """Wake `run`: a question is waiting. Returns at once."""
@@ -122,7 +123,7 @@ class Notices:
             is_over = True
             if all((shown, number) in self._said for number in range(len(self._channels))):
                 await anyio.to_thread.run_sync(self._note, shown, {"at": self._now(), "done": True})
-        except Exception as error:  # noqa: BLE001 - it is tried again
+        except Exception as error:  # noqa: BLE001 - it is retried
             is_over = True
             log.warning('Cannot tell the owner of "%s": %s', neuron.id, error or type(error).__name__)
         finally:

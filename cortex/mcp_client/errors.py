@@ -23,7 +23,7 @@ def is_too_large(code: int, message: str) -> bool:
 
 
 class McpUnavailable(ToolError):
-    """The server cannot be used now. The message says why, and when it will be tried again."""
+    """The server cannot be used now. The message says why, and when it can be started again."""
 
     def __init__(self, message: str, *, retryable: bool = True) -> None:
         super().__init__(message, code="unavailable", retryable=retryable)

@@ -78,7 +78,7 @@ class Server:
         self.name = name
         self._running = running
         self.tools: tuple[McpTool, ...] = ()
-        """Also after a crash, because it will be started again; not when that has failed."""
+        """Kept after a crash, because the server will be restarted; emptied when a start fails."""
         self._settings = settings
         self._general = general
         self._environment = environment
@@ -89,7 +89,7 @@ class Server:
         self._tasks: TaskGroup | None = None
         self._link: Link | None = None
         self._settled: anyio.Event | None = None
-        """Of the start that is under way."""
+        """Set when the running start has succeeded or failed; None while no start is running."""
         self._start: anyio.CancelScope | None = None
         self._mode: Mode = "auto"
         self._error: str | None = None
@@ -196,7 +196,7 @@ class Server:
         self._tasks.start_soon(self._live)
 
     async def _live(self) -> None:
-        """One connection from its start to its end, all of it in this task. Never raises."""
+        """Open one connection and hold it to its end, all of it in this task. Never raises."""
         ended = _Ended("it was closed")
         try:
             ended = await self._connection(self._mode)
@@ -219,7 +219,7 @@ class Server:
             self._settle()
 
     async def _connection(self, mode: Mode) -> _Ended:
-        # In a thread: the SDK takes a second to load, and others are not to wait for it.
+        # In a thread: the SDK takes a second to import, and must not block the event loop.
         await anyio.to_thread.run_sync(_load_sdk)
         from .connecting import Attempt  # noqa: PLC0415
 
@@ -235,7 +235,7 @@ class Server:
                     self._link, self._protocol, self._error, self._said = link, link.protocol, None, ""
                     self._settle()
                     await self._stay(link)
-            except Exception as error:  # noqa: BLE001 - whatever the SDK meets ends this connection, not the host
+            except Exception as error:  # noqa: BLE001 - any error in the SDK ends this connection, not the host
                 return _Ended(
                     attempt.reason(error),
                     attempt.said(),

@@ -91,7 +91,7 @@ class McpServers:
 
     async def _lose_patience(self, patience_s: float, waiting: anyio.CancelScope) -> None:
         await anyio.sleep(patience_s)
-        while not any(server.state == "ready" for server in self._servers.values()):  # noqa: ASYNC110 - of many
+        while not any(server.state == "ready" for server in self._servers.values()):  # noqa: ASYNC110 - many servers
             await anyio.sleep(_LOOK_S)
         waiting.cancel()
 

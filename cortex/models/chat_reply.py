@@ -40,7 +40,7 @@ class ReplyAssembly:
         self._usage: Usage | None = None
         self._finish: str | None = None
         self.is_full = False
-        """More came than may; the rest is left out."""
+        """Whether the reply exceeded `max_bytes`; the rest was left out."""
 
     @property
     def is_complete(self) -> bool:

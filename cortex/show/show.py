@@ -39,17 +39,17 @@ class Show:
         self._wraps = width is not None or stream.isatty()
         self._marks = marks_for(stream)
         self._text: Wrap | None = None
-        """Of the text that is being written, while its last line is open."""
+        """Wraps the agent's words; None while no paragraph is open."""
         self._above = ""
-        """What stands above: "text", "block", or nothing yet."""
+        """The kind of the last output: "text", "block", or empty at the beginning."""
         self._running: dict[object, ExecutionStarted] = {}
         self._heading: object = None
-        """The execution whose purpose stands last: what comes next is taken for its result."""
+        """The execution whose purpose was printed last: a reader takes the next lines for its result."""
         self._shown: set[str] = set()
-        """Refusals and failures that were shown, since the loop tells of them once more."""
+        """Refusals and failures that were shown already: the loop reports them again."""
         self._calls_of_code = 0
         self._called_by_model: ToolCalled | None = None
-        """Not yet shown: what it was given and what came of it is told right after."""
+        """A call that is not shown yet: the event with its arguments and answer follows."""
 
     def event(self, event: TurnEvent | Event) -> None:
         if not isinstance(event, CallEnded):

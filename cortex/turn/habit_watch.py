@@ -96,13 +96,13 @@ class HabitWatch:
         self._max_queued = max_queued
         self._waiting: deque[tuple[ObservedRun, ExecutionOutcome, float]] = deque()
         self._hints: deque[tuple[Any, str, float]] = deque()
-        """Habits, what is to be told of them, and until when they are ours to tell."""
+        """Each habit with its hint for the model, and the time until which this process may tell it."""
         self._told: deque[Any] = deque()
         self._more = anyio.Event()
         self._crowd = anyio.Event()
         self._last_at = 0.0
         self.dropped = 0
-        """Runs that nobody looked at, because too many came at once."""
+        """Number of runs that were not looked at, because too many came at once."""
 
     def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun:
         return ObservedRun(intent, code_hash, self._max_bytes)

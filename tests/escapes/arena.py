@@ -381,7 +381,7 @@ class Arena:
                 wall_s = max(outcome.metrics.execution_ms for outcome in outcomes) / 1000
                 if program.commit and outcomes[-1].ok:
                     commit_error = await committed(outcomes[-1])
-            except Exception as error:  # noqa: BLE001 - whatever leaves the runtime is a finding
+            except Exception as error:  # noqa: BLE001 - any exception out of the runtime is a finding
                 raised, wall_s = f"{type(error).__name__}: {error}", time.monotonic() - started
             await anyio.sleep(2 * TICK_S)
         outcome = outcomes[-1] if outcomes else ExecutionOutcome(ok=False)
@@ -478,7 +478,7 @@ async def committed(outcome: ExecutionOutcome) -> str:
     """Commit the changes of the run; return the name of the error if that is refused."""
     try:
         await outcome.changes.commit()
-    except Exception as error:  # noqa: BLE001 - any refusal is one
+    except Exception as error:  # noqa: BLE001 - any exception is a refusal
         return type(error).__name__
     return ""
 

@@ -127,7 +127,7 @@ class Program:
 
 
 def parse(text: str, name: str, preludes: Mapping[str, str]) -> Program:
-    """Read a program. Raises BadProgram for a header that has a key too many, one too few, or no check."""
+    """Parse a program. Raises BadProgram for a header with an unknown key, a missing key, or no check."""
     lines = text.splitlines()
     fields: dict[str, str] = {}
     checks: list[str] = []

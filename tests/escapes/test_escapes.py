@@ -135,7 +135,7 @@ def test_properties_hold_on_the_other_event_loop(tmp_path):
 
 
 async def test_native_code_does_run_behind_the_system_alone():
-    """Otherwise the programs that call the kernel would prove nothing."""
+    """If native code could not run, the programs that call the kernel would prove nothing."""
     code = (FOLDER / "preludes/native.js").read_text() + "return [sys(39), Deno.pid]"
     async with UnpermittedRuntime(SandboxSettings(pool_size=0)) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=code))
