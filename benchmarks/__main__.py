@@ -188,7 +188,7 @@ class Bench:
         before = cpu_ms_of_children() + cpu_ms_of_self()
         rounds = 2 if self.quick else 5
         for _ in range(rounds):
-            # The whole life of the runtime counts, so that the processes it started are all reaped and counted.
+            # Close the runtime in each round, so that all its processes are reaped and their CPU time counts.
             async with DenoRuntime(self.settings) as runtime:
                 self.runtime = runtime
                 await self.pool_ready()
@@ -197,7 +197,7 @@ class Bench:
                     for _ in range(at_once):
                         tasks.start_soon(self.ours, SIMPLE)
                 times_ours.append((time.perf_counter() - start) * 1000)
-        # The pool was filled twice in each round: before, and again after, or as far as the end let it.
+        # The pool was filled twice in each round: before, and again after, as far as the end of the round allowed.
         started = rounds * (at_once + self.settings.pool_size)
         cpu = (cpu_ms_of_children() + cpu_ms_of_self() - before) / started
         for _ in range(rounds):
@@ -238,7 +238,7 @@ class Bench:
 
 
 def raw_echo() -> Any:
-    """What a round trip to another process costs at least: `cat` on two pipes."""
+    """A trial that measures the least cost of a round trip to another process: `cat` on two pipes."""
     to_cat, from_us = os.pipe()
     to_us, from_cat = os.pipe()
     os.set_blocking(to_us, False)

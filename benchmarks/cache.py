@@ -1,4 +1,4 @@
-"""A result that is known from before against a run, and what it costs to look for one that is not there."""
+"""Benchmark of the cache: a hit against a run, and what a miss adds to a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Report = Callable[[Row], None]
 
 
 async def cache(rounds: int, report: Report) -> None:
-    # Energy that is always there: what is measured is how it is taken, not how it runs out.
+    # Energy that never runs out: the time to take it is measured.
     energy = EnergySettings(recharge_per_minute=1_000_000)
     with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
         flusher, numbers = Flusher(50), count()

@@ -1,4 +1,4 @@
-"""What it costs to find the tools for an intent among a thousand, and to declare them."""
+"""Benchmark of discovery: find the tools for an intent among a thousand, and declare them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CATALOGUE = Path(__file__).parent.parent / "tests" / "discovery" / "catalogue.j
 
 
 def tools() -> list[ToolDeclaration]:
-    """Those of the catalogue, several times over: each as if of another server of its kind."""
+    """The tools of the catalogue, repeated: each copy as if from another server of its kind."""
     known = json.loads(_CATALOGUE.read_text(encoding="utf-8"))
     return [
         ToolDeclaration(
@@ -40,7 +40,8 @@ def tools() -> list[ToolDeclaration]:
 
 
 async def discovery(rounds: int, report: Report) -> None:
-    """With an index that is there, as all turns but the first have it. By meaning only where a model is installed."""
+    """Measured with a finished index, as in all turns but the first. The semantic search only where a model is
+    installed."""
     declarations = tools()
     by_name = {declaration.name: declaration for declaration in declarations}
     intents = cycle(INTENTS)

@@ -1,4 +1,4 @@
-"""What it costs to recognise a script that comes back."""
+"""Benchmark of habits: what it costs to recognise a script that the agent has written before."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ OTHERS = 100
 
 
 async def habits(rounds: int, report: Report) -> None:
-    """A fingerprint by itself, and as it is taken: through the process that may be killed, there and back."""
+    """Measure the fingerprint alone, and with the round trip through its reader process, as in production."""
     async with FingerprintReader() as reader:
         settings = HabitSettings()
         known = Habits(MemoryStorage(), settings, read=reader.read)
@@ -83,7 +83,7 @@ async def habits(rounds: int, report: Report) -> None:
             await known.noticed(SCRIPT, code_hash=hashlib.sha256(SCRIPT.encode()).hexdigest())
 
         async def take() -> None:
-            # Here and nowhere else without that process: the code is ours.
+            # In this process, as nowhere else: the code is our own.
             assert fingerprint(SCRIPT) is not None
 
         await through()

@@ -1,7 +1,7 @@
-"""From `cortex kill` to the death of the last process: five neurons and ten executions that wait or spin, in a host
-that lives or is stopped, on a machine that is otherwise idle or has both cores busy.
+"""Benchmark of `cortex kill`: the time until the last process is dead. Five neurons and ten executions that wait or
+spin, in a host that runs or is stopped (SIGSTOP), on a machine that is otherwise idle or has both cores busy.
 
-Run as a program it is that host.
+Run as a program, this module is that host.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def killed_ms(case: Case) -> float:
 
 @contextmanager
 def other_work() -> Iterator[None]:
-    """As many programs as there are cores, each in a session of its own, as if from other terminals."""
+    """Keep all cores busy: one program for each core, in a session of its own, as if from other terminals."""
     command = [sys.executable, "-c", "while True: pass"]
     programs = [subprocess.Popen(command, start_new_session=True) for _ in range(os.cpu_count() or 1)]
     try:
@@ -101,7 +101,7 @@ def until_dead_ms(command: Sequence[str], pids: Sequence[int]) -> float:
 
 
 async def host(home: Path, work: str) -> None:
-    """Tells the numbers of its processes once all are at work."""
+    """Start neurons and executions; print their process ids once all are at work."""
     switch = KillSwitch(home / "state")
     settings = SandboxSettings(pool_size=0)
     async with (
@@ -114,7 +114,7 @@ async def host(home: Path, work: str) -> None:
             tasks.start_soon(runtime.execute, ExecutionRequest(code=work, timeout_ms=300_000))
         while len(pids := below(os.getpid())) < 1 + NEURONS + EXECUTIONS:
             await anyio.sleep(0.05)
-        await anyio.sleep(0.5)  # until the last of them has its code, too
+        await anyio.sleep(0.5)  # until the last process has its code
         print(*pids, flush=True)
         await anyio.sleep_forever()
 
@@ -127,7 +127,7 @@ async def neuron(runtime: DenoRuntime, name: str) -> None:
                 state = (await resident.handle([{}] * 16, state)).state
                 await anyio.sleep(0.02)
     except SandboxUnavailable:
-        pass  # which is what is measured
+        pass  # killed, as intended
 
 
 def below(pid: int) -> list[int]:

@@ -1,6 +1,6 @@
-"""A tool of an MCP server, called by code in the sandbox, against the SDK's own client without one.
+"""Benchmark of the MCP client: a tool called by code in the sandbox, against the SDK's own client without a sandbox.
 
-What the bridge costs is known from a tool that does nothing; what is left over it is the way through our client.
+A tool that does nothing shows the cost of the bridge; the rest is the cost of our client.
 """
 
 from __future__ import annotations

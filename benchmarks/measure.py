@@ -1,4 +1,4 @@
-"""Run things side by side and compare them: ratios within one run, because the machines are noisy."""
+"""Measure trials side by side and compare them: ratios within one run, because the machines are noisy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Row:
     theirs: float
     unit: str
     bar: float
-    """The highest allowed ratio of ours to theirs; where there is nothing to compare with, theirs is the limit and the
+    """The highest allowed ratio of ours to theirs. Without a reference to compare with, `theirs` is the limit and the
     bar is 1."""
     against: str
 
@@ -34,7 +34,7 @@ class Row:
 
 
 async def interleaved(trials: Mapping[str, Trial], rounds: int, before: Trial | None = None) -> dict[str, list[float]]:
-    """Milliseconds of each trial in each round, taking turns so that a slow moment hits all alike."""
+    """Milliseconds of each trial in each round. The trials take turns, so that a slow moment hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in trials}
     for _ in range(rounds):
         for name, trial in trials.items():

@@ -1,7 +1,7 @@
-"""The executor that one writes first: a temporary file and one `deno run` for each call.
+"""The naive executor that benchmarks compare with: a temporary file and one `deno run` for each call.
 
 Bridge, stubs and code are joined into one script, as the source document describes; frames are lines on stdin and
-stdout. It is what the numbers in the table are compared with, so it is written as well as such a thing can be.
+stdout. The numbers in the table are compared with it, so it is written as well as its design allows.
 """
 
 from __future__ import annotations

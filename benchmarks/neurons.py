@@ -1,4 +1,4 @@
-"""Five neurons in their processes, through the whole autonomic layer: queue, energy, counts and documents."""
+"""Benchmark of neurons: five processes, through the whole autonomic layer: queue, energy, counts, documents."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .measure import Row, p50
 
 AWAKE = 5
 CODE = "state.seen = (state.seen ?? 0) + 1; state.last = signal.data.price"
-# So little that the reserve is not empty after a second. It is paid for all the same, batch by batch.
+# So cheap that the reserve is not empty after a second. Each batch is still charged.
 CHEAP = {"per_signal": 1e-8, "per_cpu_second": 1e-8}
 
 
 async def neurons(rounds: int, report: Callable[[Row], None]) -> None:
-    # Where homes are, and not in /tmp, which may be memory.
+    # On a real disk, as homes are: /tmp may be in memory.
     with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
         async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
             loads, alone = [], []
@@ -59,13 +59,13 @@ async def neurons(rounds: int, report: Callable[[Row], None]) -> None:
     report(Row(f"{AWAKE} neurons loaded at start", p50(loads), 500, "ms", 1.0, "limit"))
     report(Row("a neuron answers a signal, p50", p50(alone), 1, "ms", 1.0, "limit"))
     report(Row(f"a signal of many, {AWAKE} neurons in batches", each_us, 50, "µs", 1.0, "20,000 a second"))
-    # Python keeps what it was given; the heap of a process breathes.
+    # Python keeps memory that it was given; the heap of a process grows and shrinks.
     report(Row("growth of the host and its neurons meanwhile", grown, 20, "MB", 1.0, "limit"))
 
 
 @asynccontextmanager
 async def awake(home: Path, runtime: DenoRuntime, count: int) -> AsyncIterator[tuple[Autonomic, float]]:
-    """A layer with so many neurons, each with its process, and how long that took in milliseconds."""
+    """A layer with `count` awake neurons, each with its process, and the milliseconds that the start took."""
     settings = NeuronSettings.model_validate({"cost": CHEAP, "autonomic": {"tick_s": 1_000_000}})
     flusher = Flusher(100)
     storage = DeferredStorage(home, flusher=flusher)
@@ -104,7 +104,7 @@ def approve(pipeline: Pipeline, number: int) -> None:
 
 
 async def deliver(layer: Autonomic, total: int) -> float:
-    """Have so many signals answered, by all neurons together, and return the microseconds for each."""
+    """Deliver `total` signals to all neurons together; return the microseconds for each."""
     before, dropped = layer.counts().delivered, layer.counts().dropped
     start = time.perf_counter()
     sent = 0
@@ -122,7 +122,7 @@ async def deliver(layer: Autonomic, total: int) -> float:
 
 
 def memory_mb() -> float:
-    """What this process and those that it has started have in memory, each page once."""
+    """Memory of this process and its descendants in MB, each shared page counted once."""
     ours = {os.getpid()}
     parents = {pid: parent for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if (parent := parent_of(pid))}
     while fresh := {pid for pid, parent in parents.items() if parent in ours} - ours:

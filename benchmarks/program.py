@@ -1,4 +1,4 @@
-"""What a person at a shell waits for: the program, from its start to its answer, on a warm disk."""
+"""Benchmark of the command line: the time from the start of `cortex` to its answer, on a warm disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def program(rounds: int, report: Report) -> None:
             "run": [*python(COMMAND), "run", str(ours)],
         }
         for one in programs.values():
-            answer_ms(one)  # from here on Python's bytecode lies on the disk
+            answer_ms(one)  # from here on Python's bytecode is on disk
         taken: dict[str, list[float]] = {name: [] for name in programs}
         for _ in range(max(8, rounds // 3)):
             for name, one in programs.items():
@@ -55,7 +55,7 @@ def python(code: str) -> list[str]:
 
 
 def answer_ms(command: list[str]) -> float:
-    """Until it has said something, or has ended without a word."""
+    """Milliseconds until the program prints something, or exits without output."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment)

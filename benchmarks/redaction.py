@@ -1,4 +1,4 @@
-"""What it costs to look for personal data and secrets in what goes to the model."""
+"""Benchmark of redaction: what it costs to find personal data and secrets in texts for the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = '{"total": 1000, "since": "2026-01-01", "top": [{"author": "author-1", "
 
 
 async def redaction(rounds: int, report: Callable[[Row], None]) -> None:
-    """A megabyte of commits as text and as a value, the slowest text that we know of, and a short answer."""
+    """Measure a megabyte of commits as text and as a value, the slowest text that we know of, and a short answer."""
     chance = random.Random(6)
     commits = [commit(number, chance) for number in range(1_250)]
     text = json.dumps(commits)
@@ -30,7 +30,7 @@ async def redaction(rounds: int, report: Callable[[Row], None]) -> None:
         for _ in range(1_000):
             redactor.text(SMALL)
 
-    # Time of the processor: nothing here waits, and whatever else runs on the machine is not its cost.
+    # CPU time, not wall clock: nothing here waits, and other work on the machine must not count.
     trials = {
         "text": lambda: redactor.text(text),
         "value": lambda: redactor.value(commits),

@@ -1,4 +1,4 @@
-"""A small HTTP server in a process of its own, so that it does not take turns with what is measured."""
+"""A small HTTP server for benchmarks, in a process of its own so that it does not share an event loop with them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 async def serve() -> None:
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # a client that hangs up
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # ignore clients that hang up
     await asyncio.to_thread(sys.stdin.read)
 
 
 @contextmanager
 def running() -> Iterator[str]:
-    """Its address, while it runs."""
+    """Run the server and yield its address."""
     command = [sys.executable, "-m", "benchmarks.server"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

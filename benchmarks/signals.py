@@ -1,4 +1,4 @@
-"""Five programs that stay, without the layer above them: what the pipe and the processes alone take."""
+"""Benchmark of resident programs: signals to five of them without the neuron layer, only pipes and processes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def signals(rounds: int, report: Callable[[Row], None]) -> None:
     report(Row(f"{RESIDENTS} programs loaded", p50(loads), 500, "ms", 1.0, "limit"))
     report(Row("a program that stays answers a signal, p50", p50(alone), 1, "ms", 1.0, "limit"))
     report(Row(f"a signal of many, {RESIDENTS} programs, in batches", each_us, 50, "µs", 1.0, "20,000 a second"))
-    # A heap takes four more megabytes when it has been busy for long, once.
+    # A heap grows once by four megabytes when it has been busy for long.
     report(Row("growth of the host and the processes", grown, 30, "MB", 1.0, "limit"))
 
 
@@ -64,7 +64,7 @@ async def one_ms(resident: Resident, number: int) -> float:
 
 
 async def deliver(residents: list[Resident], count: int) -> float:
-    """Give them so many signals, all together; return the microseconds for one."""
+    """Give `count` signals to all residents together; return the microseconds for one."""
 
     async def serve(resident: Resident) -> None:
         state: dict[str, Any] = {}

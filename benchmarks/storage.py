@@ -1,4 +1,4 @@
-"""A thousand neurons on disk, read and checked."""
+"""Benchmark of storage: read and check a thousand neurons on disk."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HASH = "0123456789abcdef" * 4
 
 
 async def storage(rounds: int, report: Callable[[Row], None]) -> None:
-    """What `cortex neurons list` waits for, against a fifth of a second."""
-    # Where homes are, and not in /tmp, which may be memory.
+    """Measure what `cortex neurons list` waits for, against a limit of a fifth of a second."""
+    # On a real disk, as homes are: /tmp may be in memory.
     with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
         kept = DeferredStorage(Path(home))
         for number in range(NEURONS):
@@ -42,7 +42,7 @@ async def storage(rounds: int, report: Callable[[Row], None]) -> None:
 
 
 def document(number: int) -> dict[str, Any]:
-    """A neuron as it is after its trial: 6 KB."""
+    """The document of a neuron after its trial: 6 KB."""
     policy = {"tier": "network", "hosts": ["prices.example"], "inputSignals": ["tick"], "energyBudget": 0.02}
     return {
         "format": 1,

@@ -1,4 +1,4 @@
-"""A tool that gives back what it got, for us and for the naive executor."""
+"""A tool for benchmarks that returns its arguments, for our runtime and for the naive executor."""
 
 from __future__ import annotations
 

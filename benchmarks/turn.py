@@ -1,4 +1,4 @@
-"""What a turn adds to an execution: the gate, the guard, energy and audit that survive, the reply."""
+"""Benchmark of a turn: what it adds to an execution (gate, guard, energy and audit on disk, reply)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Report = Callable[[Row], None]
 
 
 async def turn(rounds: int, report: Report) -> None:
-    """`turn.call("core.execute", …)` against `runtime.execute` of the same runtime."""
-    # Energy that is always there: what is measured is how it is taken, not how it runs out.
+    """Measure `turn.call("core.execute", …)` against `runtime.execute` of the same runtime."""
+    # Energy that never runs out: the time to take it is measured.
     energy = EnergySettings(recharge_per_minute=1_000_000)
     with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
-        # Without the cache, or nothing would run.
+        # Without the cache: with it nothing would run.
         settings = Settings(home=Path(home), energy=energy, cache={"enabled": False})
         async with DenoRuntime() as runtime, MotorCortex(settings, runtime=runtime) as cortex:
 

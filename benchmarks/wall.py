@@ -1,4 +1,4 @@
-"""What the wall, the network tier and a workspace cost."""
+"""Benchmark of the wall, the network tier and a workspace: what each costs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .server import running
 from .tools import Echo
 
 TIMES = 40
-# Each takes the time of many requests in one process and gives the milliseconds of one: the first is not counted,
+# Each script times many requests in one process and returns the milliseconds of one. The first request is not counted,
 # because it also loads Deno's own classes.
 FETCH = """
 const ask = async () => (await (await fetch(context.url)).arrayBuffer()).byteLength;
@@ -32,14 +32,14 @@ READ = FETCH.replace("(await (await fetch(context.url)).arrayBuffer()).byteLengt
 WRITE = FETCH.replace(
     "(await (await fetch(context.url)).arrayBuffer()).byteLength", 'await Deno.writeFile("new", new Uint8Array(4096))'
 )
-# As the code calls a tool, for comparison.
+# A tool call, for comparison.
 CALL = FETCH.replace("(await (await fetch(context.url)).arrayBuffer()).byteLength", "await tools.echo({})")
 
 Report = Callable[[Row], None]
 
 
 async def wall(rounds: int, report: Report) -> None:
-    """A start behind all layers against one behind none, and the same with a large host."""
+    """Measure a start behind all layers against a start behind none, and the same with a large host."""
     async with AsyncExitStack() as stack:
         settings = SandboxSettings(pool_size=0)
         with_wall = await stack.enter_async_context(BehindLayers(settings, tuple(Layer), PERMISSIONS))

@@ -1,4 +1,4 @@
-"""Puts the cortex together, and is all that a program needs to hold: energy, sandbox, tools, audit, memory."""
+"""MotorCortex, the one object that a program needs: it puts together energy, sandbox, tools, audit and memory."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ _NOT_OPEN = "the cortex is not open: use it as `async with MotorCortex() as cort
 class MotorCortex:
     """The hands of an agent. Use it as an async context manager; any number of turns may run at the same time.
 
-    Without an owner, whatever needs consent is refused. A runtime that is given is used as it is and stays open; one
-    that keeps no programs (`sandbox.ResidentHost`) has no neurons. `now` is the clock by which energy comes back and
-    trials are judged, `wake` starts a turn for a signal of `neurons.wake_on`, and `channels` take the place of those
-    that the settings name.
+    Without an owner, everything that needs consent is refused. A given runtime is used as it is and stays open; with a
+    runtime that is no `sandbox.ResidentHost` there are no neurons. `now` is the clock by which energy recharges and
+    trials are judged, `wake` starts a turn for a signal of `neurons.wake_on`, and `channels` replace the owner channels
+    of the settings.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class MotorCortex:
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         running = Running(self.switch.running, self.switch.refusal)
         self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
-        """The MCP servers, if there are any; sessions begin when they are first needed."""
+        """The MCP servers, or None if there are none; each is started when it is first needed."""
         self._discovery = discovery_of(self.settings)
         self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery)
         self._cache = open_cache(home, self.settings.cache, self._flusher)
@@ -109,13 +109,13 @@ class MotorCortex:
             raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
         for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
             if self.workbench.server_of(name) is not None:
-                continue  # nobody knows yet what the tools of a server are called
+                continue  # the tools of a server are not known yet
             log.warning('The settings have a policy for "%s", and no tool is called that', name)
         stack = AsyncExitStack()
         try:
             self._services = await self._open(stack)
         except BaseException:
-            # Closed by hand: a task group that sees the exception would wrap it.
+            # Closed without the exception: a task group that sees it would wrap it in an ExceptionGroup.
             await stack.aclose()
             raise
         self._stack = stack
@@ -136,7 +136,7 @@ class MotorCortex:
             poll_ms = self.settings.neurons.kill_poll_ms
             tasks.start_soon(watch_switch, self.switch, poll_ms, lambda on: stop(str(on)), allow)
         guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
-        if self.servers is not None:  # before neurons, which may have their tools
+        if self.servers is not None:  # before the neurons, which may use their tools
             await stack.enter_async_context(self.servers)
         living = None
         if isinstance(runtime, ResidentHost):
@@ -212,15 +212,15 @@ class MotorCortex:
 
     @property
     def autonomic(self) -> Autonomic:
-        """The layer in which neurons live: `emit` a signal, `watch` those that there are. Raises RuntimeError while the
-        cortex is not open, or has a runtime that keeps no programs."""
+        """The layer that runs the neurons: `emit` a signal, or `watch` signals. Raises RuntimeError while the cortex is
+        not open, or if its runtime is no `sandbox.ResidentHost`."""
         if self._living is None:
             raise RuntimeError(_NOT_OPEN if self._services is None else "this runtime keeps no neurons")
         return self._living.autonomic
 
     @property
     def wall(self) -> Wall:
-        """What stands behind Deno's permissions; nothing, as far as is known, with a runtime that is no Deno."""
+        """The layers behind Deno's permissions. Empty for a runtime other than Deno: nothing is known of it."""
         return self._wall
 
     def openai_tools(self, api: Api = "chat") -> list[dict[str, Any]]:
@@ -250,6 +250,6 @@ class MotorCortex:
 
 
 def _address(rule: HostRule) -> str:
-    """A host as code would write it: with what the allowed address has beside the usual https."""
+    """The host as code would write it: with `http://` or a port, where the rule is not plain https."""
     port = f":{rule.ports[0]}" if rule.ports and not {80, 443} & {*rule.ports} else ""
     return f"{'http://' if rule.http else ''}{rule.host}{port}"

@@ -1,4 +1,4 @@
-"""What all tests share: both event loops, and a look at what a test leaves behind."""
+"""Fixtures for all tests: both event loops, own folders, and checks for leaked processes and file descriptors."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from hypothesis import HealthCheck, settings as hypothesis_settings
 
 from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, HostTools, SandboxSettings
 
-# By itself hypothesis fails an example that takes 200 ms, and data that takes a second to make. On a busy machine any
-# example may, and with the next try it does not: such a test fails by chance, and says nothing about the code.
+# By default hypothesis fails an example that takes 200 ms, and data that takes a second to generate. On a busy machine
+# any example may take that long once: such a test fails by chance, and says nothing about the code.
 hypothesis_settings.register_profile(
     "no clock", hypothesis_settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("no clock")
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and with them every program that they start
-# and mean to interrupt. What is not ignored here is not there, either.
+# A shell that starts the tests in the background makes them ignore SIGINT. Every program that they start, also to
+# interrupt it, inherits that. So restore the default here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is remembered between runs, and kept in a home, is there for these tests alone."""
+    """Give the tests a cache folder and a home of their own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
-        # COVERAGE: these tests are measured, and not the hundreds of programs that they start, which would take them
-        # half as long again.
+        # COVERAGE: measure the tests, and not the hundreds of programs that they start, which would take half as long
+        # again.
         for name in [name for name in os.environ if name.startswith(("CORTEX_", "OPENAI_", "COVERAGE"))]:
             patch.delenv(name)
         yield
 
 
-# A few for what is made once and stays for the other files; all files together have 1024 in one process.
+# A test file may leave a few descriptors open, for what is made once and kept; all files together have 1024.
 MOST_LEFT, MOST_OPEN = 8, 200
 
 
 @pytest.fixture(autouse=True, scope="module")
 def no_open_files_left() -> Iterator[None]:
-    """A file of tests gives back what it has opened, and so do those whose owners nobody has any more."""
+    """A test file closes all files that it has opened, also those whose objects are only garbage."""
     before = open_files()
     yield
     if len(open_files()) <= len(before):
@@ -66,8 +66,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-# What the code may do in its process, and what the layers around it hold, does not depend on how the host waits for it:
-# once is enough for every change, and both in the soak.
+# These tests do not depend on the host's event loop: asyncio is enough for every change, and trio runs in the soak.
 ONE_LOOP = {
     "test_autonomic_deno.py",
     "test_code.py",
@@ -112,8 +111,8 @@ async def execute(
 
 
 def descendants(root: int | None = None) -> dict[int, str]:
-    """The processes that this one has started, and theirs, with the beginnings of their command lines. Of paths only the
-    names: what is found must not depend on where these tests are."""
+    """All descendant processes, with the beginnings of their command lines. Paths are cut to file names, so that the
+    result does not depend on where the tests are."""
     parents: dict[int, int] = {}
     commands: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
@@ -136,7 +135,7 @@ def descendants(root: int | None = None) -> dict[int, str]:
 
 @contextlib.contextmanager
 def without_descriptors() -> Iterator[None]:
-    """This process can open nothing more."""
+    """Use up the file descriptors: this process can open no more files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = [os.open("/dev/null", os.O_RDONLY)]
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 3, hard))
@@ -152,23 +151,23 @@ def without_descriptors() -> Iterator[None]:
 
 
 def without_coverage() -> dict[str, str]:
-    """The environment for a process that has no room on its disk for what it measures."""
+    """The environment without COVERAGE*, for a process that has no disk space for coverage data."""
     return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
 
 
 def is_readable(end: int | IO[Any], within_s: float) -> bool:
-    """Whether there is something to read, or nobody who writes any more. Of any descriptor, also one above 1023."""
+    """Whether there is something to read, or all writers have closed. Works for descriptors above 1023, too."""
     poll = select.poll()
     poll.register(end, select.POLLIN)
     return bool(poll.poll(within_s * 1000))
 
 
 def open_files() -> dict[int, str]:
-    """By their descriptors, what this process has open; nothing where the system does not tell."""
+    """The open files of this process by descriptor; empty where the system has no /proc."""
     found: dict[int, str] = {}
     with contextlib.suppress(FileNotFoundError):
         for number in os.listdir("/proc/self/fd"):
-            with contextlib.suppress(FileNotFoundError):  # the one that is listed with
+            with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing itself
                 found[int(number)] = os.readlink(f"/proc/self/fd/{number}")
     return found
 
@@ -183,7 +182,7 @@ def nothing_left() -> Iterator[None]:
     processes, before = set(descendants()), open_files()
     yield
     assert {pid: name for pid, name in descendants().items() if pid not in processes} == {}
-    # A thread that was given up may hold one for a moment. What is left stays.
+    # An abandoned thread may hold a descriptor for a moment. A leak stays.
     give_up = time.monotonic() + 5
     while len(after := open_files()) > len(before) and time.monotonic() < give_up:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Results of code that always gives the same: kept for a while, so that it need not run again."""
+"""Cache the results of deterministic code for a while, so that it need not run again."""
 
 from typing import TYPE_CHECKING
 

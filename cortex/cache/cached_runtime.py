@@ -1,7 +1,7 @@
-"""A runtime that runs nothing twice that would give the same again.
+"""A CodeRuntime with a cache in front: code that always gives the same result runs once.
 
-Only isolated code is remembered, only without tools, and only if neither its words nor a run under a fixed clock and
-seed show that it asks for time or chance.
+Only isolated code is cached, only without tools, and only if neither its text nor a run under a fixed clock and seed
+shows that it reads the time or random numbers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from .result_cache import ResultCache
 
 MAX_REMEMBERED = 1_000
-# Failures that would be no others under a real clock, or that have used up the time.
+# Failures that would be the same under a real clock, or that have used up the time. They are not run again.
 _FINAL = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.LIMIT, ErrorType.CRASH})
 
 
 class RepeatableRuntime(Protocol):
-    """A `CodeRuntime` that can tell when it would behave otherwise than before."""
+    """A `CodeRuntime` with a version that changes when code could run differently."""
 
     @property
     def settings(self) -> SandboxSettings: ...
@@ -49,7 +49,7 @@ class RepeatableRuntime(Protocol):
         ...
 
     def refusal(self) -> str | None:
-        """Why nothing may run; None while it may."""
+        """Why no code may run now; None if it may."""
         ...
 
     async def execute(
@@ -63,12 +63,12 @@ class RepeatableRuntime(Protocol):
 
 
 def with_cache(runtime: CodeRuntime, cache: ResultCache | None) -> CodeRuntime:
-    """The runtime with the cache in front of it, if there is one and the runtime's results can be known again."""
+    """The runtime with the cache in front of it, if there is a cache and the runtime is Deno (its version is known)."""
     return CachedRuntime(runtime, cache) if cache is not None and isinstance(runtime, DenoRuntime) else runtime
 
 
 class CachedRuntime:
-    """A `CodeRuntime`. Whether something may run at all is asked before the cache is, as for any run."""
+    """A `CodeRuntime`. A refusal, as by the kill switch, also holds for cached results."""
 
     def __init__(
         self, runtime: RepeatableRuntime, cache: ResultCache, *, clock: Callable[[], float] = time.perf_counter
@@ -95,7 +95,7 @@ class CachedRuntime:
         if found is not None:
             await anyio.lowlevel.checkpoint()
             return found
-        # Without tools: the code names none, and whatever it does can be done again.
+        # Run without tools: the code names none, and so its run can be repeated.
         outcome = await self._runtime.execute(request.model_copy(update={"deterministic": True}))
         if outcome.deterministic:
             self._cache.put(key, outcome)
@@ -108,13 +108,13 @@ class CachedRuntime:
         return await self._again(request, outcome, tools, network)
 
     def known(self, request: ExecutionRequest) -> ExecutionOutcome | None:
-        """What `execute` would answer without running anything, also while the runtime is not open."""
+        """The cached result for the request, or None. Runs nothing, and works also while the runtime is not open."""
         began = self._clock()
         key = self._key(request)
         return None if key is None else self._found(key, began)
 
     def _found(self, key: str, began: float) -> ExecutionOutcome | None:
-        # While nothing may run, the runtime is asked and says why.
+        # While no code may run, do not answer from the cache: the runtime then says why.
         found = self._cache.get(key) if self._runtime.refusal() is None else None
         if found is None:
             return None
@@ -127,7 +127,7 @@ class CachedRuntime:
         tools: HostTools | None,
         network: NetworkPolicy | None,
     ) -> ExecutionOutcome:
-        """As it was asked for, in the time that the first run has left; of that one nothing shows but what it took."""
+        """Run the request as asked, in the time that the first run has left; the metrics count both runs."""
         settings = self._runtime.settings
         allowed_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
         left_ms = max(1, int(allowed_ms - first.metrics.execution_ms))
@@ -144,7 +144,7 @@ class CachedRuntime:
         return replace(outcome, metrics=metrics)
 
     def _key(self, request: ExecutionRequest) -> str | None:
-        """None for what is never kept."""
+        """The cache key; None for a request that is never cached."""
         code = request.code
         if request.tier is not Tier.ISOLATED or len(code) > self._runtime.settings.max_code_bytes:
             return None
@@ -153,7 +153,7 @@ class CachedRuntime:
         try:
             return cache_key(request, runtime_version=self._runtime.version, limits=self._limits)
         except (ValueError, SandboxUnavailable):
-            return None  # the runtime will say what is wrong
+            return None  # the runtime's own run will say what is wrong
 
     def _is_varying(self, code: str) -> bool:
         digest = _digest(code)
@@ -163,7 +163,7 @@ class CachedRuntime:
         return True
 
     def _remember_varying(self, code: str) -> None:
-        """So that it is run once the next time, and not twice."""
+        """Remember code that is not deterministic, so that it runs once the next time, and not twice."""
         self._varying[_digest(code)] = None
         if len(self._varying) > MAX_REMEMBERED:
             self._varying.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Under which name a result is kept: all that it can depend on, and nothing else."""
+"""The cache key of a result: a hash of everything that the result depends on, and of nothing else."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pydantic_core import to_json
 from sandbox import ExecutionRequest, SandboxSettings
 
 FORMAT = 1
-# A result that came in time is as right for who would have waited less; and each run that is kept was a fixed one.
+# Left out: a cached result is right for a shorter timeout too, and every cached run was deterministic.
 _LEFT_OUT = frozenset({"timeout_ms", "deterministic"})
-# All others, also those that are added one day.
+# All other fields of the request, also fields that are added later.
 _ASKED = tuple(name for name in ExecutionRequest.model_fields if name not in _LEFT_OUT)
-# Code meets these: it can catch that memory ends, and what is refused or cut now must not come from another time.
+# Limits that can change a result: code can catch that memory runs out, and a result that is refused or cut under the
+# limits of today must not come from a run under others.
 _LIMITS = (
     "max_heap_mb",
     "max_memory_mb",
@@ -32,7 +33,7 @@ def limits_of(settings: SandboxSettings) -> tuple[int, ...]:
 def cache_key(
     request: ExecutionRequest, *, runtime_version: str, limits: tuple[int, ...], tools_version: str = ""
 ) -> str:
-    """64 hexadecimal digits. Raises ValueError for a request that cannot be written as JSON.
+    """The key, 64 hexadecimal digits. Raises ValueError for a request that cannot be written as JSON.
 
     The keys of objects are not sorted: code sees their order.
     """

@@ -1,7 +1,7 @@
-"""Results in a folder, and those used last in memory. All that can go wrong here is that something runs once more.
+"""Cache of results in a folder, with the last used ones in memory. At worst a failure here makes code run once more.
 
-Any number of processes may share the folder: files are replaced whole, and a file that another has deleted is one that
-is not there.
+Any number of processes may share the folder: files are replaced atomically, and a file that another process has deleted
+counts as a miss.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ log = logging.getLogger("motor_cortex")
 
 MAX_MEMORY_BYTES = 4_194_304
 _MOST_FILE_BYTES = MAX_BYTES + 1_024
-# Each has its share of the room and is kept within it alone: so nobody need look through all files after each result.
+# Subfolders, each with its own share of the size limit: after a result only one subfolder has to be scanned.
 _SHELVES = "0123456789abcdef"
 
 
 def open_cache(home: Home, settings: CacheSettings, flusher: Flusher | None = None) -> ResultCache | None:
-    """None where it is switched off, or the home is no safe place for it: others could put words into its results."""
+    """Open the home's cache; None if it is disabled, or if other users could write to the home and forge results."""
     if not settings.enabled:
         return None
     try:
@@ -46,8 +46,8 @@ def open_cache(home: Home, settings: CacheSettings, flusher: Flusher | None = No
 
 
 class ResultCache:
-    """What was put is there for the next `get` at once, and on disk when the flusher comes round to it; without one,
-    when `write_out` is called. Nothing here raises for a disk or for what is found on it."""
+    """A result that was put is there for the next `get` at once, and on disk when the flusher runs; without a flusher,
+    when `write_out` is called. Disk errors and damaged files never raise."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ResultCache:
         self._has_complained = False
 
     def get(self, key: str) -> ExecutionOutcome | None:
-        """The result that was put there, each time as values of its own; `metrics.cached` is set."""
+        """The cached result or None, a fresh copy each time, with `metrics.cached` set."""
         stored = self._memory.get(key)
         if stored is None:
             stored = self._read(key)
@@ -84,7 +84,7 @@ class ResultCache:
         return outcome
 
     def put(self, key: str, outcome: ExecutionOutcome) -> None:
-        """Keep it, if it is a whole result of a run that gives the same each time, and has room."""
+        """Keep the result, if it is complete, of a deterministic run, and not too large."""
         if not outcome.ok or not outcome.deterministic or outcome.truncated:
             return
         body = body_of(outcome)
@@ -98,7 +98,7 @@ class ResultCache:
             self._flusher.want(self, self.write_out)
 
     def write_out(self) -> None:
-        """Bring to disk what is not there yet, and make room for it. Any thread may do it."""
+        """Write new results to disk, and delete old ones to make room. Safe from any thread."""
         with self._writing:
             unwritten, self._unwritten = self._unwritten, {}
         try:
@@ -106,7 +106,7 @@ class ResultCache:
                 path = self._path(key)
                 private_folder(path.parent)
                 replace_file(path, file_of(key, stored))
-                os.utime(path, (stored.at, stored.at))  # by which it is swept, also with another clock than the disk's
+                os.utime(path, (stored.at, stored.at))  # `sweep` uses it; the disk's clock may differ
             for shelf in {key[0] for key in unwritten}:
                 self._sweep_shelf(shelf)
         except OSError as error:
@@ -115,19 +115,19 @@ class ResultCache:
                 log.warning('Cannot keep results in "%s": %s', self._folder, error.strerror or error)
 
     def sweep(self) -> None:
-        """Delete what is too old or too much. `write_out` does it too, where it has written."""
+        """Delete files that are too old or exceed the limit. `write_out` does it too, in the subfolders it wrote to."""
         for shelf in _SHELVES:
             self._sweep_shelf(shelf)
 
     @property
     def size(self) -> int:
-        """Bytes on disk, counted as a disk counts them."""
+        """Bytes on disk, with at least one block for each file."""
         return sum(taken(file.size) for shelf in _SHELVES for file in self._files(shelf))
 
     def _read(self, key: str) -> Stored | None:
         path = self._path(key)
         try:
-            # Whatever somebody has put there: a link is not followed, and a pipe not waited for.
+            # Another process may have put anything there: do not follow a link, and do not wait for a pipe.
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 data = os.read(handle, _MOST_FILE_BYTES)
@@ -160,7 +160,7 @@ class ResultCache:
     def _files(self, shelf: str) -> Iterator[File]:
         with suppress(OSError), os.scandir(self._folder / shelf) as entries:
             for entry in entries:
-                # What begins with a dot is being written, by whomever.
+                # A name that begins with a dot is a file that some process is writing.
                 if not entry.name.startswith("."):
                     with suppress(FileNotFoundError):
                         found = entry.stat(follow_symlinks=False)

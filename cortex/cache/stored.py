@@ -1,5 +1,4 @@
-"""A result as bytes on disk. What is read back is distrusted: bytes that are not exactly what was written are no
-result."""
+"""Serialize a cached result for the disk. A file that is not exactly what was written is rejected by its digest."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from pydantic_core import from_json, to_json
 from sandbox import ExecutionOutcome, LogEntry, Metrics
 
 MAX_BYTES = 262_144
-"""Of one result with its logs; a larger one is not kept."""
+"""At most this much for one result with its logs; a larger result is not cached."""
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -21,7 +20,7 @@ class Stored(NamedTuple):
 
 
 def body_of(outcome: ExecutionOutcome) -> bytes | None:
-    """JSON; None for what is too large, or cannot be told apart from something else once it is JSON."""
+    """The result as JSON; None if it is too large, or if JSON cannot represent it."""
     if sum(len(entry.text) for entry in outcome.logs) > MAX_BYTES:
         return None
     metrics = outcome.metrics
@@ -34,7 +33,7 @@ def body_of(outcome: ExecutionOutcome) -> bytes | None:
 
 
 def outcome_of(body: bytes) -> ExecutionOutcome | None:
-    """What the body tells, as nothing but a result; None if it is none."""
+    """The result in a body; None if the body is not a valid one."""
     try:
         parts: Any = from_json(body)
         result, logs, level, layers = parts
@@ -52,7 +51,8 @@ def outcome_of(body: bytes) -> ExecutionOutcome | None:
 
 
 def file_of(key: str, stored: Stored) -> bytes:
-    """With a digest over all of it and the key: half a file, or one under another name, is not taken for a result."""
+    """The bytes of the file, with a digest over them and the key: a truncated or renamed file is not taken for a
+    result."""
     rest = repr(stored.at).encode() + b"\n" + stored.body
     return _digest(key, rest) + rest
 

@@ -1,4 +1,4 @@
-"""Which tools there are, and which of them a run is lent."""
+"""Find the tools of the toolbox and of MCP servers, and choose those that a run is lent."""
 
 from typing import TYPE_CHECKING
 

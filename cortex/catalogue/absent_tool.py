@@ -1,5 +1,5 @@
-"""Stands where code expects a tool that cannot be had, so that it learns why: a server that did not start is an error
-that can be caught, and not a property of undefined."""
+"""A stand-in for a tool that is not available: calling it raises an error that says why. Code can catch that, instead
+of failing with a property of undefined."""
 
 from __future__ import annotations
 

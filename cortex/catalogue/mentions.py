@@ -1,4 +1,4 @@
-"""What code calls below `tools`, by its text alone. Pure."""
+"""Find the tools that code mentions below `tools`, by its text alone. Pure."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _WORD = re.compile(r"[A-Za-z0-9_$-]{1,128}", re.ASCII)
 
 class Mentions(NamedTuple):
     paths: tuple[tuple[str, str | None], ...]
-    """Each `tools.<group>.<name>`, in the order of the code. Without a name the group was taken whole, as in
+    """Each `tools.<group>.<name>`, in the order of the code. The name is None when code takes the whole group, as in
     `const { listCommits } = tools.github`."""
     takes_all: bool
-    """`tools` itself was taken, as in `const { github } = tools`."""
+    """Whether code takes `tools` itself, as in `const { github } = tools`."""
 
 
 NOTHING = Mentions((), takes_all=False)
 
 
 def mentions(code: str) -> Mentions:
-    """A name that is put together while the code runs is not seen, and what it leads to is not lent."""
+    """The mentions in the code. A name that code puts together at run time is not found, and its tool is not lent."""
     found: dict[tuple[str, str | None], None] = {}
     takes_all = False
     for match in _MENTION.finditer(code):
@@ -41,7 +41,7 @@ def mentions(code: str) -> Mentions:
 
 
 def words_of(code: str) -> frozenset[str]:
-    """What a name in the code could be, as far as it is written in one piece."""
+    """All words in the code that could be the name of a tool."""
     words: set[str] = set()
     for match in _WORD.finditer(code):
         words.add(match[0])

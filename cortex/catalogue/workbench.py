@@ -1,5 +1,5 @@
-"""All tools that there are, of the toolbox and of MCP servers: finds them by what they are for, declares them, and
-chooses those that one run is lent. What is not chosen does not exist for that run."""
+"""All tools of the toolbox and of MCP servers: search them, declare them in TypeScript, and choose those that one run
+is lent. A tool that is not chosen does not exist for that run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ByPath: TypeAlias = "dict[tuple[str, ...], list[UsableTool]]"
 
 
 class _Known(NamedTuple):
-    """The tools of one server, by each path that leads to them, and their names."""
+    """The tools of one server by each path that leads to them, and an index of their names."""
 
     version: object
     at: _ByPath
@@ -41,12 +41,12 @@ class _Known(NamedTuple):
 
 class _OfServer(NamedTuple):
     named: Sequence[UsableTool]
-    """Those whose names are words in the code."""
+    """The tools whose names are words in the code."""
     all: Sequence[UsableTool]
 
 
 class Found(NamedTuple):
-    """A tool that a search has found."""
+    """A result of a search."""
 
     name: str
     line: str
@@ -54,7 +54,7 @@ class Found(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What a run asks for: what it is to do, tools by name, and the code, which names those that it calls."""
+    """The inputs for choosing a run's tools: its intent, tools by name, and its code, which mentions tools."""
 
     code: str
     intent: str = ""
@@ -74,21 +74,21 @@ class Workbench:
 
     @property
     def is_listed(self) -> bool:
-        """Whether the toolbox is small enough to be told to the model whole, and lent whole."""
+        """Whether the toolbox is small enough to be declared to the model and lent to a run as a whole."""
         return len(self._toolbox) <= self._settings.discovery.max_listed
 
     @property
     def is_told(self) -> bool:
-        """Whether the model is told of the toolbox in full. Beside servers it has to search anyway."""
+        """Whether the model is told of the whole toolbox. With MCP servers it has to search anyway."""
         return self.is_listed and self._servers is None
 
     @property
     def is_searched(self) -> bool:
-        """Whether there are tools that nobody has told the model of."""
+        """Whether there are tools that the model has to search for."""
         return not self.is_told
 
     def server_of(self, name: str) -> str | None:
-        """The server that a name is about: its tool, or what code would write for one."""
+        """The server of a tool name, also as code writes it; None if it is no server's."""
         return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
 
     def wish(self, code: str, intent: str = "", tools: tuple[str, ...] = ()) -> Wish:
@@ -98,7 +98,7 @@ class Workbench:
         return Wish(code if is_scanned else "", intent, tools, mentions(code) if is_scanned else NOTHING)
 
     def may_reach_servers(self, wish: Wish) -> bool:
-        """Whether the run is about to be lent tools of servers, as far as names tell."""
+        """Whether the run may be lent tools of MCP servers, as far as names tell."""
         if self._servers is None:
             return False
         groups = [group for group, _ in wish.named.paths]
@@ -112,13 +112,13 @@ class Workbench:
         ]
 
     def troubles(self) -> list[str]:
-        """What there is to say of servers that cannot be had."""
+        """A line for each server that has failed or is still starting."""
         statuses = self._servers.statuses() if self._servers is not None else []
         failed = [f"{status.name}: {status.reason}" for status in statuses if status.state == "failed"]
         return [*failed, *(f"{status.name}: it is still starting" for status in statuses if status.state == "starting")]
 
     async def describe(self, names: Sequence[str]) -> str:
-        """Their declarations in TypeScript, as code calls them; and what there is to say of names that nobody has."""
+        """The TypeScript declarations of these tools, as code calls them, and a note for each name without a tool."""
         found: dict[str, UsableTool] = {}
         notes: list[str] = []
         for name in dict.fromkeys(names[:MAX_NAMED]):
@@ -130,12 +130,12 @@ class Workbench:
         if len(names) > MAX_NAMED:
             notes.append(f"// {MAX_NAMED} at once are the most; {len(names) - MAX_NAMED} are left out")
         declarations = [tool.declaration for tool in found.values()]
-        # In a thread: each takes milliseconds, and a server has thousands.
+        # In a thread: each declaration takes milliseconds, and a server may have thousands.
         return "\n".join([*await anyio.to_thread.run_sync(_declared, declarations), *notes])
 
     async def meant(self, name: str) -> Sequence[UsableTool]:
-        """The tool of that name, in each spelling that code may use, or all that a server has. What cannot be had is an
-        AbsentTool, which says why."""
+        """The tool of that name, in any spelling that code may use, or all tools of a server. A tool that is not
+        available is an AbsentTool, which says why."""
         group, dot, _ = name.removeprefix("tools.").partition(".")
         server = None if dot or self._toolbox.get(name) is not None else self.server_of(group)
         if server is None or self._servers is None:
@@ -146,8 +146,8 @@ class Workbench:
             return [AbsentTool(server, server, "", error)]
 
     async def grant(self, wish: Wish) -> list[UsableTool]:
-        """The tools of one run: a small toolbox whole; those that are named, by the request or in the code; and the
-        best for the intent."""
+        """The tools that one run is lent: a small toolbox as a whole, the tools named in the request or in the code,
+        and the best for the intent."""
         chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox} if self.is_listed else {}
         if self.is_searched:
             for name in wish.tools[:MAX_NAMED]:
@@ -162,7 +162,7 @@ class Workbench:
         return list(chosen.values())
 
     async def _all(self) -> list[UsableTool]:
-        """Without those that the owner denies: nobody need find what cannot be used."""
+        """All tools but those with the policy `deny`: a search must not find what cannot be used."""
         tools: list[UsableTool] = [tool for tool in self._toolbox if tool.for_code]
         if self._servers is not None:
             tools += await self._servers.tools()
@@ -188,23 +188,23 @@ class Workbench:
                 found.append(tool)
         for server in dict.fromkeys(filter(None, map(self.server_of, whole))):
             tools = await self._of_whole_server(server, words_of(code))
-            # One that says otherwise what it wants, and only looks at what it got, gets no more.
+            # A run with an intent or named tools, whose code names no tool of this server, gets no more of them.
             found += tools.named if tools.named or wish.intent or wish.tools else tools.all
         return found
 
     async def _of_whole_server(self, server: str, words: frozenset[str]) -> _OfServer:
-        """For code that takes a server into a variable."""
+        """The tools for code that assigns a whole server to a variable."""
         assert self._servers is not None
         try:
             tools = await self._servers.tools_of(server)
         except ToolError:
-            return _OfServer([], [])  # nobody knows what it would have
+            return _OfServer([], [])  # without the server its tools are unknown
         places = self._known_of(server, tools, self._servers.version()).at
         named = {tool.name: tool for path, at in places.items() if path[-1] in words for tool in at}
         return _OfServer(list(named.values())[:MAX_NAMED], list(tools)[:MAX_NAMED])
 
     async def _by_name(self, name: str) -> UsableTool:
-        """By its name, or as code would write it, with or without `tools.` before it."""
+        """The tool of that name, also as code writes it, with or without `tools.` before it."""
         own = self._toolbox.get(name)
         if own is not None and own.for_code:
             return own
@@ -212,7 +212,7 @@ class Workbench:
         return await self._mentioned(group, rest or None) or not_found(group, rest, f'there is no tool "{name[:100]}"')
 
     async def _mentioned(self, group: str, name: str | None) -> UsableTool | None:
-        """The tool at `tools.<group>.<name>`; None when it takes a whole group, or one that is lent anyway."""
+        """The tool at `tools.<group>.<name>`; None for a whole group, or for a tool that is lent anyway."""
         tools = [tool for tool in self._toolbox if tool.for_code]
         own = self._known_of("", tools, len(self._toolbox)).at.get((group, name) if name else (group,))
         if own:
@@ -227,7 +227,7 @@ class Workbench:
         return not_found(group, name, f'there is no server "{group}"; there are {_nearest(group, self._near_servers)}')
 
     async def _of_server(self, server: str, group: str, name: str) -> UsableTool:
-        """One that the server does not have is there and says so."""
+        """The server's tool; if the server does not have it, an AbsentTool that says so."""
         assert self._servers is not None
         try:
             tools = await self._servers.tools_of(server)
@@ -237,14 +237,15 @@ class Workbench:
         meant = known.at.get((group, name)) or known.at.get((server, name), [])
         if len(meant) == 1:
             return meant[0]
-        # To find near names among thousands takes milliseconds, and code may mention fifty that do not exist.
+        # Let other tasks run: to find near names among thousands takes milliseconds, and code may mention fifty unknown
+        # names.
         await anyio.lowlevel.checkpoint()
         if meant:
             return not_found(server, name, f"it may be one of {', '.join(tool.name for tool in meant)}: say which")
         return not_found(server, name, f"{server} has no such tool; there are {_nearest(name, known.near)}")
 
     def _known_of(self, group: str, tools: Sequence[UsableTool], version: object) -> _Known:
-        """Of one server, or of the toolbox. Made anew when its tools have changed."""
+        """The index of one server, or of the toolbox (""). Rebuilt when its tools have changed."""
         known = self._known.get(group)
         if known is None or known.version != version:
             known = self._known[group] = _Known(version, _by_path(tools), NearNames(_short_names(tools)))
@@ -278,7 +279,7 @@ def _server_named(group: str, names: Sequence[str]) -> str | None:
 
 @lru_cache(maxsize=8)
 def _servers_by_group(names: tuple[str, ...]) -> dict[str, list[str]]:
-    """Kept: code of fifty kilobytes has thousands of words that could be a group."""
+    """The servers by the group name that code may use. Cached: fifty kilobytes of code may have thousands of groups."""
     places = place_of_tools([ToolDeclaration(f"{name}.x", server=name, tool="x") for name in names])
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -294,12 +295,12 @@ def _nearest(name: str, near: NearNames) -> str:
 
 
 def _line(text: str) -> str:
-    """The first sentence or so, as one line."""
+    """The beginning of the text as one line."""
     return beginning(" ".join(text.split()), MAX_LINE_CHARACTERS)
 
 
 def _declared(declarations: Sequence[ToolDeclaration]) -> list[str]:
-    """As many as there is room for: one that is too long makes way for others, but not for all that there are."""
+    """The declarations that fit. A long one is left out in favour of shorter ones; at most MAX_NAMED are tried."""
     shown: list[ToolDeclaration] = []
     left_out: list[str] = []
     room = MAX_DESCRIBED_BYTES

@@ -1,4 +1,4 @@
-"""The ways in which the owner is told of a proposal. Each only tells: nothing that comes back by one is a decision."""
+"""Channels that notify the owner of a proposal: console and webhook. They only notify: no reply is a decision."""
 
 from typing import TYPE_CHECKING
 

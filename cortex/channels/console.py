@@ -1,4 +1,4 @@
-"""Tells the owner on a stream that somebody may be looking at: standard error, if none is named."""
+"""Notify the owner on a stream: standard error, if none is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neurons import Neuron, Notice
 
 WRITING_S = 5
-"""A stream that nobody reads takes no more after a while, and what waits for it must not wait for ever."""
+"""Timeout of a write: a pipe that no process reads fills up, and a write to it would block for ever."""
 
 
 class ConsoleChannel:
@@ -26,7 +26,7 @@ class ConsoleChannel:
         self._writing_s = writing_s
 
     async def notify(self, notice: Notice) -> None:
-        """Raises ChannelError."""
+        """Write the proposal and how to decide. Raises ChannelError."""
         stream = sys.stderr if self._stream is None else self._stream
         try:
             text = "\n".join(set_in(told(notice), terminal_columns(stream))) + "\n"
@@ -39,7 +39,7 @@ class ConsoleChannel:
 
 
 def told(notice: Notice) -> list[str]:
-    """All that there is to see, and how to decide."""
+    """The owner's full view of the neuron, and the commands to decide."""
     return [*owner_view(notice.neuron, notice.habit), how_to_decide(notice.neuron)]
 
 
@@ -48,7 +48,7 @@ def how_to_decide(neuron: Neuron) -> str:
 
 
 def set_in(lines: list[str], width: int) -> list[str]:
-    """No line that a text is wrapped into begins where ours do, and of code no blank is dropped."""
+    """Wrap the lines. Continuation lines are indented, so that none looks like ours; code keeps its blanks."""
     return [part for line in lines for part in _set_in(line, width)]
 
 

@@ -1,7 +1,7 @@
-"""A neuron as its owner sees it before deciding: all of it, in lines that no text of the agent can steer or imitate.
+"""The full view of a neuron for its owner, who decides on it, in lines that no text of the agent can forge.
 
-Whatever the agent wrote stands behind a label or a bar, on one line each, and with what could hide spelled out: names
-and code more strictly than words. Nothing of the code is left out: whoever consents to something has to see it.
+Texts of the agent stand behind a label or a bar, on one line each, with hidden characters spelled out: more strictly in
+names and code than in words. All of the code is shown: the owner must see what the consent is for.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 _PROPOSED = ("quarantine", "awaiting_owner")
 HASH_CHARACTERS = 8
-"""So many of the shown hash an owner has to repeat."""
+"""Characters of the shown hash that the owner has to repeat."""
 
 _MAX_LINES_OF_A_REPORT = 40
 _LABEL = 13
-"""So that a line with a hash fits into 80 columns."""
+"""Width of the labels: a line with a hash fits into 80 columns."""
 
 
 class HabitSeen(Protocol):
-    """What is told of the habit that a neuron came from."""
+    """The facts that are shown of the habit that a neuron came from."""
 
     @property
     def id(self) -> str: ...
@@ -38,7 +38,7 @@ class HabitSeen(Protocol):
 
 
 def owner_view(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
-    """The last line is the hash to repeat, while there is a question that is open."""
+    """All of the neuron, as lines. While a question is open, the last line is the hash to repeat."""
     return [
         title_of(neuron) if neuron.status in _PROPOSED else f"{one_name(neuron.name)} neuron",
         *_about(neuron, habit),
@@ -51,7 +51,7 @@ def owner_view(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
 
 
 def owner_summary(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
-    """What it is about, without its code and without a hash: nobody could approve by this."""
+    """A short view without the code and without the hash: it is not enough to approve."""
     return [title_of(neuron), *_about(neuron, habit), *list(_report(neuron.report))[:1]]
 
 
@@ -62,12 +62,12 @@ def title_of(neuron: Neuron) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text of the agent's, to be shown inside a line of ours."""
+    """The agent's text on one line, to be shown inside a line of ours."""
     return visible(text.replace("\r\n", "\n")).replace("\n", "\\n").replace("\t", " ").strip()
 
 
 def one_name(text: str) -> str:
-    """A name of the agent's, which may stand for a host or a tool: shown as strictly as code."""
+    """A name that the agent chose, which may look like a host or a tool: shown as strictly as code."""
     return visible_code(text).replace("\n", "\\n")
 
 
@@ -122,7 +122,7 @@ def _at(seconds: float) -> str:
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError, OSError):
-        # Settings may say a thousand years, and who has to decide must see the rest all the same.
+        # Settings may say a thousand years, and the owner must see the rest of the page anyway.
         return "no day that a calendar has"
 
 

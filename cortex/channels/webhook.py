@@ -1,4 +1,4 @@
-"""Tells the owner by a signed request to an address of theirs. What the other side answers is a status and no more."""
+"""Notify the owner with a signed HTTP request to the owner's webhook. Only the status of the response is read."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 30
 _MAX_REASON = 200
 _BUSY = (408, 425, 429)
-"""What a server says that is there and takes it later."""
+"""Statuses of a server that may accept the request later: retried."""
 
 
 class _Passing(Exception):
-    """What may be otherwise at the next attempt."""
+    """A failure that is retried, because the next attempt may succeed."""
 
 
 class WebhookChannel:
-    """`https`, or `http` on this machine; never anywhere else, whatever a name leads to or a server answers. Signs each
-    request with the secret: `sha256=` and the HMAC of the timestamp, a dot and the body, in hexadecimal."""
+    """Sends over `https`, or over `http` to this machine only, whatever a name resolves to or a server answers. Signs
+    each request with the secret: `sha256=` and the HMAC of the timestamp, a dot and the body, in hexadecimal."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class WebhookChannel:
         resolve: Resolve | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """Raises ChannelError when the settings name no address that may be used, or no secret."""
+        """Raises ChannelError when the settings have no address that may be used, or no secret."""
         self._settings = settings
         self._now = now
         self._sleep = sleep
@@ -61,15 +61,15 @@ class WebhookChannel:
         self._trust = trust
         self._url = settings.webhook_url.get_secret_value() if settings.webhook_url else ""
         self._secret = settings.webhook_secret.get_secret_value().encode() if settings.webhook_secret else b""
-        # Again, though the settings have been looked at: a copy of a model is not validated.
+        # Checked again, although the settings were validated: pydantic does not validate a copy of a model.
         if problem := webhook_problem(self._url):
             raise ChannelError(f"Cannot tell the owner by webhook: the address {problem}")
         if not self._secret:
             raise ChannelError("Cannot tell the owner by webhook: there is no secret to sign with")
 
     async def notify(self, notice: Notice) -> None:
-        """Raises ChannelError, and nothing else but a cancellation: with the last reason, once there is no attempt
-        left, and at once for what another attempt would not change."""
+        """Send the notice, with retries. Raises ChannelError and nothing else but a cancellation: after the last
+        attempt with its reason, or at once for a failure that a retry would not change."""
         try:
             await self._notify(to_json(body_of(notice)))
         except ChannelError:
@@ -78,7 +78,7 @@ class WebhookChannel:
             raise self._failed(_reason(error)) from error
 
     async def _notify(self, body: bytes) -> None:
-        # Late: without a webhook nobody pays for it.
+        # Imported late: without a webhook it is not needed.
         from tenacity import (  # noqa: PLC0415
             AsyncRetrying,
             retry_if_exception_type,
@@ -127,7 +127,7 @@ class WebhookChannel:
 
         if parts.scheme == "https":
             return await self._post(self._url, parts, body)
-        # Connected to by address: looked up a second time, the name could lead elsewhere.
+        # Connect to the address that was checked: resolved a second time, the name could lead elsewhere.
         *others, last = await self._local_addresses(parts)
         for address in others:
             with suppress(httpx2.ConnectError):
@@ -147,8 +147,8 @@ class WebhookChannel:
         import httpx2  # noqa: PLC0415
 
         is_sealed = parts.scheme == "https"
-        # Where nothing is encrypted nobody needs to be trusted. Nor is a proxy of the environment asked there: it would
-        # be told what is for this machine alone.
+        # Plain http needs no trusted certificates. It also uses no proxy of the environment: the proxy would see what
+        # is for this machine alone.
         verify = (self._trust or True) if is_sealed else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         timeout = httpx2.Timeout(self._settings.webhook_timeout_s)
         async with httpx2.AsyncClient(
@@ -156,7 +156,7 @@ class WebhookChannel:
         ) as client:
             headers = {"Host": parts.netloc, **self._headers(body)}
             async with client.stream("POST", url, content=body, headers=headers) as response:
-                # The body is not read: nothing that the other side says there has a meaning.
+                # The body is not read: no reply of the server is a decision.
                 return response.status_code
 
     def _headers(self, body: bytes) -> dict[str, str]:
@@ -183,7 +183,7 @@ def signature_of(secret: bytes, timestamp: str, body: bytes) -> str:
 
 
 def body_of(notice: Notice) -> dict[str, Any]:
-    """What is sent. The same proposal has the same `shownHash`, however often it comes."""
+    """The JSON body. A proposal keeps its `shownHash`, however often it is sent."""
     neuron = notice.neuron
     request = neuron.request
     return {
@@ -192,7 +192,7 @@ def body_of(notice: Notice) -> dict[str, Any]:
         "shownHash": notice.shown_hash,
         "expiresAt": request.expires_at if request else None,
         "approve": f"cortex neurons approve {neuron.id}",
-        # For whoever shows it: in these lines nothing can steer, hide or pass for another line.
+        # Safe to display: no text in these lines can control a terminal, hide, or pass for another line.
         "view": owner_view(neuron, notice.habit),
         "neuron": neuron.model_dump(mode="json", by_alias=True, exclude={"state", "request", "approvals", "versions"}),
     }
@@ -204,5 +204,5 @@ async def _resolved(host: str, port: int) -> Sequence[str]:
 
 
 def _reason(error: BaseException) -> str:
-    # Of ours and of the system, not of the server: that has no text here.
+    # Our own words or the system's: no text of the server gets here.
     return (str(error) or type(error).__name__)[:_MAX_REASON]

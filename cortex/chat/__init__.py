@@ -1,8 +1,8 @@
-"""`cortex chat`: a person, or a pipe, on one side and the agent on the other.
+"""`cortex chat`: a conversation between a person, or a pipe, and the agent.
 
 The main thread belongs to the person: it reads, asks and is interrupted, and waits for nothing else. The agent has an
-event loop in a thread of its own. So a prompt never keeps a turn from going on, and Ctrl-C always finds somebody: at
-the prompt it clears the line, and during a turn it stops the turn.
+event loop in a thread of its own. So a prompt never blocks a turn, and Ctrl-C always works: at the prompt it clears the
+line, and during a turn it stops the turn.
 """
 
 from typing import TYPE_CHECKING

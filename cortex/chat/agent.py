@@ -1,4 +1,4 @@
-"""The agent's side of a chat: one turn at a time, which can be stopped."""
+"""The agent's side of a chat: runs one turn at a time, which Ctrl-C can stop."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 
 class OutputLost(Exception):
-    """Nobody sees any more what happens. Its cause says why."""
+    """The output could not be written, so the person sees nothing more. The cause says why."""
 
 
 class Agent:
-    """Use it with `async with`: it opens the cortex, and the model meanwhile, since that takes a second to load."""
+    """Runs turns; use it with `async with`. Opens the cortex and the model concurrently: the model takes a second to
+    load."""
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class Agent:
     ) -> None:
         self.cortex = cortex
         self.conversation = conversation
-        # Beside the conversation: a token means the same when that is gone on with.
+        # Kept beside the conversation: a token means the same when the conversation is resumed.
         tokens = Tokens(cortex.settings.home / "conversations" / f"{conversation.id}.tokens.json")
         self._redactor = Redactor(cortex.settings.redaction, tokens)
         self._source = model
@@ -70,7 +71,7 @@ class Agent:
         await self._stack.aclose()
 
     async def turn(self, text: str, *, is_from_user: bool = True) -> TurnEnd | None:
-        """None when it was stopped. Raises ConversationError and OutputLost."""
+        """Run one turn and return its end, or None when it was stopped. Raises ConversationError and OutputLost."""
         end = None
         with anyio.CancelScope() as self._scope:
             end = await self._turn(text, is_from_user)
@@ -80,25 +81,25 @@ class Agent:
         return end
 
     async def wake(self, signal: Signal) -> None:
-        """Have a turn for the signal soon: not now, since somebody may be speaking, and there is one turn at a time."""
+        """Queue a turn for the signal. Not run now: the user may be typing, and there is one turn at a time."""
         await self._wakes(signal)
 
     def next_wake(self) -> Signal | None:
-        """A signal that waits for its turn, and does so no more."""
+        """Take the oldest signal that waits for a turn; None if none waits."""
         return self._wakes.take()
 
     async def woken_turn(self, signal: Signal) -> TurnEnd | None:
         """Like `turn`, with the signal as its event."""
-        # A neuron's words, and it may have them from a server.
+        # Redacted: the neuron may have these words from a server.
         return await self.turn(self._redactor.text(wake_words(signal)), is_from_user=False)
 
     def stop(self) -> None:
-        """The turn that is under way, if there is one, with everything that it has started."""
+        """Cancel the running turn, if there is one, with everything that it has started."""
         if self._scope is not None:
             self._scope.cancel()
 
     def watch(self, event: TurnEvent | Event) -> None:
-        """Something happens in the turn that is under way."""
+        """Show an event of the running turn."""
         self._tell(lambda: self._output.event(event))
 
     async def _turn(self, text: str, is_from_user: bool) -> TurnEnd:
@@ -117,7 +118,7 @@ class Agent:
             )
 
     def _tell(self, work: Callable[[], None]) -> None:
-        """Show something. When that fails, nothing more is done that nobody would see."""
+        """Write to the output. When that fails, stop the turn: the person would not see what it does."""
         if self._lost is not None:
             return
         try:
@@ -129,5 +130,5 @@ class Agent:
     async def _hold_model(self) -> None:
         async with self._source as self._model:
             self._opened.set()
-            # Not cancelled, or it could not close its connections.
+            # Waits for an event and is not cancelled: a cancelled model could not close its connections.
             await self._leaving.wait()

@@ -1,4 +1,4 @@
-"""Asks the person at the terminal for consent: the agent's thread puts the question, and the main thread answers it."""
+"""Ask the person at the terminal for consent: the agent's thread sends the question, the main thread answers it."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _MAX_ANSWER_BYTES = 1_024
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """A question on its way to the main thread, which answers it, or notices that it was withdrawn."""
+    """A question to the main thread, which answers it or notices that it was withdrawn."""
 
     text: str
     decision: Decision = NO
     closed: anyio.Event = field(default_factory=anyio.Event)
-    """Set in the agent's thread, when the main one has left the question."""
+    """Set in the agent's thread when the main thread is done with the question."""
     _ends: tuple[int, int] = field(default_factory=os.pipe)
 
     def withdraw(self) -> None:
         os.write(self._ends[1], b".")
 
     def fileno(self) -> int:
-        """Readable once it is withdrawn."""
+        """A descriptor that becomes readable when the question is withdrawn."""
         return self._ends[0]
 
     def close(self) -> None:
@@ -48,7 +48,8 @@ class Asked:
 
 
 class ConsoleOwner:
-    """`send` hands a question to the main thread, and `held` keeps the terminal free from other lines meanwhile."""
+    """An owner who answers at the terminal. `send` hands a question to the main thread; `held` keeps other output off
+    the terminal meanwhile."""
 
     def __init__(
         self, send: Callable[[Asked], None], held: Callable[[], AbstractContextManager[Any]], *, is_there: bool
@@ -77,14 +78,15 @@ class ConsoleOwner:
 
 
 def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision:
-    """What the person says: a clear yes, or else no. Returns at once when the question is withdrawn."""
+    """Show the question and read the answer: "y" or "yes" allows, all else denies. Returns at once when the question is
+    withdrawn."""
     lines = set_in(asked.text.split("\n"), terminal_columns(screen))
     screen.write("\n" + "\n".join([styled(lines[0], "bold", screen), *lines[1:]]) + "\n")
     screen.flush()
     if _readable(reading_s, asked.fileno()):
         return _withdrawn(screen)
-    # What was typed before anybody could have read the question cannot be its answer: it may have been meant for one
-    # that was withdrawn in the same moment.
+    # Discard keys typed before the person could have read the question: they may have been meant for an earlier
+    # question that was withdrawn in the same moment.
     termios.tcflush(keyboard, termios.TCIFLUSH)
     screen.write(styled("Allow it this once? [y/N] ", "bold", screen))
     screen.flush()

@@ -1,4 +1,4 @@
-"""A person at a terminal: prompt, message, answer, and so on until the person leaves."""
+"""The dialogue at a terminal: prompt, message, answer, and so on until the person leaves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Dialogue:
         screen: TextIO,
         desk: ProposalDesk | None = None,
     ) -> None:
-        """At the `desk` proposals are offered between two turns."""
+        """With a `desk`, proposals of neurons are offered between two turns."""
         self._talk = talk
         self._prompt = prompt
         self._slash = slash
@@ -41,7 +41,7 @@ class Dialogue:
         self._desk = desk
 
     def run(self, model: str) -> None:
-        """Returns when the person leaves."""
+        """Run the dialogue; return when the person leaves."""
         conversation = self._talk.agent.conversation
         self._say(f"Talking to {model}. /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves.")
         self._show_past()
@@ -56,7 +56,7 @@ class Dialogue:
             self._say(f"cortex chat --resume {conversation.id} goes on with this conversation.")
 
     def _read(self) -> str | None:
-        """The next line; None when there is none any more."""
+        """The next line; None when the person has left."""
         while True:
             self._between_turns()
             self._screen.write("\n")
@@ -77,7 +77,7 @@ class Dialogue:
                 return None
 
     def _between_turns(self) -> None:
-        """What came while nobody was asked: signals that wake the agent, and what it wants to learn."""
+        """Run the turns of signals that woke the agent meanwhile, then offer the neurons that it wants to learn."""
         self._talk.forget_nudges()
         while not self._talk.is_ending and (signal := self._talk.next_wake()) is not None:
             self._say(f"{fit(signal.type, 80)} woke the agent.")
@@ -96,7 +96,7 @@ class Dialogue:
             self._output.failed(str(error))
 
     def _show_past(self) -> None:
-        """Where a conversation that is taken up again had ended."""
+        """Show the last message of a resumed conversation."""
         past = self._talk.agent.conversation.messages()
         words = [message for message in past if isinstance(message, UserMessage | AssistantMessage) and message.text]
         if not words:

@@ -1,4 +1,4 @@
-"""What to say when there is no model to talk to: how to point at one."""
+"""The message when no model is configured: how to configure one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Without a model at hand, `cortex demo` shows everything offline."""
 
 
 def endpoint_problem(settings: ModelSettings) -> str | None:
-    """Why there is nobody to talk to, if so, and what to do."""
+    """Why no model can be used, and how to configure one; None if the settings name one."""
     problem = settings_problem(settings)
     if problem is None:
         return None

@@ -1,20 +1,20 @@
-"""Messages that come through a pipe, one in each line."""
+"""Read messages from a pipe, one in each line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import BinaryIO
 
-# A turn takes no longer message; the rest of such a line would be a message of its own.
+# A turn takes no longer message. A longer line is an error: its rest must not become a message of its own.
 MAX_LINE_BYTES = 1_048_576
 
 
 class InputError(Exception):
-    """A line that cannot be a message. Says which."""
+    """A line that cannot be a message. The error says which line."""
 
 
 def lines_of(stream: BinaryIO) -> Iterator[str]:
-    """Those that say something. Raises InputError."""
+    """The lines that are not blank. Raises InputError."""
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1

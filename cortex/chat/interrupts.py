@@ -1,6 +1,6 @@
-"""Ctrl-C, where it is expected: at a prompt it is an exception, and everywhere else a message. Signals that end a
-program are the same, so that what runs is stopped and written down, and nothing comes after. And a way for the agent's
-thread to have a prompt left at which nobody types."""
+"""Ctrl-C in a chat: at a prompt it raises an exception, everywhere else it sends a message to the main thread. SIGTERM
+and SIGHUP do the same, so that the running turn is stopped and recorded before the program ends. A nudge (SIGUSR1) lets
+the agent's thread interrupt a prompt at which the person types nothing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NUDGE = signal.SIGUSR1
 
 
 class Nudged(Exception):
-    """Something waits for the person, who is typing nothing."""
+    """Raised at the prompt when something waits for the person and the line is empty."""
 
 
 class Interrupts:
-    """While this is open, Ctrl-C raises KeyboardInterrupt inside of `raised` and calls `tell` outside, which must be
-    something that can be done between any two instructions. For the main thread only."""
+    """While this is open, Ctrl-C raises KeyboardInterrupt inside `raised` and calls `tell` elsewhere. `tell` runs in a
+    signal handler, so it must be safe between any two instructions. For the main thread only."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
         self._tell = tell
@@ -30,7 +30,7 @@ class Interrupts:
         self._was_nudged = False
         self._thread: int | None = None
         self.is_ending = False
-        """Somebody wants the program to end."""
+        """Whether SIGTERM or SIGHUP came."""
 
     def __enter__(self) -> Self:
         self._previous = {number: signal.signal(number, self._interrupted) for number in (signal.SIGINT, *_ENDING)}
@@ -45,8 +45,8 @@ class Interrupts:
 
     @contextmanager
     def raised(self, may_nudge: Callable[[], bool] | None = None) -> Iterator[None]:
-        """What is read in here can be given up in the middle. Where `may_nudge` says so, a nudge raises Nudged, also
-        one that came just before."""
+        """Ctrl-C interrupts what is read in this block. If `may_nudge` allows it, a nudge raises Nudged, also a nudge
+        that came just before."""
         self._may_nudge = may_nudge
         self._raises = True
         try:
@@ -57,11 +57,12 @@ class Interrupts:
             self._raises = False
 
     def forget_nudges(self) -> None:
-        """For whoever is about to look at what there is."""
+        """Clear earlier nudges. Call it just before looking at what waits."""
         self._was_nudged = False
 
     def nudge(self) -> None:
-        """From any thread. Nothing is lost by it: where nobody can be nudged, whoever reads next looks first."""
+        """Interrupt an idle prompt, from any thread. A nudge at another moment is not lost: the dialogue looks at what
+        waits before each prompt."""
         if self._thread is not None:
             signal.pthread_kill(self._thread, _NUDGE)
 
@@ -76,11 +77,11 @@ class Interrupts:
         del frame
         if number in _ENDING:
             self.is_ending = True
-            # Whoever asks twice means at once.
+            # A second signal ends the process at once.
             signal.signal(number, signal.SIG_DFL)
         if not self._raises:
             self._tell()
             return
-        # First: it may hit the very line that would do this.
+        # Cleared here, before the exception: a second Ctrl-C may come before the `finally` of `raised` does it.
         self._raises = False
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What the person typed, so that it can be had again: the last lines, private, one JSON text in each line."""
+"""The history of the prompt: the last lines that the person typed, in a private file of one JSON string per line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sandbox import FILE_MODE, replace_file
 
 MAX_LINES = 1_000
 _MAX_CHARS = 10_000
-# Twice as many lines as are kept, and all of them long, is a file of somebody else.
+# Read at most this much of the file's end. Twice the kept lines, all of them long, are the file of another program.
 _MAX_BYTES = 4 * 1_048_576
 
 
 class LineHistory:
-    """A convenience: where it cannot be kept, the chat goes on without it."""
+    """Reads and appends the history. Where the file cannot be read or written, the chat goes on without it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def lines(self) -> list[str]:
-        """The oldest first. A file that has grown is cut."""
+        """The lines, the oldest first. Shortens the file when it has grown too long."""
         try:
             with self._path.open("rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_BYTES))

@@ -1,4 +1,4 @@
-"""Tells the owner at the prompt of a chat: nothing is written there, but the proposal is offered next."""
+"""Owner channel for `cortex chat`: writes nothing, but nudges the prompt so that the dialogue offers the proposal."""
 
 from __future__ import annotations
 

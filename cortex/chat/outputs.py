@@ -1,4 +1,4 @@
-"""Where a turn is shown: as text for people, or as one line of JSON for each event."""
+"""Show the events of a turn: as text for people, or as one line of JSON for each event."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Output(Protocol):
     def event(self, event: TurnEvent | Event) -> None: ...
 
     def ended(self, end: TurnEnd | None) -> None:
-        """None: it was interrupted."""
+        """The turn has ended; None means that it was interrupted."""
 
     def failed(self, message: str) -> None: ...
 
     def held(self) -> AbstractContextManager[None]:
-        """Nothing is written meanwhile; it comes afterwards."""
+        """Hold events back during the block, and write them after it."""
         ...
 
 
 class ForPeople:
-    """In a terminal all in one place. Else what the agent says goes to the first stream, and what it does to the
-    second: a script wants the answer alone."""
+    """Text for people. In a terminal everything goes to `out`. Otherwise the agent's words go to `out` and its actions
+    to `err`: a script wants the answer alone."""
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
         self._out = out
@@ -46,7 +46,7 @@ class ForPeople:
 
     def started(self, conversation: str, turn: str, text: str) -> None:
         del conversation, turn, text
-        # Anew for each turn: by then the terminal may have another width.
+        # Made for each turn: the width of the terminal may have changed.
         self._says = Show(self._out)
         self._does = self._says if self._out.isatty() else Show(self._err)
 

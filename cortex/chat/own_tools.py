@@ -1,5 +1,5 @@
-"""Loads the owner's toolbox from the owner's own Python file. That file is imported, with all the owner's rights: it is
-a part of the program, and nothing of it runs in the sandbox."""
+"""Load the toolbox that `--tools` names from the owner's Python file. The file is imported with all of the owner's
+rights: it is a part of the program, and runs outside the sandbox."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cortex.tools import Toolbox
 
 
 class ToolsError(Exception):
-    """There is no such toolbox. Says why."""
+    """The toolbox cannot be loaded. The message says why."""
 
 
 def load_toolbox(place: str) -> Toolbox:
-    """From `package.module:name`, looked for in the present folder too, or from `folder/file.py:name`."""
+    """Load `package.module:name`, looked for in the current folder too, or `folder/file.py:name`. Raises ToolsError."""
     module_name, _, name = place.rpartition(":")
     if not module_name or not name.isidentifier():
         raise ToolsError(f'"{place}" is not of the form MODULE:NAME, like shop:toolbox or tools/shop.py:toolbox')
@@ -40,13 +40,13 @@ def _of_name(name: str) -> ModuleType:
 
 
 def _of_file(path: Path) -> ModuleType:
-    # As `python file.py` does: what stands beside the file can be imported from it.
+    # As `python file.py` does: the file can import modules beside it.
     _look_in(path.absolute().parent)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # Types in annotations are looked up there.
+    # Type hints in annotations are resolved through sys.modules.
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""A model whose silence is told: whoever looks at a terminal where nothing happens does not know whom to wait for."""
+"""A model that reports when it is silent for long, so that a person at the terminal knows what the chat waits for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SILENCE_S = 8
 
 
 class PatientModel:
-    """Replies as the model does, and tells once in each reply when there is no word of it for so long."""
+    """Wraps a model. Calls `tell` at most once for each reply, when no text has come for `silence_s` seconds."""
 
     def __init__(self, model: LanguageModel, tell: Callable[[Waiting], None], silence_s: float = SILENCE_S) -> None:
         self._model = model
@@ -48,7 +48,7 @@ class PatientModel:
             tasks.start_soon(tell_later)
             try:
                 return await self._model.reply(messages, tools, on_text=heard)
-            except Exception as error:  # noqa: BLE001 - raised below as it is: the group of tasks would wrap it
+            except Exception as error:  # noqa: BLE001 - raised below: the task group would wrap it
                 failure = error
             finally:
                 silence.cancel()

@@ -1,7 +1,7 @@
-"""Where the person at the terminal decides on what the agent wants to learn.
+"""Ask the owner at the terminal to approve or reject the neurons that the agent wants to learn.
 
-An approval is typed: the beginning of the hash that stands below all that is approved. It comes from the keyboard of a
-terminal, after that was shown, and from nowhere else; no message, no reply of the model and no pipe gets here.
+To approve, the owner types the beginning of the hash that stands below all that is approved. It must come from the
+keyboard of a terminal after the neuron was shown; no message, no reply of the model and no pipe can approve.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHOICES = "[a]pprove, [v]iew, [r]eject, [l]ater? "
 
 
 class Decisions(Protocol):
-    """What is needed of the pipeline. Each raises NeuronError, OSError, and what the audit raises."""
+    """The part of the pipeline used here. Each method raises NeuronError, OSError, and what the audit raises."""
 
     def pending(self) -> Sequence[Neuron]: ...
 
@@ -34,7 +34,7 @@ Read = Callable[[Callable[[], str | None]], str | None]
 
 
 class ProposalDesk:
-    """`read` gives what a source gives, and raises KeyboardInterrupt when that is given up."""
+    """Offers proposals. `read` calls a source and returns its line; it raises KeyboardInterrupt on Ctrl-C."""
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class ProposalDesk:
         self._habit_of = habit_of
         self._reading_s = reading_s
         self._later: set[str] = set()
-        """The questions that the person has put off, by their hash: the same neuron may come again as another."""
+        """Hashes of the questions that the owner has put off: a changed neuron has a new hash, and is asked again."""
 
     def offer(self, *, again: bool = False) -> None:
-        """Each proposal that waits, once in a chat; `again` also those that were put off. Ctrl-C puts off."""
+        """Ask about each waiting proposal once in a chat; with `again` also about those put off. Ctrl-C puts off."""
         if not is_somebody_there(self._keyboard, self._screen):
             return
         if again:
@@ -64,7 +64,7 @@ class ProposalDesk:
         try:
             for neuron in self._decisions.pending():
                 if neuron.request is not None and neuron.request.shown_hash not in self._later:
-                    # Before it is decided: who leaves in the middle is not asked at once again.
+                    # Noted before the question: after Ctrl-C the owner is not asked again at once.
                     self._later.add(neuron.request.shown_hash)
                     self._ask(neuron)
         except (NeuronError, OSError) as error:
@@ -90,7 +90,7 @@ class ProposalDesk:
                 return
 
     def _approve(self, neuron: Neuron) -> bool:
-        # All of it, whatever was shown before: the hash is the last line of what it stands for.
+        # Show all of it, whatever was shown before: the hash is the last line of the text that it covers.
         self._show(owner_view(neuron, self._habit(neuron)))
         words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
         answer = self._typed(words)
@@ -107,7 +107,7 @@ class ProposalDesk:
     def _done(self, decide: Callable[[], Neuron], what: str) -> bool:
         try:
             neuron = decide()
-        except Exception as error:  # noqa: BLE001 - also of the audit: what was not done is said, and the chat goes on
+        except Exception as error:  # noqa: BLE001 - also of the audit: report the failure and go on with the chat
             self._write([str(error)])
             return False
         self._write([f"{neuron.name} {what}"])

@@ -1,4 +1,4 @@
-"""The commands that a person can give between two messages."""
+"""The slash commands of a chat, like /energy and /kill, that a person can type between two messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cortex.settings import EnergySettings
     from neurons import Killed, Neuron
 
-# Not a path: "/etc/hosts" and the like are meant for the agent.
+# Does not match a path: "/etc/hosts" is a message for the agent.
 _COMMAND = re.compile(r"/([a-z?]*)\s*", re.IGNORECASE)
 _MOST_LISTED = 20
 _ORDER = (Status.ACTIVE, Status.TRIAL, Status.AWAITING_OWNER, Status.QUARANTINE, Status.DISABLED)
@@ -35,7 +35,7 @@ KEYS = {"Ctrl-C": "stops a turn; at the prompt it clears the line"}
 
 
 class Slash:
-    """`level` reads the energy. Everything is written to the screen."""
+    """Runs slash commands and writes to the screen. `level` reads the energy."""
 
     def __init__(
         self,
@@ -49,8 +49,8 @@ class Slash:
         offer: Callable[[], None] = lambda: None,
         kill: Callable[[], Killed] | None = None,
     ) -> None:
-        """`neurons` are all that there are, `about` says who runs them or why nothing runs, `offer` asks about those
-        that wait, and `kill` turns the kill switch on."""
+        """`neurons` loads all neurons, `about` says which process runs them or why none does, `offer` asks about the
+        proposals that wait, and `kill` turns the kill switch on."""
         self._screen = screen
         self._neurons = neurons
         self._about = about
@@ -61,12 +61,12 @@ class Slash:
         self._conversations = conversations
 
     def command_in(self, line: str) -> str | None:
-        """Its name, if the line is a command and not a message."""
+        """The command's name, or None if the line is a message."""
         found = _COMMAND.fullmatch(line.strip())
         return found[1].lower() if found else None
 
     def run(self, name: str) -> bool:
-        """Whether the chat goes on."""
+        """Run the command. Returns False when the chat ends."""
         match name:
             case "quit" | "exit" | "q":
                 return False
@@ -111,7 +111,7 @@ class Slash:
 
 
 def conversation_lines(summaries: list[ConversationSummary], width: int) -> list[str]:
-    """The last ones, one in each line. Titles are what somebody typed."""
+    """The newest conversations, one per line. Titles are users' text, so control characters are made visible."""
     lines = []
     for summary in summaries[:_MOST_LISTED]:
         at = f"{datetime.fromtimestamp(summary.changed_at, UTC).astimezone():%Y-%m-%d %H:%M}"
@@ -123,7 +123,7 @@ def conversation_lines(summaries: list[ConversationSummary], width: int) -> list
 
 
 def neuron_lines(neurons: Sequence[Neuron], width: int, now: float) -> list[str]:
-    """One in each line, those that run first; of a trial what is left of it."""
+    """One neuron per line, running ones first; for a trial, the time and signals left."""
     in_order = sorted(neurons, key=lambda neuron: (_ORDER.index(neuron.status), neuron.id))
     lines = []
     for neuron in in_order[:_MOST_LISTED]:

@@ -1,4 +1,4 @@
-"""The main thread's side of a chat: it hands a message over, and until the turn has ended does what it asks."""
+"""The main thread's side of a chat: start a turn in the agent's thread, and answer its questions until it ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Inbox:
-    """What the main thread is told. Whoever has something puts it in, a signal handler too."""
+    """The queue to the main thread: questions, ended turns and interrupts. A signal handler may put into it, too."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Asked | Future[TurnEnd | None] | None] = SimpleQueue()
@@ -36,15 +36,15 @@ class Inbox:
         self._queue.put(done)
 
     def interrupt(self) -> None:
-        # One of the few things that may happen between any two instructions of the same thread.
+        # SimpleQueue.put is reentrant, so a signal handler may call it between any two instructions.
         self._queue.put(None)
 
     def take(self) -> Asked | Future[TurnEnd | None] | None:
-        """The next one, once there is one; None is an interrupt."""
+        """Wait for the next item; None is an interrupt."""
         return self._queue.get()
 
     def empty(self) -> bool:
-        """Forget what is left from before. Says whether that was an interrupt."""
+        """Discard what is left from before. Returns whether an interrupt was among it."""
         was_interrupted = False
         try:
             while True:
@@ -78,24 +78,24 @@ class Talk:
         return self._agent
 
     def level(self) -> float:
-        """Of energy. Raises EnergyError."""
+        """The energy level. Raises EnergyError."""
         return self._portal.call(self._agent.cortex.energy.level)
 
     @property
     def is_ending(self) -> bool:
-        """Nothing more is to be read."""
+        """Whether SIGTERM or SIGHUP came: no more input is read then."""
         return self._interrupts.is_ending
 
     def read(self, source: Callable[[], T], may_nudge: Callable[[], bool] | None = None) -> T:
-        """What the source gives. Raises KeyboardInterrupt when that is interrupted, or was just before, and Nudged when
-        something waits and the person may be disturbed."""
+        """Call the source and return what it reads. Raises KeyboardInterrupt on Ctrl-C, also on one just before, and
+        Nudged when something waits and `may_nudge` allows it."""
         with self._interrupts.raised(may_nudge):
             if self._inbox.empty() or self.is_ending:
                 raise KeyboardInterrupt
             return source()
 
     def turn(self, text: str) -> TurnEnd | None:
-        """One turn, to its end; None when it was interrupted. Raises what the agent's side raises."""
+        """Run one turn to its end; None when it was interrupted. Raises what `Agent.turn` raises."""
         return self._to_its_end(self._portal.start_task_soon(self._agent.turn, text))
 
     def forget_nudges(self) -> None:
@@ -105,7 +105,7 @@ class Talk:
         return self._agent.next_wake()
 
     def woken_turn(self, signal: Signal) -> TurnEnd | None:
-        """The same for a signal."""
+        """Like `turn`, for a signal that woke the agent."""
         return self._to_its_end(self._portal.start_task_soon(self._agent.woken_turn, signal))
 
     def _to_its_end(self, ended: Future[TurnEnd | None]) -> TurnEnd | None:

@@ -1,4 +1,4 @@
-"""Signals that wake the agent, on their way to the next moment at which nobody else speaks."""
+"""Queue the signals that wake the agent in a chat, until the dialogue is between two turns."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAX_DATA_CHARS = 4_000
 
 
 class Wakes:
-    """A `neurons.Wake`. Keeps the newest: who is not there for an hour is not woken a hundred times. `nudge` is called
-    when one waits."""
+    """A `neurons.Wake`. Keeps only the newest signals, so that an hour's absence does not cause a hundred turns. Calls
+    `nudge` for each."""
 
     def __init__(self, nudge: Callable[[], None] = lambda: None) -> None:
         self._nudge = nudge
@@ -30,7 +30,7 @@ class Wakes:
         self._nudge()
 
     def take(self) -> Signal | None:
-        """The oldest of those that wait."""
+        """Take the oldest waiting signal; None if none waits."""
         try:
             return self._waiting.popleft()
         except IndexError:
@@ -38,7 +38,7 @@ class Wakes:
 
 
 def wake_words(signal: Signal) -> str:
-    """What the model is told. The data may be words of a server far away: it is said that nobody here wrote them."""
+    """The message for the model. The data may come from a remote server, so it is marked as no instruction."""
     data = to_json(signal.data, inf_nan_mode="null", serialize_unknown=True).decode()
     return whole(
         f"(A signal woke you; the user has said nothing. Its type is {signal.type}, it comes from {signal.source}, and "

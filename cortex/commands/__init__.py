@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The console script. Ends the process with one of the documented codes."""
+    """Entry point of the `cortex` console script. Exits the process with one of the documented codes."""
     sys.exit(run_command(sys.argv[1:] if arguments is None else arguments))
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code. Not called `run`: that name is the module of a command."""
+    """Run one command and return its exit code. Not called `run`: that is the module of the command `cortex run`."""
     if arguments[:1] == ["kill"]:
-        # Before anything else is imported: on a busy machine that alone takes longer than to kill what runs.
+        # Raise our priority before the other imports: on a busy machine they take longer than the kill itself.
         from sandbox import go_first
 
         go_first()

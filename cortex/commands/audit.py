@@ -1,4 +1,4 @@
-"""`cortex audit`: what happened. `verify` says whether that is still what was written, `show N` prints one in full."""
+"""`cortex audit`: list the audit log. `verify` checks that it was not changed; `show N` prints one record in full."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _records(audit: Audit, last: int, options: Namespace) -> Iterable[Record]:
         return audit.follow(last=last)
     if options.json:
         return audit.records(last=last)
-    # Each run has two at most, and shows one.
+    # Each run has at most two records, and is shown as one line.
     shown = without_finished(list(audit.records(last=2 * last)))
     return shown[len(shown) - last :] if len(shown) > last else shown
 
@@ -130,7 +130,7 @@ def _show(audit: Audit, options: Namespace) -> int:
         return SUCCESS
     for name, value in record.as_json().items():
         text = value if isinstance(value, str) else json.dumps(value)
-        # Set in: a text of several lines must not look like the next facts.
+        # Indented: a text of several lines must not look like the next facts.
         print(f"{visible(name):16} {visible(text)}".replace("\n", f"\n{'':17}"))
     if is_changed:
         print("\nThe file of its code holds something else now")

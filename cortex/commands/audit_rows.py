@@ -1,4 +1,4 @@
-"""The log for people: one line for each record, in 80 columns or more. Pure; nothing in a record steers a terminal."""
+"""Audit records as lines for people, at least 80 columns wide. Pure; no text in a record can control the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LABELS = {"intent": "begun", "execution": "run", "tool_call": "tool", "owner_de
 _KIND_STYLES = {"execution": "cyan", "refusal": "yellow", "owner_decision": "bold", "recovered": "red"}
 _ANSWER_STYLES = {"ok": "green", "allowed": "green", "error": "red", "timeout": "red"}
 _REPLY_PREFIX = "EXECUTION_"
-# The first of these that there is says best what a record is about.
+# Facts that tell what a record is about, the most telling first; the first one present is shown.
 _TOPICS = ("purpose", "what", "name", "neuron", "tool", "reason", "message")
 _MAX_NUMBER = 2**64
 _FIXED_COLUMNS = len("   # time     kind     tier     answer      ms    energy hash  ")
@@ -32,7 +32,7 @@ class Row:
 
 
 def without_finished(records: Sequence[Record]) -> list[Record]:
-    """What was begun and has come to an end is one line: its end. What has none is running, or its host was killed."""
+    """Drop the intent of each call that has ended. An intent that stays is still running, or its host was killed."""
     ended = {_call(record) for record in records if record.kind in {"execution", "refusal"}}
     return [record for record in records if record.kind != "intent" or _call(record) not in ended]
 
@@ -47,7 +47,7 @@ def heading(width: int) -> str:
 
 
 def line(record: Record, width: int, paint: Paint) -> str:
-    """As wide as the terminal, within reason; a longer kind or number takes from the text."""
+    """One record as a line of `width` columns (80 to 160); a longer kind or number shortens the text."""
     facts = record.facts
     row = _ROWS.get(record.kind, _any_row)(facts)
     seq = f"{record.seq:>4}"
@@ -59,7 +59,7 @@ def line(record: Record, width: int, paint: Paint) -> str:
         (_duration(facts).rjust(6), None),
         (_energy(facts).rjust(9), None),
     ]
-    # What has no tier, no answer and so on has a longer text.
+    # Empty cells before the first filled one leave their columns to the text.
     while cells and not cells[0][0].strip():
         room += len(cells.pop(0)[0]) + 1
     parts = (
@@ -89,7 +89,7 @@ def _execution(facts: Mapping[str, Any]) -> Row:
 
 
 def _refusal(facts: Mapping[str, Any]) -> Row:
-    """Without its tier: nothing ran there, and the reason needs the room."""
+    """The tier is left out: no code ran, and the reason needs the columns."""
     reason = _text(facts.get("reason"))
     code, colon, rest = reason.partition(": ")
     is_coded = bool(colon) and code.startswith(_REPLY_PREFIX)
@@ -115,7 +115,7 @@ def _recovered(facts: Mapping[str, Any]) -> Row:
 
 
 def _any_row(facts: Mapping[str, Any]) -> Row:
-    """Of a kind that is not known here."""
+    """A row for a kind of record that this module does not know."""
     topic = next((name for name in _TOPICS if isinstance(facts.get(name), str)), None)
     text = facts[topic] if topic else " ".join(f"{name}={_text(value)}" for name, value in facts.items())
     answer = _answer(facts["reply_code"]) if "reply_code" in facts else _ok(facts)
@@ -160,7 +160,7 @@ def _energy(facts: Mapping[str, Any]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    # A line that somebody wrote may have a number of a thousand digits, which is none that a float can be.
+    # A forged line may hold a number of a thousand digits, and float() would raise OverflowError.
     is_one = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MAX_NUMBER
     return float(value) if is_one else None
 

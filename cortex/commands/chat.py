@@ -1,4 +1,4 @@
-"""`cortex chat`: talk to an agent that has hands, at a terminal or through pipes."""
+"""`cortex chat`: talk to an agent that runs code, at a terminal or through pipes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
         return _talk(settings, options)
     except OutputLost as lost:
         if isinstance(lost.__cause__, BrokenPipeError):
-            raise lost.__cause__ from None  # Whoever read has seen enough, which is the same for every command.
+            raise lost.__cause__ from None  # The reader closed the pipe: run_command ends every command so.
         raise CommandError(f"cannot write what happens: {lost.__cause__}") from lost
 
 
@@ -94,7 +94,7 @@ def _talk(settings: Settings, options: Namespace) -> int:
 
     toolbox = _toolbox(options.tools)
     output: Output = ForPrograms(sys.stdout) if options.json else ForPeople(sys.stdout, sys.stderr)
-    # Questions go neither into what a program reads nor to where messages come from.
+    # Questions to the owner go to a terminal, never into JSON that a program reads.
     screen = sys.stdout if sys.stdout.isatty() and not options.json else sys.stderr
     inbox = Inbox()
     owner = ConsoleOwner(inbox.ask, output.held, is_there=sys.stdin.isatty() and screen.isatty())
@@ -103,11 +103,11 @@ def _talk(settings: Settings, options: Namespace) -> int:
         conversation = stack.enter_context(_conversation(_conversations(settings), options.resume))
         interrupts = stack.enter_context(Interrupts(inbox.interrupt))
         wakes = Wakes(interrupts.nudge)
-        # Only at a prompt is there a moment between two messages, and somebody who can be asked in it.
+        # Only a dialogue has a pause between two messages in which the owner can be asked.
         wake, channels = (wakes, _channels(settings, interrupts)) if is_dialogue else (None, None)
         cortex = MotorCortex(settings, toolbox=toolbox, owner=owner, wake=wake, channels=channels)
         portal = stack.enter_context(start_blocking_portal())
-        model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - it comes next
+        model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - defined below
         agent = Agent(cortex, model, conversation, output, wakes=wakes)
         try:
             stack.enter_context(portal.wrap_async_context_manager(agent))
@@ -117,7 +117,7 @@ def _talk(settings: Settings, options: Namespace) -> int:
         if is_dialogue:
             _converse(talk, settings, output)
             return INTERRUPTED if talk.is_ending else SUCCESS
-        # A person at the keyboard means /kill for us, also where the answers go into a file.
+        # A person who types /kill means the command, also when the answers go into a file.
         is_typed = sys.stdin.isatty() and options.message is None
         slash = _slash(talk, settings, _desk(talk, screen), screen) if is_typed else None
         return _say(talk, options.message, output, slash)
@@ -170,7 +170,8 @@ def _about_neurons(cortex: MotorCortex) -> list[str]:
 
 
 def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:
-    """Those of the settings, but for the console: what is written there would stand in the middle of an answer."""
+    """The owner channels of the settings, with a nudge in place of the console: text written there would land in the
+    middle of an answer."""
     from cortex.channels import ConsoleChannel
     from cortex.chat import NudgeChannel
     from cortex.learning import channels_of
@@ -180,7 +181,7 @@ def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:
 
 
 def _say(talk: Talk, message: str | None, output: Output, slash: Slash | None) -> int:
-    """One message, or those that come line by line, until one is not answered."""
+    """Run a turn for one message, or for each line of stdin, until a turn ends without an answer. The exit code."""
     from cortex.chat import InputError, lines_of
     from cortex.loop import ConversationError
 
@@ -196,7 +197,7 @@ def _say(talk: Talk, message: str | None, output: Output, slash: Slash | None) -
             if end is None:
                 return INTERRUPTED
             if end.stopped != "answered":
-                # What follows may build on the answer that there is not.
+                # The next messages may build on the answer that is missing.
                 return CODE_FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -1,6 +1,6 @@
-"""The commands, their common options, and how one of them is run.
+"""Parse the command line of `cortex`, run one command and turn its errors into exit codes.
 
-Each command is a module beside this one, imported when it is used, so that `cortex --help` answers at once.
+Each command is a module beside this one, imported only when it is used, so that `cortex --help` answers at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COMMANDS = {
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """One command, and its exit code. Not called `run`: that name is the module of a command, once it is loaded."""
+    """Run one command and return its exit code. Not called `run`: that is the module of the command `cortex run`."""
     try:
         return _run(arguments)
     except KeyboardInterrupt:
@@ -45,7 +45,7 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     name = _named(arguments)
-    # Only that one, if it comes first: to make those of all commands takes as long as to kill what runs.
+    # If the command comes first, only its parser: building all of them takes as long as `cortex kill` does to kill.
     parser, commands = parsers((name,) if name is not None and arguments[0] == name else COMMANDS)
     if name is not None:
         module = importlib.import_module(f".{name}", __package__)
@@ -65,7 +65,7 @@ def _run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # Whoever read has had enough. What Python still holds back must not complain of it at the end.
+        # The reader closed the pipe. Python flushes stdout at exit, and must not fail on it again.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return SUCCESS
@@ -81,7 +81,7 @@ def _log_lines(command: str) -> AbstractContextManager[None]:
 
 
 def _named(arguments: Sequence[str]) -> str | None:
-    """The command, wherever it stands; not the value of an option that happens to be called like one."""
+    """The command's name, wherever it stands; not the value of --config or --home that is spelled like a command."""
     before = ("", *arguments)
     pairs = zip(before, arguments, strict=False)
     return next((word for last, word in pairs if word in COMMANDS and last not in {"--config", "--home"}), None)
@@ -93,7 +93,7 @@ def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, d
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(command=None)
     parser.set_defaults(config=None, home=None)
-    # Before the command or after it; suppressed, so that the second place does not undo the first.
+    # Allowed before and after the command; SUPPRESS keeps the second place from resetting the first to its default.
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS, formatter_class=_Page)
     for place in (parser, common):
         place.add_argument("--config", type=Path, metavar="FILE", help="settings (TOML), also CORTEX_CONFIG")
@@ -107,14 +107,14 @@ def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, d
 
 
 class _Page(argparse.HelpFormatter):
-    """As wide as the terminal. Otherwise each option that is added would find that out by loading what packs files."""
+    """Help as wide as the terminal. Otherwise argparse imports shutil, with its compression modules, for the width."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=terminal_columns(sys.stdout) - 2)
 
 
 class _Version(argparse.Action):
-    """Looked up when it is asked for: reading the installation's metadata takes longer than all the rest."""
+    """Look up the version only when asked: reading the installation's metadata takes longer than all the rest."""
 
     def __call__(self, *_: object) -> None:
         from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""`cortex config`: the settings that are in force, and who set each."""
+"""`cortex config`: print the settings in force, and where each came from."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def run(options: Namespace) -> int:
 
 
 def _tell_of_the_home(settings: Settings) -> None:
-    """Servers that are in force and no settings. A file that cannot be read is for `cortex mcp` to tell of."""
+    """Mention MCP servers added to the home, which are in force but not settings. `cortex mcp` reports an unreadable
+    file."""
     from cortex.mcp_config import McpFile
 
     try:
@@ -82,7 +83,7 @@ def _chosen(explained: Sequence[Explained], keys: Sequence[str]) -> list[Explain
 
 
 def _sections(explained: Sequence[Explained]) -> dict[str, list[Explained]]:
-    """What has no section first: after a heading it would belong to that."""
+    """Settings by section, those without one first: TOML would count them to the heading above."""
     sections: dict[str, list[Explained]] = {"": []}
     for setting in explained:
         sections.setdefault(setting.key.rpartition(".")[0], []).append(setting)
@@ -102,14 +103,14 @@ def _lines(explained: Sequence[Explained], line_of: Callable[[str, Explained], s
 def _row(name: str, setting: Explained) -> str:
     value = "none" if setting.value is None else toml(setting.value)
     value = bounded(value, _MAX_SHOWN)
-    # A value is not cut to the column: its source goes to the next line.
+    # A long value is not cut to its column: its source goes to the next line.
     gap = " " if len(value) <= _VALUE_WIDTH else "\n" + " " * (_NAME_WIDTH + _VALUE_WIDTH + 2)
     source = styled(_printable(setting.source), "dim" if setting.source == DEFAULT else "cyan", sys.stdout)
     return f"{name:{_NAME_WIDTH}} {value:{_VALUE_WIDTH}}{gap}{source}"
 
 
 def _toml_line(name: str, setting: Explained) -> str:
-    """A file of such lines gives the same settings again: what TOML cannot say, or we must not, is a comment."""
+    """A line of a TOML file that gives the same settings again. None and secrets become comments."""
     line = f"# {name} is not set" if setting.value is None else f"{name} = {toml(setting.value)}"
     if HIDDEN in line:
         line = f"# {line}"
@@ -129,7 +130,7 @@ def toml(value: Any) -> str:
 
 
 def _printable(text: str) -> str:
-    """Characters that would steer a terminal, or end a line, are spelled out in a way that TOML reads back."""
+    """The text with control characters and line ends as escapes that TOML reads back."""
     return "".join(character if character.isprintable() else _escape(character) for character in text)
 
 

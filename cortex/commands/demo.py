@@ -1,4 +1,4 @@
-"""`cortex demo`: the whole story, offline. What the model says is scripted, and what happens is real."""
+"""`cortex demo`: show the whole system offline. The model's words are scripted; the runs are real."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    # Imported here: it takes a while, in which a person may think better of it, and that is no fault.
+    # Imported here: it takes a while, and run_command reports a Ctrl-C meanwhile without a traceback.
     import anyio
 
     from cortex.demo import Asker, tell, tell_mcp

@@ -1,4 +1,4 @@
-"""`cortex doctor`: what is installed and what holds here, each proved by trying."""
+"""`cortex doctor`: say what is installed and which limits hold on this machine, each proved by a trial."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(options: Namespace) -> int:
 async def _all(settings: Settings) -> AsyncIterator[Diagnosis]:
     async for diagnosis in examine(settings.sandbox):
         yield diagnosis
-    # Its scripts ran all the same: they are this program's own. An agent's do not.
+    # The doctor's scripts run even when the switch is on: they are this program's own. An agent's scripts do not.
     killed = KillSwitch(settings.home / "state").refusal()
     yield Diagnosis("kill switch", "broken" if killed else "ok", killed or f'off in "{settings.home}"')
 

@@ -1,4 +1,4 @@
-"""The editor of the person at the shell, on a file that nobody else can read."""
+"""Open a text in the owner's VISUAL or EDITOR, in a temporary file that no other user can read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 def edit(
     text: str, name: str, max_bytes: int, use: Callable[[str], T], environment: Mapping[str, str] | None = None
 ) -> T:
-    """What `use` makes of the text as the person leaves it. When that fails, the text is kept and its place is said.
+    """Let the owner edit the text and return what `use` makes of it. If `use` fails, keep the file and say where it is.
 
     Raises CommandError when there is no editor, when it fails, and for a text that is not UTF-8 or too long.
     """
@@ -38,7 +38,7 @@ def edit(
         _run([*command, str(path)])
         keeps = path.exists()
         edited = _read(path, max_bytes)
-        # Most editors end the last line, whether it was ended or not.
+        # Most editors add a newline at the end, even if the text had none.
         edited = edited if text.endswith("\n") else edited.removesuffix("\n")
         keeps = edited != text
         result = use(edited)
@@ -83,9 +83,9 @@ def _run(command: list[str]) -> None:
 
 @contextmanager
 def _interrupts_left_to_it() -> Iterator[None]:
-    """Ctrl-C means something to an editor, and it reaches all who share the terminal."""
+    """Ignore Ctrl-C while the editor runs: it reaches every process of the terminal, and is meant for the editor."""
     before = signal.getsignal(signal.SIGINT)
-    with suppress(ValueError):  # not the main thread: then nobody is interrupted here
+    with suppress(ValueError):  # not the main thread: SIGINT does not reach it
         signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

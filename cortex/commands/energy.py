@@ -1,4 +1,4 @@
-"""`cortex energy`: the level, what it buys and the last entries of the ledger. `set` and `top-up` are the owner's."""
+"""`cortex energy`: show the level, what it buys and the ledger's last entries; `set` and `top-up` change the level."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(options: Namespace) -> int:
 
 def _lines(options: Namespace, settings: Settings) -> Iterator[str]:
     change = _number(options.action, options.value) if options.action else 0.0
-    # No folder is made by a look: the home may be a wrong one.
+    # Looking creates no folder: the home may be a mistyped path.
     if not options.action and is_untouched(settings.home / "state"):
         yield from _look(settings.energy.initial_level, [], options, settings)
         return
@@ -80,7 +80,7 @@ def _lines(options: Namespace, settings: Settings) -> Iterator[str]:
             yield from _decide(reserve, change, options)
         else:
             last = DEFAULT_LAST if options.last is None else options.last
-            # The level first: what has to be repaired is repaired then, and is one of the entries.
+            # The level first: reading it repairs the ledger if needed, and the repair is one of the entries.
             yield from _look(reserve.level(), reserve.entries(last), options, settings)
     finally:
         reserve.close()

@@ -1,4 +1,4 @@
-"""Exit codes, and the exception that carries one."""
+"""Exit codes of the commands, and the exception that carries one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INTERRUPTED = 130
 
 
 class CommandError(Exception):
-    """Said to the person at the shell, without a traceback."""
+    """An error that is printed to the person at the shell without a traceback."""
 
     def __init__(self, message: str, exit_code: int = USAGE) -> None:
         super().__init__(message)

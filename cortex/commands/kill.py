@@ -1,4 +1,4 @@
-"""`cortex kill`: stop everything now. Loads almost nothing before that is done."""
+"""`cortex kill`: stop everything now. Imports almost nothing before that is done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox import go_first, go_like_others
 from .exits import CODE_FAILED, SUCCESS, CommandError
 from .neuron_named import neuron_named
 
-# Not before everything is dead: what logs takes as long to load as the rest.
+# No logging before everything is dead: it takes as long to import as the rest.
 LOGS = False
 DEFAULT_REASON = "the owner stopped everything"
 DEFAULT_REASON_FOR_ONE = "the owner stopped this neuron"
@@ -67,7 +67,7 @@ def _run(options: Namespace) -> int:
 
 
 def _record(home: Path, options: Namespace, kind: str, facts: dict[str, Any]) -> None:
-    """Into the audit. Not before everything is dead: this loads ten times as much as all the rest."""
+    """Write to the audit log, once everything is dead: this imports ten times as much as all the rest."""
     go_like_others()
     from cortex.audit import Audit
     from cortex.settings import AuditSettings, SettingsError, load_settings
@@ -105,6 +105,6 @@ def _show(killed: Killed, home: Path) -> None:
     count = len(killed.processes)
     print("No process was running" if not count else f"{count} process{'es' if count > 1 else ''} killed")
     if not killed.is_on:
-        return  # then nothing turns it off, either
+        return  # the switch could not be turned on, so there is nothing to revive
     option = f"--neuron {on.neuron} " if on.neuron else ""
     print(styled(f'cortex revive {option}--reason "…" turns it off', "dim", sys.stdout))

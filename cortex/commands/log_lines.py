@@ -1,6 +1,6 @@
-"""What is logged while a command runs, as a person sees it: like other messages, and nothing in it steers a terminal.
+"""Print log records to stderr while a command runs, with control characters made visible.
 
-Tools raise errors with texts that a model wrote, and Python would print those as they are.
+Tools raise errors with texts that a model wrote, and Python's own logging would print those unescaped.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _SHOWN_OF_EACH_END = 5_000
 
 @contextmanager
 def log_lines(command: str) -> Iterator[None]:
-    """Warnings and worse go to stderr, each below the name of the command."""
+    """Print warnings and errors to stderr, each behind the name of the command."""
     lines = _Lines(command)
-    # Also for what a thread that is left behind has to say at the very end.
+    # Also used by a thread that outlives the command and logs at the very end.
     logging.lastResort = lines
-    # First, so that a module of tools that sets up its own log does not print all of it once more as it is.
+    # Added first: basicConfig() in a module of tools then does nothing, and prints no record again unescaped.
     logging.getLogger().addHandler(lines)
     try:
         yield
@@ -36,15 +36,15 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            # Set in: a line of a text must not look like one of ours.
+            # Indented: a line of the text must not look like a line of ours.
             text = visible(_bounded(self.format(record))).replace("\n", "\n    ")
             print(f"cortex {self._command}: {text}", file=sys.stderr, flush=True)
-        except Exception:  # noqa: BLE001 - who logs something is not the one to be told that it cannot be shown
+        except Exception:  # noqa: BLE001 - a failure to print must not reach the code that logs
             self.handleError(record)
 
 
 def _bounded(text: str) -> str:
-    """The beginning and the end: the last line of a traceback says most."""
+    """Keep the beginning and the end: the last line of a traceback says most."""
     left_out = len(text) - 2 * _SHOWN_OF_EACH_END
     if left_out <= 0:
         return text

@@ -1,4 +1,4 @@
-"""`cortex mcp`: the MCP servers whose tools the agent's code may call, and the cortex as such a server."""
+"""`cortex mcp`: add, list, test and remove the MCP servers whose tools code may call; `serve` is an MCP server."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run(options: Namespace) -> int:
 
 
 class _BeforeDashes(ArgumentParser):
-    """What stands behind `--` is a command line of somebody else, and no part of ours."""
+    """A parser that leaves everything after `--` alone: it is the command line of the MCP server."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         given: Sequence[str] = sys.argv[1:] if args is None else args

@@ -1,4 +1,4 @@
-"""`cortex mcp add` and `remove`: what is changed is the owner's decision, and written down first."""
+"""`cortex mcp add` and `remove`: change the list of MCP servers, an owner's decision that is recorded first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cortex.text import fit, visible
 from .exits import REFUSED, SUCCESS, CommandError
 from .options import said_again
 
-# Folders in which editors keep such a file for the folder above.
+# Folders in which editors keep an MCP file that is meant for the folder above.
 _OF_EDITORS = frozenset({".vscode", ".cursor", ".claude"})
 
 
@@ -151,16 +151,16 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _header(text: str) -> tuple[str, str]:
-    """`K=V`, and `K: V` as it is on the wire."""
+    """Read a header as `K=V`, or as `K: V` like on the wire."""
     ends = [at for at in (text.find("="), text.find(":")) if at > 0]
     if not ends:
-        # Not repeated: it may be a secret.
+        # The text is not repeated: it may be a secret.
         raise CommandError("--header is K=V or 'K: V'")
     return text[: min(ends)].strip(), text[min(ends) + 1 :].strip()
 
 
 def _folder_of(source: str | None) -> Path | None:
-    """What a relative path means: the folder in which it was typed, or the one that the file is for."""
+    """The folder that relative paths start from: the current one, or the one that the imported file is for."""
     if source is None or source == "-":
         return Path.cwd()
     folder = Path(source).absolute().parent
@@ -168,8 +168,8 @@ def _folder_of(source: str | None) -> Path | None:
 
 
 def _in_folder(server: McpServerSettings, folder: Path) -> str | None:
-    """A part of the command line that is a path in the folder. Left to the folder that somebody happens to be in later,
-    it would start what is found there."""
+    """A part of the command line that is a relative path in the folder. It must be refused: started from another
+    folder later, it would run what is found there."""
     if server.command is None or server.cwd is not None:
         return None
     parts = [*([server.command] if "/" in server.command else []), *server.args]
@@ -178,7 +178,7 @@ def _in_folder(server: McpServerSettings, folder: Path) -> str | None:
         place = module.replace(".", "/")
         paths[module] = [f"{place}.py", place]
     for part, places in paths.items():
-        # What is no path at all is not there.
+        # An argument that cannot be a path raises, and then does not exist.
         with suppress(OSError, ValueError):
             if any((folder / place).exists() for place in places):
                 return f'"{part[:100]}"'
@@ -186,7 +186,7 @@ def _in_folder(server: McpServerSettings, folder: Path) -> str | None:
 
 
 def _modules(arguments: Sequence[str]) -> Iterator[str]:
-    """What stands behind `-m`, with which Python looks in the current folder first."""
+    """The module names after `-m`: Python looks for them in the current folder first."""
     for before, argument in pairwise(("", *arguments)):
         name = argument if before == "-m" else argument.removeprefix("-m") if argument.startswith("-m") else ""
         if name and all(part.isidentifier() for part in name.split(".")):

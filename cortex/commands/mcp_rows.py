@@ -1,4 +1,4 @@
-"""`cortex mcp list`: the servers and who named them. What they are given to know is not shown."""
+"""`cortex mcp list`: print the MCP servers and where each was named. Secrets given to them are not shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .exits import SUCCESS
 from .mcp_change import line_of
 from .rows import POLICY_STYLES, Paint
 
-# With less room than this for words a table is no use: then there are two lines for each.
+# With fewer columns than this left for the text, each server takes two lines instead of a table row.
 _LEAST_TEXT = 30
 
 

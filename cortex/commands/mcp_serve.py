@@ -1,4 +1,4 @@
-"""`cortex mcp serve`: the cortex as an MCP server, over the pipes of whoever starts it or over HTTP."""
+"""`cortex mcp serve`: be an MCP server, over the stdin and stdout of the client that starts it, or over HTTP."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_serve_arguments(parser: ArgumentParser) -> None:
 
 
 def serve(options: Namespace) -> int:
-    """Until the client leaves, or a signal comes. Raises CommandError."""
+    """Serve until the client leaves, or SIGINT or SIGTERM comes. Raises CommandError."""
     if options.json:
         raise CommandError("cortex mcp serve speaks MCP and prints nothing else: leave --json out")
     import anyio
@@ -52,11 +52,11 @@ def serve(options: Namespace) -> int:
     from sandbox import SandboxError
 
     settings = load_settings(options.config, home=options.home, **options.changed)
-    # Before anything is opened: a mistake in it is told at once.
+    # Before the cortex is opened: a mistake in the address or the token is reported at once.
     front = _front(settings, options.http) if options.http is not None else None
 
     async def run() -> int:
-        # Nobody is asked: the only one who could answer here is the client.
+        # No owner channel: only the MCP client could answer here, and it must not decide for the owner.
         async with MotorCortex(settings) as cortex:
             return await _serve(cortex, settings, front)
 
@@ -109,7 +109,7 @@ async def _cancel_after(stop: anyio.Event, scope: anyio.CancelScope) -> None:
 
 
 class Front(NamedTuple):
-    """Where clients come in, who may, and what a person is told of it."""
+    """The listening socket, the door that checks clients, and the lines to print about both."""
 
     listening: socket.socket
     door: HttpDoor
@@ -117,7 +117,7 @@ class Front(NamedTuple):
 
 
 def _front(settings: Settings, where: str) -> Front:
-    """The token is told only when nobody else knows it. Raises CommandError."""
+    """Listen on the address. The token is printed only when it was generated here. Raises CommandError."""
     from cortex.mcp_server import PATH, Address, BadAddress, HttpDoor, address_of, is_loopback, listen
 
     serving = settings.mcp.serve

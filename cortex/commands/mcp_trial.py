@@ -1,4 +1,4 @@
-"""`cortex mcp test`: each server is started and asked for its tools, and what is wrong is said."""
+"""`cortex mcp test`: start each MCP server, ask for its tools, and report what is wrong."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def try_servers(options: Namespace, settings: Settings, paint: Paint) -> int:
 
 
 def chosen_servers(settings: Settings, names: list[str]) -> dict[str, McpServerSettings]:
-    """Those that are named, even if they are turned off; else all that are not. Raises CommandError."""
+    """The named servers, even if disabled; without names all enabled servers. Raises CommandError."""
     known = servers_of(settings)
     for name in names:
         if name not in known:
@@ -76,7 +76,7 @@ def chosen_servers(settings: Settings, names: list[str]) -> dict[str, McpServerS
 
 
 def refuse_if_killed(settings: Settings) -> None:
-    """Servers are programs, and none is started on a home whose switch is on."""
+    """Raise CommandError if the home's kill switch is on: MCP servers are programs, and none is started then."""
     if refusal := KillSwitch(settings.home / "state").refusal():
         raise CommandError(refusal, REFUSED)
 
@@ -87,7 +87,7 @@ async def _try_all(
     trials: list[Trial],
     show: Show,
 ) -> None:
-    import mcp  # noqa: F401 - takes a second, which is not the servers'
+    import mcp  # noqa: F401 - this import takes a second, which must not count as the servers' time
 
     from cortex.mcp_client import McpServers
 
@@ -112,7 +112,7 @@ async def _try(clients: McpServers, name: str, server: McpServerSettings, trials
         error = str(unavailable)
     ms = round((time.monotonic() - began) * 1000)
     [status] = [status for status in clients.statuses() if status.name == name]
-    # In its status without the words around it, which the table has.
+    # The error of the status has no words around it, which the table has already.
     why = None if error is None else (status.error or error)[:_MAX_DETAIL] + _advice(status.error or "", server)
     trials.append(Trial(name, error is None, tools, ms, status.protocol, why))
     show(trials[-1])
@@ -135,7 +135,7 @@ def _line(trial: Trial, names: int, paint: Paint) -> str:
 
 
 def _misspelt(trials: list[Trial], settings: Settings) -> list[str]:
-    """A `deny` with a typing error would protect nothing."""
+    """Names in `tools.policies` that match no tool of the tried servers: a misspelt `deny` would protect nothing."""
     tools = [tool for trial in trials for tool in trial.tools]
     tried = tuple(f"{trial.name.casefold()}{mark}" for trial in trials if trial.ok for mark in "._")
     return [name for name in policies_for_nobody(tools, settings.tools) if name.casefold().startswith(tried)]

@@ -1,4 +1,4 @@
-"""Servers take their time to start, and a person at a terminal is told whom it is that everything waits for."""
+"""Start MCP servers and tell a person at a terminal which of them are still starting."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from cortex.settings import McpSettings
 
 _LOOK_S = 1.0
-# The same once more, so that it is seen to go on.
+# Repeat the same message after this long, as a sign of life.
 _AGAIN_S = 10.0
 
 
 async def started(clients: McpServers, names: Iterable[str], settings: McpSettings) -> None:
-    """Start these, side by side, and wait for all: for a person, half a list is no list. The status of each says how it
-    went."""
+    """Start these servers concurrently and wait for all of them: half a list is no use to a person. Each server's
+    status says how it went."""
     async with waiting_told(clients, settings), anyio.create_task_group() as tasks:
         for name in names:
             tasks.start_soon(_start, clients, name)
@@ -37,7 +37,8 @@ async def _start(clients: McpServers, name: str) -> None:
 
 @asynccontextmanager
 async def waiting_told(clients: McpServers, settings: McpSettings) -> AsyncIterator[None]:
-    """While the block runs; on a terminal only. What the block raises comes out in a group."""
+    """Tell on stderr, if it is a terminal, which servers are starting while the block runs. Exceptions of the block
+    come out in an ExceptionGroup."""
     if not sys.stderr.isatty():
         yield
         return

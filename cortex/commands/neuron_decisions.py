@@ -1,4 +1,4 @@
-"""What the owner decides about a neuron at the shell: recorded before it is done, or not done."""
+"""Carry out the owner's decisions about a neuron at the shell. Each is recorded first, or not done."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .quarantine_now import try_now
 
 
 def decide(options: Namespace, settings: Settings) -> Neuron:
-    """The neuron after the decision, and after its quarantine if it went there."""
+    """Carry out the decision in `options`; return the neuron after it, and after its quarantine if it went there."""
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
@@ -62,7 +62,7 @@ def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
         )
     waiting = next((one for one in pipeline.pending() if one.id == neuron.id), None)
     if waiting is None:
-        # It says why: nothing is asked about it, or the question has expired, or somebody changed the document.
+        # Raises, and says why: no question is open, or it has expired, or the document was changed.
         return pipeline.approve(neuron.id, "")
     habit = plasticity.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
     first, *rest = set_in(owner_view(waiting, habit), terminal_columns(sys.stderr))
@@ -113,7 +113,7 @@ _DECISIONS: dict[str, Callable[[Plasticity, Namespace, Settings], Neuron]] = {
 
 
 def _tried(neuron: Neuron, plasticity: Plasticity, settings: Settings, switch: KillSwitch) -> Neuron:
-    """After its quarantine, there and then. Where that cannot be, it waits for the next agent that is started."""
+    """Run the quarantine now. If that is not possible here, the neuron waits for the next agent that is started."""
     if sys.stderr.isatty():
         print(
             f"Trying version {neuron.version} in quarantine, on signals that are made up and recorded", file=sys.stderr

@@ -1,4 +1,4 @@
-"""Neurons and habits as JSON objects, for programs. Keys are those of the document, and only ever added to."""
+"""Neurons and habits as JSON objects, for `--json`. Keys are those of the document; keys are added, never removed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _NEVER = frozenset({"seal", "watch"})
 def facts_of(
     neuron: Neuron, now: float, switch: On | Off, nerve: Nerve | None = None, *, in_full: bool = False
 ) -> dict[str, Any]:
-    """The document, how far its trial is, its kill switch, and how it is where it runs. Without `in_full` what can be
-    long is left out."""
+    """The document, the progress of its trial, its kill switch, and its state where it runs. Without `in_full` the long
+    parts are left out."""
     hidden = _NEVER if in_full else _NEVER | _ALSO_SHOWN
     document = neuron.model_dump(mode="json", by_alias=True, exclude=set(hidden))
     return {

@@ -1,4 +1,5 @@
-"""What there is to see of neurons and habits. No look makes a folder: the home may be a wrong one."""
+"""`cortex neurons list`, `show`, `habits`, `history`, `export`: read only. They create no folder: the home may be a
+mistyped path."""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ class _Look:
             yield json.dumps(self._facts(neuron, layer, in_full=True))
             return
         habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
-        # Only a terminal has an edge: what goes elsewhere keeps its lines, as the code has them.
+        # Wrap only for a terminal: a file or a pipe keeps the lines of the code.
         width = terminal_columns(sys.stdout) if sys.stdout.isatty() else _NO_EDGE
         lines = [*owner_view(neuron, habit), *_more_of(neuron, self._now)]
         if (seen := self._seen(neuron, layer)) and not isinstance(self._switch.state(neuron.id), On):
@@ -134,7 +135,7 @@ class _Look:
         return facts_of(neuron, self._now, self._switch.state(neuron.id), nerve, in_full=in_full)
 
     def _seen(self, neuron: Neuron, layer: Layer | None) -> str:
-        """What keeps it from running, where it should."""
+        """Why the neuron does not run although it should, or what the layer says of it; empty when all is well."""
         on = self._switch.state(neuron.id)
         if isinstance(on, On):
             return f"KILLED: {on.reason}" if on.neuron else ""
@@ -183,12 +184,12 @@ class _Look:
 
 
 async def _unread(_: str) -> Fingerprint | None:
-    """A look reads no code."""
+    """A reader that reads nothing: these commands fingerprint no code."""
     return None
 
 
 def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
-    """What there is beside what an owner decides on. Whoever prints it makes it visible, like all the rest."""
+    """Lines below the owner's view: trial, counters, last error. The caller makes control characters visible."""
     if neuron.status is Status.TRIAL:
         yield f"  {'trial':13} {progress_text(neuron, now)}"
     if counters_of(neuron).signals:

@@ -1,4 +1,4 @@
-"""Which neuron a person means, for the kill switch: it waits neither for a lock nor for what checks documents."""
+"""Find the neuron that `cortex kill --neuron` means, without waiting for a lock and without validating documents."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .exits import CommandError
 
 
 def neuron_named(state: Path, named: str) -> tuple[str, str | None]:
-    """The id that is meant, and what speaks against it. By the names of files and without reading them, if possible:
-    a document that is damaged keeps nobody from stopping its neuron."""
+    """The id that is meant, and a doubt about it or None. Uses file names without reading the files, if possible: a
+    damaged document must not keep the owner from stopping its neuron."""
     try:
         ids = sorted(name.removesuffix(".json") for name in os.listdir(state / "neurons") if name.endswith(".json"))
     except OSError:

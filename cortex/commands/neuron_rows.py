@@ -1,4 +1,4 @@
-"""Neurons and habits for people: one line for each, as wide as the terminal. Pure; no text in them steers one."""
+"""Neurons and habits as lines for people, as wide as the terminal. Pure; no text in them can control the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neurons import Counters, Habit, Neuron, Status, progress
 from .rows import Paint
 
 ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
-"""What somebody has to do first comes first."""
+"""Neurons that wait for the owner come first."""
 _STYLES = {
     Status.AWAITING_OWNER: "yellow",
     Status.TRIAL: "cyan",
@@ -19,7 +19,7 @@ _STYLES = {
     Status.QUARANTINE: "dim",
     Status.DISABLED: "red",
 }
-# With less room than this for words a table is no use: then there are a few lines for each.
+# With fewer columns than this left for the text, each neuron takes a few lines instead of a table row.
 _LEAST_TEXT = 40
 _MOST_LINES = 4
 _MAX_ID = 40
@@ -33,7 +33,7 @@ def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
 def list_lines(
     neurons: Sequence[Neuron], now: float, width: int, paint: Paint, seen: Mapping[str, str]
 ) -> Iterator[str]:
-    """A table, or where that has no room a few lines for each. `seen` is what else there is to say of some."""
+    """A table, or on a narrow terminal a few lines for each neuron. `seen` has a further text for some, by id."""
     names = _columns([neuron.id for neuron in neurons], "id")
     room = width - names - len(" awaiting_owner   v   signals errors  ")
     if room >= _LEAST_TEXT:
@@ -116,7 +116,7 @@ def _below(text: str, width: int) -> list[str]:
 
 
 def progress_text(neuron: Neuron, now: float) -> str:
-    """How far a trial is: `62 %, 31 of 50 signals, 9 h left`."""
+    """The progress of a trial: `62 %, 31 of 50 signals, 9 h left`."""
     trial = neuron.trial
     if trial is None:
         return ""
@@ -127,7 +127,7 @@ def progress_text(neuron: Neuron, now: float) -> str:
 
 
 def what_now(neuron: Neuron) -> str:
-    """What became of it by a decision, and what comes next."""
+    """The neuron's state after the owner's decision, and what comes next."""
     match neuron.status:
         case Status.TRIAL:
             return f"{neuron.id} is on trial now: {progress_left(neuron)}; cortex neurons list says how far it is"
@@ -149,7 +149,7 @@ def progress_left(neuron: Neuron) -> str:
 
 
 def counters_of(neuron: Neuron) -> Counters:
-    """Since it was approved, or since it is active."""
+    """The counters since the neuron was approved (in trial), or since it became active."""
     in_trial = neuron.status is Status.TRIAL or (neuron.status is Status.DISABLED and not neuron.counters.signals)
     return neuron.trial.counters if neuron.trial is not None and in_trial else neuron.counters
 
@@ -165,7 +165,7 @@ def counted(counters: Counters) -> str:
 
 
 def at(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
-    """A time of the clock as people here write it. Documents may hold any number."""
+    """A timestamp in local time. A document may hold any number, also one that is no date."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():{form}}"
     except (ValueError, OverflowError, OSError):

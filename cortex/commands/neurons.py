@@ -1,4 +1,4 @@
-"""`cortex neurons`: what the agent has learned and wants to learn. Looks make nothing; decisions are the owner's."""
+"""`cortex neurons`: show what the agent has learned and wants to learn, and carry out the owner's decisions on it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    # Loaded here: who asks for help need not wait for it.
+    # Imported here: `--help` must not wait for it.
     from neurons import KillSwitch, Status
 
     from .neuron_decisions import decide
@@ -69,7 +69,7 @@ def run(options: Namespace) -> int:
         print(json.dumps(facts_of(neuron, time.time(), switch)))
     else:
         print("\n".join(wrapped(what_now(neuron), width())))
-    # What was to be tried and has failed is refused, like any other code.
+    # A neuron that failed its quarantine is disabled: exit as for any refused code.
     return REFUSED if neuron.status is Status.DISABLED and options.action not in ENDS else SUCCESS
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, and with the same words."""
+"""Options that several commands share, with the same help texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def behind_an_action(json_help: str) -> ArgumentParser:
-    """A parent for the parsers of a command's actions. What was said before the action is not undone behind it."""
+    """A parent for the parsers of a command's actions. Its defaults do not reset options given before the action."""
     common = ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     common.add_argument("--json", action="store_true", help=json_help)
     common.add_argument("--config", type=Path, help=argparse.SUPPRESS)
@@ -19,7 +19,7 @@ def behind_an_action(json_help: str) -> ArgumentParser:
 
 
 def add_no_cache(parser: ArgumentParser) -> None:
-    """What it changes is in `changed`, for `load_settings`."""
+    """Add `--no-cache`. It puts the changed setting into `options.changed`, for `load_settings`."""
     parser.add_argument(
         "--no-cache",
         dest="changed",
@@ -31,7 +31,7 @@ def add_no_cache(parser: ArgumentParser) -> None:
 
 
 def said_again(options: Namespace) -> str:
-    """Those of every command that were given, for a command line that is to mean the same home and settings."""
+    """The given --home and --config, to append to a suggested command so that it uses the same home and settings."""
     given = {"--home": options.home, "--config": options.config}
     return "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None)
 

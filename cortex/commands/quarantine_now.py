@@ -1,4 +1,4 @@
-"""Tries what is in quarantine from a command, so that nobody has to wait for an agent to be started."""
+"""Run a neuron's quarantine from a command, so that the owner need not start an agent for it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 async def try_now(neuron: Neuron, plasticity: Plasticity, settings: Settings, switch: KillSwitch) -> Neuron:
-    """The neuron after its quarantine, or as it is when another process is at it. Raises SandboxUnavailable, and what
-    the pipeline raises."""
+    """Run the quarantine and return the neuron after it, or unchanged if another process is running it. Raises
+    SandboxUnavailable, and what the pipeline raises."""
     owner = settings.neurons.owner
-    # Not the console: whoever reads it is here, and is told.
+    # No console channel: the command itself prints the result to the person at the console.
     channels = [WebhookChannel(owner)] if owner.webhook_url is not None else []
     running = Running(switch.running, switch.refusal)
     async with plasticity.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:

@@ -1,4 +1,4 @@
-"""What tables of several commands have in common: how wide they are, and in which colours."""
+"""Width and colours of the tables that several commands print."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from cortex.text import styled, terminal_columns
 
 Paint = Callable[[str, str], str]
-"""A text in a style of the terminal, or as it is where there are no styles."""
+"""Takes a text and a style; returns the text styled for the terminal, or unchanged where there are no styles."""
 
 POLICY_STYLES = {"allow": "green", "ask": "yellow", "deny": "red"}
 
-# A file or a pipe has no edge, but a line has.
+# The width of a table in a file or a pipe, which have no width of their own.
 _PLAIN_WIDTH = 160
 
 

@@ -1,4 +1,4 @@
-"""`cortex run FILE|-`: one script, one answer."""
+"""`cortex run FILE|-`: run one script in the sandbox and print its result."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    # Nearly all of the time goes into loading. So the launcher loads while the settings do, and Deno while the event
-    # loop does; and what is loaded stays to the end, so that nobody need look through it for garbage.
+    # Nearly all of the time goes into imports and start-up. So the launcher starts while the settings are imported, and
+    # Deno while the event loop is. Imported objects stay to the end, so the garbage collector need not scan them.
     gc.disable()
     with HeadStart() as head_start:
         from cortex.settings import load_settings
@@ -45,7 +45,7 @@ def run(options: Namespace) -> int:
 
         settings = load_settings(options.config, home=options.home, **options.changed)
         switch = KillSwitch(settings.home / "state")
-        # Without a home that can be written to it runs all the same: there is no switch that anybody could turn on.
+        # A home that cannot be written to does not stop the run: no kill switch could be turned on in it, either.
         running = Running(switch.running, switch.refusal, required=False)
         head_start.order(settings.sandbox, running)
 

@@ -1,4 +1,4 @@
-"""The rest of `cortex run`, loaded while Deno starts."""
+"""`cortex run`, second half: read the script, run it and print the answer. Imported while Deno starts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run_script(options: Namespace, settings: Settings, head_start: HeadStart, ru
     network = _network(options, settings.sandbox.network)
     workspace = _workspace(options.workspace)
     cache = None if workspace is not None else open_cache(Home(settings.home), settings.cache)
-    # One process for one script: nothing is kept warm for a second one.
+    # One process for one script: no worker is kept warm for a second one.
     sandbox = settings.sandbox.model_copy(update={"pool_size": 0, "network": network})
     return anyio.run(_run, options, request, sandbox, workspace, head_start, running, cache)
 
@@ -67,7 +67,7 @@ async def _run(
             return await _answer(options, settings.network, known, reply(known))
         async with deno:
             outcome = await with_cache(deno, cache).execute(request, workspace=workspace)
-            # Before the runtime is closed, which takes longer than most scripts: the person need not wait for that.
+            # Print before the runtime closes, which takes longer than most scripts: the person need not wait for it.
             code = await _answer(options, settings.network, outcome, reply(outcome))
             if cache is not None:
                 cache.write_out()
@@ -77,7 +77,7 @@ async def _run(
 
 
 async def _answer(options: Namespace, network: NetworkPolicy, outcome: ExecutionOutcome, output: str) -> int:
-    """Say what happened, keep what was fetched, and make the changes if that was asked for."""
+    """Print what happened, save the recording, and with --commit make the changes. Returns the exit code."""
     trouble = await _commit(outcome) if options.commit and outcome.ok else None
     if options.json:
         answer = _as_json(outcome, output)
@@ -172,7 +172,7 @@ def _workspace(folder: str | None) -> Workspace | None:
 
 
 async def _commit(outcome: ExecutionOutcome) -> str | None:
-    """Make the changes; why not, if that failed. The code has run all the same, and its result is shown."""
+    """Make the changes on disk; return why that failed, or None. The code has run, so its result is shown anyway."""
     try:
         await outcome.changes.commit()
     except SandboxError as error:
@@ -181,7 +181,8 @@ async def _commit(outcome: ExecutionOutcome) -> str | None:
 
 
 def _check_writable(name: str) -> None:
-    """Before anything runs: what has happened by then is not lost for a name that was mistyped."""
+    """Raise CommandError if the file cannot be written. Called before the run, whose results a mistyped name must not
+    lose."""
     try:
         with open(name, "ab"):
             pass
@@ -221,11 +222,11 @@ def _as_json(outcome: ExecutionOutcome, output: str) -> dict[str, Any]:
 
 
 def _show(outcome: ExecutionOutcome, output: str) -> None:
-    """Logs and errors for the eye on stderr, the result alone on stdout."""
+    """Print logs and errors on stderr, and only the result on stdout."""
     for entry in outcome.logs:
         print(styled(f"[{entry.level}]", "dim", sys.stderr), visible(entry.text), file=sys.stderr)
     if outcome.ok:
-        print(visible(output), flush=True)  # before what follows on stderr, wherever both go
+        print(visible(output), flush=True)  # flushed before the lines on stderr follow: both may go to one terminal
         return
     error = outcome.error
     assert error is not None

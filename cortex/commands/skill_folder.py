@@ -1,6 +1,6 @@
-"""A neuron as a folder of the Agent Skills format: SKILL.md for whoever reads, its code, and its document.
+"""Write a neuron as a folder of the Agent Skills format: SKILL.md for people and agents, its code, and its document.
 
-What an agent wrote stands in quotes, or in a file of its own: in the instructions of another agent it says nothing.
+Texts that an agent wrote stand in quotes or in a file of their own, so that they are no instructions to another agent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from neurons import Neuron
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
-# What belongs to this home: another one has its own, and an approval means nothing there.
+# Fields that belong to this home: another home has its own, and an approval means nothing there.
 _OF_THIS_HOME = {"approvals", "counters", "history", "request", "seal", "state", "trial", "versions", "watch"}
 
 _SIGNAL = {
@@ -34,9 +34,9 @@ _SIGNAL = {
 
 
 def write_skill(neuron: Neuron, to: Path) -> Path:
-    """The folder that was made in `to`, which is made if it is missing. Raises FileExistsError, and OSError.
+    """Make the folder in `to`, which is made if it is missing, and return it. Raises FileExistsError, and OSError.
 
-    It is there whole or not at all.
+    The folder appears whole or not at all.
     """
     try:
         to.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def skill_files(neuron: Neuron) -> dict[str, str]:
 
 
 def skill_name(neuron: Neuron) -> str:
-    """The format allows lower case letters, digits and single hyphens, 64 at most, and none at either end."""
+    """The id as the format allows it: at most 64 lower case letters, digits and single hyphens, no hyphen at an end."""
     return re.sub(r"-{2,}", "-", neuron.id)[:MAX_NAME].strip("-") or "neuron"
 
 
@@ -82,7 +82,7 @@ def _skill(neuron: Neuron) -> str:
         [
             "---",
             f"name: {skill_name(neuron)}",
-            # A JSON text is a YAML one: nothing in it can end it, or begin another key.
+            # A JSON string is a YAML string: no text inside can end it, or begin another key.
             f"description: {json.dumps(described, ensure_ascii=False)}",
             f"compatibility: {json.dumps(_needs(neuron))}",
             "metadata:",
@@ -110,14 +110,14 @@ def _skill(neuron: Neuron) -> str:
 
 
 def _quoted(neuron: Neuron) -> str:
-    """Other agents load this into their prompts: there it must be what somebody said, and no markup."""
+    """The purpose as a quotation without markup: other agents load it into their prompts, and must not obey it."""
     purpose = re.sub(r'[<>"`]', "", visible(" ".join(neuron.metadata.purpose.split())))
     purpose = beginning(purpose, MAX_DESCRIPTION // 2)  # so that the quotes are closed
     return f'{_author(neuron).capitalize()} wrote it, and says of it: "{purpose}"' if purpose else ""
 
 
 def _escaped(line: str) -> str:
-    """As Markdown that shows the characters and means nothing."""
+    """The line with all Markdown characters escaped."""
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~-])", r"\\\1", line)
 
 

@@ -1,4 +1,4 @@
-"""Tools for people and programs: one line for each, as wide as the terminal. Pure; no text in them steers one."""
+"""Tools as lines for people and as JSON for programs. Pure; no text in them can control the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .tool_source import Seen
 
-# With less room than this for words a table is no use: then there are a few lines for each.
+# With fewer columns than this left for the text, each tool takes a few lines instead of a table row.
 _LEAST_TEXT = 40
 _MOST_LINES = 3
 _MAX_NAME = 50
@@ -67,7 +67,7 @@ def declared_facts_of(tool: UsableTool, settings: Settings) -> dict[str, Any]:
 
 
 def policy_lines(tools: Sequence[UsableTool], settings: Settings) -> Iterator[str]:
-    """What the declaration does not say of a tool, as comments."""
+    """The policy of each tool that is not simply allowed, as comments: the declaration does not say it."""
     for tool in tools:
         policy = policy_of(tool, settings.tools)
         if policy != "allow":

@@ -1,5 +1,5 @@
-"""The tools that `cortex tools` speaks of, found and named as an agent finds and names them: by the workbench. Servers
-are started for it."""
+"""Find the tools for `cortex tools` with the agent's own workbench, so that names and search are the same. Starts the
+MCP servers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was found, and which servers could not be asked, each with the reason."""
+    """The tools that were found, and the servers that could not be asked, each with the reason."""
 
     tools: Sequence[UsableTool]
     count: int = 0
-    """Of all, also of those that a search has not found."""
+    """Number of all tools, also of those that the search did not find."""
     troubles: Mapping[str, str] = field(default_factory=dict)
     answered: int = 0
-    """Servers that told their tools, and toolboxes."""
+    """Number of servers that listed their tools, plus the owner's toolbox."""
     scores: Mapping[str, float] = field(default_factory=dict)
 
     def score_of(self, tool: UsableTool) -> float | None:
@@ -41,19 +41,19 @@ class Seen:
 
 
 def all_tools(query: str, options: Namespace, settings: Settings) -> Seen:
-    """All of them, or the best for a query, as `core.search` gives them."""
+    """All tools, or the best for a query, as `core.search` gives them."""
     return anyio.run(_found, query, options, settings)
 
 
 def tools_named(names: Sequence[str], options: Namespace, settings: Settings) -> Seen:
-    """What these names mean to `core.describe`. Raises CommandError for one that nobody has; one of a server that
-    cannot be asked is not known to be wrong."""
+    """The tools that `core.describe` finds for these names. Raises CommandError for a name that no tool has; a name of
+    a server that cannot be asked raises nothing, since it may be right."""
     return anyio.run(_named, names, options, settings)
 
 
 async def _found(query: str, options: Namespace, settings: Settings) -> Seen:
     async with (
-        # Before anything is started: what is wrong about its settings is told at once.
+        # Before the servers are started: a mistake in its settings is reported at once.
         aclosing(discovery_of(settings) if query else Discovery(settings.discovery)) as discovery,
         _sources(options, settings) as sources,
     ):
@@ -75,7 +75,7 @@ async def _named(names: Sequence[str], options: Namespace, settings: Settings) -
     troubles: dict[str, str] = {}
     async with aclosing(Discovery(settings.discovery)) as discovery, _sources(options, settings) as sources:
         workbench = sources.workbench(discovery)
-        # Nobody else need be started.
+        # Only the servers of these names need be started.
         await sources.start({server for name in names if (server := workbench.server_of(name)) is not None})
         for name in names:
             for tool in await workbench.meant(name):
@@ -96,7 +96,7 @@ class _Sources:
     has_own: bool
 
     async def start(self, names: set[str] | None = None) -> None:
-        """These servers, or all."""
+        """Start these servers, or all."""
         if self.clients is not None:
             wanted = [name for name in self.clients.names if names is None or name in names]
             await started(self.clients, wanted, self.settings.mcp)
@@ -108,7 +108,7 @@ class _Sources:
 
     @property
     def troubles(self) -> dict[str, str]:
-        """Of servers that were started in vain."""
+        """Servers that failed to start, each with its error."""
         statuses = self.clients.statuses() if self.clients is not None else []
         return {
             status.name: status.error or "it gave no answer"

@@ -1,4 +1,4 @@
-"""`cortex tools`: what there is for the agent's code to call. Lists and searches; `show` prints what code is told."""
+"""`cortex tools`: list and search the tools that code may call; `show` prints the TypeScript that code is told."""
 
 from __future__ import annotations
 

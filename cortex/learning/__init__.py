@@ -1,4 +1,4 @@
-"""Connects habits, neurons and the owner with an open cortex."""
+"""Connect habits, neurons and the owner's notices with an open cortex."""
 
 from typing import TYPE_CHECKING
 

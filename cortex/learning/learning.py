@@ -1,7 +1,7 @@
-"""Puts together all that learns: documents, habits, the pipeline of neurons, and the layer in which they live.
+"""Put together everything that learns: documents, habits, the pipeline of neurons, and the layer that runs them.
 
-Made of a home it reads and decides, which is all that a command needs. Opened with a sandbox it also notices, tries and
-runs, for as long as a cortex is open.
+`Plasticity` on a home reads documents and carries out decisions, which is all that a command needs. `alive`, with a
+sandbox, also notices habits, tries neurons and runs them, while a cortex is open.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 
     Lent: TypeAlias = Callable[[Neuron], HostTools | None]
     IsKilled: TypeAlias = Callable[[str | None], bool]
-    """Whether nothing may run (None), or a neuron may not, by its id."""
+    """Whether the kill switch stops a neuron, by its id; None asks whether it stops everything."""
 
 log = logging.getLogger("motor_cortex")
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What those who live need of the cortex."""
+    """What habits and neurons need from the open cortex."""
 
     hosts: ResidentHost
     energy: Energy
@@ -68,14 +68,14 @@ class Surroundings:
     channels: Sequence[OwnerChannel]
     wake: Wake | None
     require: Callable[[], None]
-    """Raises ToolError while nothing may be done."""
+    """Raises ToolError while nothing may act."""
     on_call: Callable[[str], OnCall]
-    """Who is told of the calls of a neuron, by its id."""
+    """Makes the callback for the tool calls of a neuron, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """What is there while a cortex is open."""
+    """The parts that exist while a cortex is open."""
 
     autonomic: Autonomic
     consolidate: ConsolidateTool | None
@@ -92,7 +92,7 @@ class Plasticity:
         flusher: Flusher | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`folder` is the state of the home. Raises StorageError."""
+        """`folder` is the state folder of the home. Raises StorageError."""
         self._settings = settings
         self._now = now
         self._quarantine_lock = FileLock(folder / "quarantine.lock")
@@ -106,7 +106,7 @@ class Plasticity:
 
     @asynccontextmanager
     async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
-        """Notice, try and run, until it is left."""
+        """Notice habits, try neurons and run them, until the block is left."""
         settings = self._settings.neurons
         watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now)
 
@@ -114,7 +114,7 @@ class Plasticity:
             return around.tools.lent(neuron, require=around.require, on_call=around.on_call(neuron.id))
 
         def lent_in_full(neuron: Neuron) -> HostTools | None:
-            # Without its tools or hosts it would do half of what was approved, and pass a trial with that.
+            # Without its tools or hosts a neuron would do half of what was approved, and pass its trial with that.
             missing = self.unreachable(neuron, around.tools)
             if missing is not None:
                 raise SandboxUnavailable(missing)
@@ -166,10 +166,10 @@ class Plasticity:
         return Notices(self.pipeline, self.storage, self.habits, channels, now=self._now)
 
     def close(self) -> None:
-        """What was written behind is on disk when this returns. Never raises."""
+        """Write deferred changes to disk and close everything. Never raises."""
         try:
             self.storage.flush()
-        except Exception as error:  # noqa: BLE001 - whatever the disk says, the rest is closed too
+        except Exception as error:  # noqa: BLE001 - after any disk error the rest is still closed
             log.warning("Cannot write what neurons have done: %s", error)
         self.storage.close()
         self._quarantine_lock.close()
@@ -195,7 +195,7 @@ class Plasticity:
         )
 
     def unreachable(self, wish: Neuron | Proposal, tools: NeuronTools) -> str | None:
-        """What it asks for that no neuron can have here."""
+        """Why a host or tool that it asks for is not available to neurons here; None if all are."""
         return unreachable_host(wish.hosts, self._settings.sandbox.network) or tools.missing(wish.tools)
 
     def _consolidate(self, tools: NeuronTools, candidates: Candidates) -> ConsolidateTool:
@@ -209,7 +209,7 @@ class Plasticity:
 
 
 class _Proposals:
-    """The pipeline as an agent has it: what no neuron could have here is refused before anything is tried."""
+    """The pipeline as an agent gets it: refuses hosts and tools that no neuron can have here, before any trial."""
 
     def __init__(self, plasticity: Plasticity, tools: NeuronTools) -> None:
         self._plasticity = plasticity
@@ -234,13 +234,13 @@ class _Proposals:
 
 
 def killed_by(switch: KillSwitch, refusal: Callable[[], str | None]) -> IsKilled:
-    """By the switch, and for as long as the sandbox refuses: it looks at the switch by itself, and perhaps a moment
-    later. A neuron that is woken up before would find no process, and rest."""
+    """Killed while the switch is on, and while the sandbox refuses: the sandbox reads the switch by itself, perhaps a
+    moment later. A neuron that wakes up before would get no process, and rest."""
     return lambda neuron_id: isinstance(switch.state(neuron_id), On) or refusal() is not None
 
 
 def channels_of(settings: Settings) -> list[OwnerChannel]:
-    """Those that the settings name."""
+    """The owner channels that the settings name."""
     owner = settings.neurons.owner
     channels: list[OwnerChannel] = [ConsoleChannel()] if owner.console else []
     return [*channels, WebhookChannel(owner)] if owner.webhook_url is not None else channels

@@ -1,5 +1,5 @@
-"""The tools that neurons may have here, of the toolbox and of MCP servers: which of them a neuron is lent, and what to
-say where it cannot be."""
+"""The tools that neurons may use, of the toolbox and of MCP servers: lend a neuron its approved tools, and explain why
+a tool is not available."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class NeuronTools:
         self._settings = settings
 
     def spelled_out(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The tools' own names, also where somebody has named them as code may spell them. What nobody has is kept."""
+        """The tools' own names, for names in any spelling that code may use. Unknown names stay unchanged."""
         known = self._known()
         places = place_of_tools([tool.declaration for tool in known.values()])
         meant = {".".join(path): name for name, paths in places.items() for path in paths}
         return tuple(dict.fromkeys(name if name in known else meant.get(name, name) for name in names))
 
     def missing(self, names: Sequence[str]) -> str | None:
-        """Which of them no neuron can have, and why, in words for who asks for it; None when all can be had. Whether a
-        server that nobody has started yet has a tool is found out when it is."""
+        """Why one of these tools is not available to neurons, in words for the agent; None when all are. A tool of a
+        server that is not started yet counts as available: that is checked when the server has started."""
         known = self._known()
         for name in names:
             tool = known.get(name)
@@ -46,7 +46,7 @@ class NeuronTools:
         return None
 
     def awaited(self, names: Sequence[str]) -> str | None:
-        """What is said while a server of theirs is not there yet. It is started, and nobody waits for it here."""
+        """Why a server of these tools is not ready yet; None when all are. Starts it, and does not wait for it."""
         if self._servers is not None:
             for server in dict.fromkeys(filter(None, map(self._server_of, names))):
                 reason = self._servers.wanted(server)
@@ -55,8 +55,8 @@ class NeuronTools:
         return None
 
     def lent(self, neuron: Neuron, *, require: Callable[[], None], on_call: OnCall) -> HostTools | None:
-        """The approved tools. One that the owner wants to be asked about each time is refused: neurons act while nobody
-        is there, and an approval once is not a consent each time."""
+        """The neuron's approved tools. Calls of a tool with the policy `ask` are refused: neurons act while the owner
+        is away, and one approval is not a consent each time."""
         known = self._known() if neuron.tools else {}
         lent = [known[name] for name in neuron.tools if name in known]
         if not lent:
@@ -65,7 +65,7 @@ class NeuronTools:
         return LentTools(lent, Calls(consent, require=require, on_call=on_call), purpose=neuron.metadata.purpose)
 
     def _known(self) -> dict[str, UsableTool]:
-        """A server cannot take the name of a tool of the toolbox."""
+        """All known tools by name. A tool of the toolbox wins over a server's tool of the same name."""
         known: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox if tool.for_code}
         for tool in self._servers.known() if self._servers is not None else ():
             known.setdefault(tool.name, tool)

@@ -1,5 +1,5 @@
-"""Tells the owner of what waits for a decision, by each channel. Nothing else waits for that: a channel may take
-minutes, or be broken for a day."""
+"""Notify the owner of neurons that wait for a decision, by each channel, in the background: a channel may take minutes,
+or be broken for a day."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ log = logging.getLogger("motor_cortex")
 KEY = "proposals/told"
 LOOK_S = 2.0
 TELLING_S = 120.0
-"""For one channel."""
+"""Timeout of one channel."""
 AGAIN_S = 600.0
-"""What failed is tried again then. So long is a notice one process's to give, too: one that died gives none."""
+"""Retry a failed notice after this long. A process that claims a notice also owns it for this long: it may die before
+it gives it."""
 CLOSING_S = 2.0
 
 
 class Notices:
-    """Each question is told of once, by one process on a home, be it the next one. `storage` keeps of which it was."""
+    """Notifies the owner of each question once, from one of the home's processes. `storage` keeps which were told."""
 
     def __init__(
         self,
@@ -49,14 +50,15 @@ class Notices:
         self._seen: object = None
         self._again_at = 0.0
         self._said: set[tuple[str, int]] = set()
-        """By which channels this process has told of which question: one that is broken has no other repeat itself."""
+        """Question hash and channel number of each notice that this process has given: when one channel fails, a retry
+        must not repeat the others."""
 
     def news(self) -> None:
-        """There is something to tell. Returns at once."""
+        """Wake `run`: a question is waiting. Returns at once."""
         self._more.set()
 
     async def run(self) -> None:
-        """Until it is cancelled. Nothing that goes wrong ends it."""
+        """Notify the owner until cancelled. No failure ends it."""
         if not self._channels:
             return
         complaint = ""
@@ -66,7 +68,7 @@ class Notices:
                     for neuron in await self._to_tell():
                         tasks.start_soon(self._tell, neuron)
                     complaint = ""
-                except Exception as error:  # noqa: BLE001 - whatever it is, the agent goes on, and it is tried again
+                except Exception as error:  # noqa: BLE001 - after any failure the agent goes on, and this is retried
                     if str(error) != complaint:
                         complaint = str(error)
                         log.warning("Cannot look for what the owner is to be told: %s", error)
@@ -75,7 +77,7 @@ class Notices:
                 self._more = anyio.Event()
 
     async def tell_all(self) -> None:
-        """What nobody has told of yet, and no more."""
+        """Notify the owner once of all questions that no process has told, and return."""
         async with anyio.create_task_group() as tasks:
             for neuron in await anyio.to_thread.run_sync(self._taken) if self._channels else ():
                 tasks.start_soon(self._tell, neuron)
@@ -89,7 +91,7 @@ class Notices:
         return taken
 
     def _taken(self) -> list[Neuron]:
-        """Those that nobody has told of. Nobody else does from here on, for a while."""
+        """Claim the questions that no process has told: for AGAIN_S no other process tells them."""
         pending = {_shown(neuron): neuron for neuron in self._pipeline.pending()}
         taken: list[Neuron] = []
 
@@ -97,7 +99,7 @@ class Notices:
             taken.clear()
             now = self._now()
             known = _known(data)
-            # Only of what waits: the rest was answered.
+            # Keep only notes of questions that still wait: the others were answered.
             kept = {shown: known[shown] for shown in pending if shown in known}
             for shown, neuron in pending.items():
                 if shown not in kept or _is_due(kept[shown], now):
@@ -121,17 +123,17 @@ class Notices:
             is_over = True
             if all((shown, number) in self._said for number in range(len(self._channels))):
                 await anyio.to_thread.run_sync(self._note, shown, {"at": self._now(), "done": True})
-        except Exception as error:  # noqa: BLE001 - it is tried again
+        except Exception as error:  # noqa: BLE001 - it is retried
             is_over = True
             log.warning('Cannot tell the owner of "%s": %s', neuron.id, error or type(error).__name__)
         finally:
             if not is_over:
-                # The next process need not wait until this one is taken for dead.
+                # Release the claim, so that the next process need not wait until it expires.
                 with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_S):
                     await anyio.to_thread.run_sync(self._note, shown, {"at": 0, "done": False}, abandon_on_cancel=True)
 
     async def _say(self, number: int, channel: OwnerChannel, notice: Notice) -> None:
-        """One that fails is reported, and the proposal waits all the same."""
+        """Notify by one channel. A failure is logged, and the proposal goes on waiting."""
         if (notice.shown_hash, number) in self._said:
             return
         try:
@@ -144,7 +146,7 @@ class Notices:
     def _note(self, shown: str, note: dict[str, Any]) -> None:
         try:
             self._storage.update(KEY, lambda data: {"told": {**_known(data), shown: note}})
-        except Exception as error:  # noqa: BLE001 - at worst it is told twice
+        except Exception as error:  # noqa: BLE001 - at worst the owner is notified twice
             log.warning("Cannot keep that the owner was told: %s", error)
 
 
@@ -154,7 +156,7 @@ def _shown(neuron: Neuron) -> str:
 
 
 def _known(data: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """What of the document can be used: somebody may have edited it."""
+    """The valid notes in the document: it may have been edited by hand."""
     told = (data or {}).get("told")
     return {key: note for key, note in told.items() if isinstance(note, dict)} if isinstance(told, dict) else {}
 

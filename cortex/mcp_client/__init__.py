@@ -1,4 +1,4 @@
-"""The tools of MCP servers, for whoever uses tools here."""
+"""Connect to MCP servers and call their tools, for the workbench and for commands."""
 
 from typing import TYPE_CHECKING
 

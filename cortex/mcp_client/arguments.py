@@ -1,4 +1,4 @@
-"""Arguments for a tool of an MCP server, brought nearer to its schema and checked against it."""
+"""Read the arguments for a tool of an MCP server: coerce them towards its schema, then validate them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ class McpArguments:
 
 
 def read_arguments(tool: str, schema: Mapping[str, Any], schema_json: bytes, raw: Any) -> McpArguments:
-    """Raises ToolError: `invalid_arguments`, or `bad_schema` for a schema that nobody could meet."""
+    """The arguments as they fit the schema. Raises ToolError: `invalid_arguments`, or `bad_schema` for an unusable
+    schema."""
     try:
         given = object_of(raw, tool, _bare(schema))
         if schema_json == b"{}":
             return McpArguments(given)
-        # First of all, whether it is a schema: what brings values nearer to one takes its form for granted.
+        # Check the schema first: the coercion below takes its form for granted.
         usable_schema(schema_json)
         given = _brought_nearer(given, schema)
         problem = schema_problem(schema_json, given)
@@ -38,13 +39,13 @@ def _brought_nearer(given: dict[str, Any], schema: Mapping[str, Any]) -> dict[st
     try:
         nearer: dict[str, Any] = fitted(given, schema)
     except (TypeError, AttributeError, LookupError, RecursionError):
-        # An older kind of schema, whose words mean other things.
+        # An older JSON Schema draft, whose keywords mean other things.
         return given
     return nearer
 
 
 def _bare(schema: Mapping[str, Any]) -> str | None:
-    """The parameter that is meant by a text alone: the only one, if it takes texts."""
+    """The parameter that a bare string is meant for: the only one, if it is a string."""
     match schema.get("properties"):
         case Mapping() as properties if len(properties) == 1:
             ((name, part),) = properties.items()

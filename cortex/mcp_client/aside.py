@@ -1,7 +1,7 @@
-"""Messages that go around the SDK's HTTP transport. A small one of the same kind goes through it, and is exchanged for
-the message where it comes out.
+"""Carry large messages around the SDK's HTTP transport: a small stand-in goes through it, and is swapped for the
+message where it comes out.
 
-The transport writes out each message with `repr` for its debug log, also when that log is off, and copies the message
+The transport formats each message with `repr` for its debug log, also when that log is off, and copies the message
 several times: 16 MB of a text that is slow to print took 700 ms and made the host grow by 110 MB.
 """
 
@@ -26,13 +26,13 @@ class _Aside:
         self.message: JSONRPCMessage | None = message
 
 
-# The SDK reads a body and passes its message on in one task, and its streams carry that task's context along. What the
-# task never passes on, because it was cancelled, is gone with it: in a table it would stay for ever.
+# The SDK reads a body and passes its message on in one task, and its streams carry that task's context along. If the
+# task is cancelled before it passes the message on, the message is freed with it: in a table it would stay for ever.
 _last: ContextVar[_Aside | None] = ContextVar("_last", default=None)
 
 
 def put_aside(message: JSONRPCMessage) -> bytes:
-    """The JSON of a small message, for the SDK to pass on in the place of this one."""
+    """The JSON of a small stand-in, for the SDK to pass on instead of this message."""
     aside = _Aside(message)
     _last.set(aside)
     return to_json({"jsonrpc": "2.0"} | _stand_in(message, aside.token))
@@ -51,7 +51,7 @@ def _stand_in(message: JSONRPCMessage, token: str) -> dict[str, Any]:
 
 
 class Exchanged(Incoming):
-    """The stream that comes out of the transport, with the messages themselves."""
+    """The stream out of the transport, with stand-ins swapped back for the real messages."""
 
     async def receive(self) -> SessionMessage | Exception:
         item = await super().receive()
@@ -72,10 +72,10 @@ def _token_of(message: JSONRPCMessage) -> Any:
 
 
 def _taken(aside: _Aside, passed: JSONRPCMessage) -> JSONRPCMessage:
-    message, aside.message = aside.message, None  # the context may live on
+    message, aside.message = aside.message, None  # freed here: the context may live on
     if message is None:
         return passed
     if isinstance(message, JSONRPCResponse | JSONRPCError) and isinstance(passed, JSONRPCResponse | JSONRPCError):
-        # The SDK knows which request an answer came to, and says so in the id, whatever id the server wrote.
+        # The SDK knows which request was answered, and sets that id on the stand-in, whatever id the server wrote.
         message.id = message.id if passed.id == aside.token or passed.id is None else passed.id
     return message

@@ -1,6 +1,6 @@
-"""A server that is a program on this machine: started, spoken to through its pipes, and ended with all that it started.
+"""Start an MCP server program on this machine, talk to it through its pipes, and kill it with all that it started.
 
-The transport of the SDK would keep a line of any length, and lets the program write to our terminal.
+The SDK's own transport is not used: it would keep a line of any length, and lets the program write to our terminal.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .messages import NO_MESSAGE, parsed
 
 log = logging.getLogger("motor_cortex.mcp")
 
-# For a program whose standard input has ended to end too, and then for one that was asked to.
+# A program has GRACE_S to exit after its standard input was closed, and then TERM_S after SIGTERM.
 GRACE_S = 1.5
 TERM_S = 1.0
 KILLED_S = 2.0
 LOOK_S = 0.25
-# A line so many times as long as any may be is taken for one without an end.
+# A line that exceeds the message limit this many times counts as endless.
 ENDLESS_TIMES = 4
 CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_096
@@ -55,22 +55,22 @@ class Program:
 
 @dataclass(slots=True)
 class Witness:
-    """What is known of a server that may be gone."""
+    """What was last seen of a server, to explain why it failed."""
 
     said: bytes = b""
-    """The end of what it wrote to its standard error."""
+    """The end of its standard error."""
     exit: int | None = None
     status: int | None = None
-    """The last one over HTTP."""
+    """The last HTTP status."""
     printed: bytes = b""
-    """The first line that was no message, where messages belong."""
+    """The first line on its standard output that was not a message."""
 
     def hear(self, chunk: bytes) -> None:
         self.said = (self.said + chunk)[-TAIL_BYTES:]
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a program gets of our environment: where things are, and no secret."""
+    """The part of our environment that a server program inherits: paths, user and terminal, no secrets."""
     return {name: environment[name] for name in DEFAULT_INHERITED_ENV_VARS if name in environment}
 
 
@@ -78,10 +78,10 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
 async def started(
     program: Program, witness: Witness, max_message_bytes: int, running: Running
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """The streams of a program that runs as long as the block does. Raises LinkFault when it cannot be started."""
+    """Start the program and yield its streams; kill it after the block. Raises LinkFault when it cannot be started."""
     process = await _spawn(program)
     try:
-        # Before it is told anything: the kill switch ends what is noted, from outside, whatever we are doing.
+        # Noted before it gets any input: from another process, the kill switch can kill what is noted at any moment.
         running.note(process.pid)
     except SandboxUnavailable as error:
         with anyio.CancelScope(shield=True):
@@ -110,7 +110,7 @@ async def started(
 
 async def _spawn(program: Program) -> anyio.abc.Process:
     try:
-        # A start that is given up half way would leave a process that nobody knows.
+        # Shielded: a start that is cancelled half way would leave a process that nothing kills.
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
                 [program.command, *program.arguments],
@@ -125,7 +125,7 @@ async def _spawn(program: Program) -> anyio.abc.Process:
 
 
 def _why_not(program: Program) -> str | None:
-    """The system gives one reason for many things, and for some the wrong one."""
+    """Why the program cannot be started, more exactly than the system's error says; None if no reason is found."""
     folder, path = program.folder or ".", program.environment.get("PATH", os.defpath)
     if not os.path.isdir(folder):
         return f'there is no folder "{folder}" to start it in'
@@ -159,21 +159,22 @@ async def _read(
 async def _pass_on(
     lines: Iterator[Line | Refused], to_us: MemoryObjectSendStream[SessionMessage | Exception], witness: Witness
 ) -> None:
-    """In a function of its own: what was read last, be it megabytes, is not kept until more comes."""
+    """Send the messages in these lines. A function of its own, so that the last line read, which may have megabytes, is
+    freed before more comes."""
     turns = Turns()
     for line in lines:
         message = message_of(line)
         if message is None and not isinstance(line, Refused) and not witness.printed:
             witness.printed = bytes(line[:HEAD_BYTES].strip()[:PRINTED_BYTES])
-        del line  # nor while the message is on its way
+        del line  # freed while the message is being sent, too
         if message is not None:
             await to_us.send(SessionMessage(message))
         await turns.take()
 
 
 def message_of(line: Line | Refused) -> JSONRPCMessage | None:
-    """The message in a line. In place of an answer that cannot be read there is an error for who waits for it; what
-    else is written there, as by a program that prints to the wrong place, is left out."""
+    """The message in a line. An answer that cannot be read becomes an error for the caller that waits for it. Other
+    lines, as of a program that prints to stdout, give None."""
     if isinstance(line, Refused):
         return _error(line, TOO_LARGE, too_large(line.reason))
     if not line or line.isspace():
@@ -191,7 +192,7 @@ def message_of(line: Line | Refused) -> JSONRPCMessage | None:
 
 def _error(line: Refused, code: int, reason: str) -> JSONRPCError | None:
     asked = line.id
-    # Our own requests have numbers.
+    # Our own requests have integer ids.
     if not isinstance(asked, int):
         return None
     return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=reason))
@@ -210,7 +211,7 @@ async def _write(
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await stdin.send(text.encode(errors="replace") + b"\n")
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        # Nobody reads there any more: those who wait for an answer must hear of it.
+        # The server has closed its stdin: end the stream, so that callers do not wait for an answer.
         to_us.close()
 
 
@@ -225,22 +226,22 @@ async def _hear(process: anyio.abc.Process, witness: Witness) -> None:
 
 
 async def _watch(process: anyio.abc.Process, to_us: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    """The end of the program is the end of the stream, also when something that it started holds its pipes."""
-    while process.returncode is None:  # noqa: ASYNC110 - nobody sets an event, and `wait()` waits for the pipes too
+    """Close the stream when the program exits, also when a process that it started still holds its pipes."""
+    while process.returncode is None:  # noqa: ASYNC110 - no event tells the exit, and `wait()` waits for the pipes too
         await anyio.sleep(LOOK_S)
-    await anyio.sleep(LOOK_S)  # for what it wrote last
+    await anyio.sleep(LOOK_S)  # time to read its last output
     to_us.close()
 
 
 async def _end(process: anyio.abc.Process, grace_s: float) -> None:
-    """End the program and all in its group. Every wait has an end; never raises."""
+    """Kill the program and its process group, after a grace period. Every wait has a timeout; never raises."""
     if process.stdin is not None:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError), anyio.move_on_after(1):
             await process.stdin.aclose()
     if grace_s and not await _is_gone(process, grace_s):
         _signal_group(process, signal.SIGTERM)
         await _is_gone(process, TERM_S)
-    # Also when the program itself has ended: what it started may have not.
+    # Also when the program itself has exited: processes that it started may still run.
     _signal_group(process, signal.SIGKILL)
     if not await _is_gone(process, KILLED_S):
         log.warning("The process %d of an MCP server does not end", process.pid)
@@ -248,14 +249,15 @@ async def _end(process: anyio.abc.Process, grace_s: float) -> None:
         if pipe is not None:
             with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await pipe.aclose()
-    # On asyncio the pipes stay open while a process that left the group holds their other end.
+    # On asyncio the pipes stay open while a process that has left the group holds their other end.
     transport = getattr(getattr(process, "_process", None), "_transport", None)
     if transport is not None:
         transport.close()
 
 
 async def _is_gone(process: anyio.abc.Process, within_s: float) -> bool:
-    """Not by `wait()`: that also waits for pipes that others may hold."""
+    """Whether the process exits within the time. Polls, because `wait()` also waits for pipes that other processes may
+    hold."""
     pause_s = 0.001
     with anyio.move_on_after(within_s):
         while process.returncode is None:

@@ -1,4 +1,4 @@
-"""One attempt to reach a server: from its settings to a connection, and why there is none."""
+"""One attempt to connect to an MCP server by its settings, and the reason if that fails."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.mcp")
 
-# Around a result, in its message. A result that is in it twice, as structure and as text, has half the room: a message
-# is held in memory several times over while it is read, and one of 17 MB made the host grow by a hundred.
+# Added to the size limit of a result, for the rest of its message. A result that is in the message twice, as structure
+# and as text, has half the room: a message is held in memory several times while it is read, and one of 17 MB made the
+# host grow by 100 MB.
 MESSAGE_BYTES = 1_048_576
 SAID_CHARACTERS = 300
-# Shorter ones are words of everyday, and hiding them would hide nothing.
+# Shorter secrets look like everyday words, and hiding those would protect nothing.
 MIN_SECRET = 6
 
 
@@ -61,7 +62,7 @@ class Attempt:
             yield link
 
     def reason(self, error: BaseException) -> str:
-        """Why there is no connection, or none any more."""
+        """Why the connection failed or ended."""
         error = _first(error)
         match error:
             case LinkFault() | MissingVariable():
@@ -84,21 +85,22 @@ class Attempt:
         return self.told(text)
 
     def is_of_settings(self, error: BaseException) -> bool:
-        """Whether it will be the same until somebody changes something."""
+        """Whether a retry is useless until the owner changes the settings, the environment or the program."""
         return isinstance(_first(error), NoProgram | MissingVariable)
 
     def end(self) -> str:
         return "its connection has ended" if self._settings.is_remote else exit_text(self._witness.exit)
 
     def told(self, text: str) -> str:
-        """The text without our secrets, should the server have said those."""
+        """The text, shortened, without the secrets that the server may have repeated, and with the HTTP status of an
+        error."""
         text = self._hidden(text)
         if self._witness.status is not None and self._witness.status >= 400:
             text += f" (HTTP {self._witness.status})"
         return short(text)
 
     def said(self) -> str:
-        """The server's own words, of whenever, for people: a model would take them for an answer."""
+        """The server's own words, from any time. For people only: a model would take them for an answer."""
         printed = short(self._hidden(self._witness.printed.decode(errors="replace")))
         said = self._hidden(self._witness.said.decode(errors="replace"))
         tail = short(said[-SAID_CHARACTERS:], SAID_CHARACTERS)
@@ -106,7 +108,7 @@ class Attempt:
         return "; ".join([*words, f"it said: {tail}"] if tail else words)
 
     def may_be_legacy(self, error: BaseException, was_starting: bool) -> bool:
-        """Whether it ended at the first word."""
+        """Whether the program exited at the first message, as some servers of the old protocol do."""
         error = _first(error)
         is_closed = isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
         return was_starting and is_closed and not self._settings.is_remote
@@ -124,7 +126,7 @@ class Attempt:
             self._expanded(settings.command or ""),
             [self._expanded(argument) for argument in settings.args],
             inherited(self._environment) | own,
-            # Not where we are: npx and others look there first, and that may be a repository that somebody has cloned.
+            # Not the current folder: npx and others look there first, and it may be an untrusted cloned repository.
             os.path.expanduser("~") if settings.cwd is None else self._expanded(settings.cwd),
         )
         return started(program, self._witness, max_bytes, self._running)
@@ -148,7 +150,7 @@ def _first(error: BaseException) -> BaseException:
 
 
 class _Noting(dict[str, str]):
-    """An environment that knows what was read from it."""
+    """An environment that notes which values were read, so that they can be hidden."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         super().__init__(environment)

@@ -1,4 +1,4 @@
-"""What can go wrong with a server, as the errors that code and models see. Texts of servers are bounded here."""
+"""Errors of MCP servers, as code and models see them. The servers' own texts are shortened here."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from sandbox import ToolError
 
 MAX_TEXT = 500
 TOO_LARGE = -32_098
-"""The JSON-RPC code that this side itself gives to an answer that was too large to be read."""
+"""The JSON-RPC code that this client sets for an answer that was too large to be read."""
 _TOO_LARGE_TEXT = "the answer is too large: "
 
 
 def too_large(reason: str) -> str:
-    """As in "the answer is too large: more than 25000 objects and arrays"."""
+    """Like "the answer is too large: more than 25000 objects and arrays"."""
     return _TOO_LARGE_TEXT + reason
 
 
 def is_too_large(code: int, message: str) -> bool:
-    """Over HTTP the SDK makes a code of its own of what we tell it."""
+    """Whether the error says that an answer was too large. Over HTTP the SDK replaces our code, so the text counts."""
     return code == TOO_LARGE or _TOO_LARGE_TEXT in message
 
 
 class McpUnavailable(ToolError):
-    """The server cannot be used now. The message says why, and when it will be tried again."""
+    """The server cannot be used now. The message says why, and when it can be started again."""
 
     def __init__(self, message: str, *, retryable: bool = True) -> None:
         super().__init__(message, code="unavailable", retryable=retryable)
 
 
 class LinkFault(Exception):
-    """A server cannot be started, or spoken to. The message says what is wrong."""
+    """The server cannot be started or reached. The message says why."""
 
 
 class NoProgram(LinkFault):
-    """What the settings say cannot be started. To try again helps nobody."""
+    """The program in the settings cannot be started. A retry does not help."""
 
 
 def short(text: object, most: int = MAX_TEXT) -> str:
@@ -43,7 +43,7 @@ def short(text: object, most: int = MAX_TEXT) -> str:
 
 
 def _beginning(text: object, most: int) -> str:
-    """Not by `str()` of all of it: to print a list of megabytes takes a third of a second."""
+    """The first characters. Not by `str()` of the whole: to print a list of megabytes takes a third of a second."""
     match text:
         case str():
             return text[:most]
@@ -56,6 +56,6 @@ def _beginning(text: object, most: int) -> str:
 
 
 def validation_text(error: ValidationError) -> str:
-    """As in "3 errors in ListToolsResult". An error of a validation is never printed, and never logged as it is: it
-    holds what a server sent, and writes out all of it before it cuts it."""
+    """Like "3 errors in ListToolsResult". A ValidationError is never printed or logged itself: it holds what the server
+    sent, and formats all of it before it shortens it."""
     return f"{error.error_count()} errors in {short(error.title)}"

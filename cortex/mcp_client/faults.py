@@ -1,4 +1,4 @@
-"""A call, with whatever the SDK meets told as an error of the tool."""
+"""Call a tool through the SDK, and turn every failure into a ToolError."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex.mcp")
 
 Faults = (MCPError, ValidationError, TimeoutError, RuntimeError, OSError)
-"""What a request may raise."""
+"""Exceptions that an SDK request may raise."""
 
 
 async def answered(link: Link, tool: McpTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The server's answer as it is. Raises ToolError."""
+    """Call the tool and return the server's answer unchanged. Raises ToolError."""
     try:
         return await link.call(tool.tool, arguments)
     except MCPError as error:
         raise _told(error, tool.name, link.wire.has_ended) from error
     except ValidationError as error:
-        # In words, and outside of this block: an error that knows this one would print it, where it is logged.
+        # Raised later, outside this block: as its __context__, this error would be printed where the new one is logged.
         problem = validation_text(error)
     except Faults as error:
         log.warning('Tool "%s" was not answered as the protocol has it', tool.name, exc_info=error)
@@ -52,8 +52,8 @@ def _told(error: MCPError, name: str, has_ended: bool) -> ToolError:
 
 
 def check_result(tool: McpTool, answer: Mapping[str, Any]) -> None:
-    """Code is written against the declared type: a result of another would fail somewhere later. What cannot be
-    checked, or not in a moment, is good as it is: the tool has done its work. Raises ToolError."""
+    """Check a result against the declared type: code relies on it, and would fail somewhere later. A result that cannot
+    be checked, or not quickly, is accepted: the tool has done its work. Raises ToolError."""
     if tool.output_json is None or answer.get("structuredContent") is None:
         return
     try:

@@ -1,7 +1,7 @@
-"""One open connection to a server: calls, its list of tools, and the news that the list has changed.
+"""One open connection to an MCP server: call tools, list them, and learn when the list changes.
 
-It is opened and closed by one task; any task may call. The SDK's own `call_tool` is not used: it would match results
-against the patterns of a stranger's schema, which may take for ever, and answer a server's questions.
+One task opens and closes it; any task may call. The SDK's own `call_tool` is not used: it would match results against
+the regular expressions of an untrusted schema, which may take for ever, and answer a server's questions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .listing import Listing
 from .watched import Wire, watched
 
 log = logging.getLogger("motor_cortex.mcp")
-# What goes wrong here is told by our errors, not by lines in the middle of somebody's conversation.
+# Failures are reported by our errors, not by log lines in the middle of a conversation.
 for _name in ("mcp", "client"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 _URL = re.compile(r"(https?://)(?:[^/\s?#@]*@)?([^/\s?#@]+)[^\s]*")
@@ -43,8 +43,8 @@ MAX_LOG_CHARACTERS = 4_000
 
 
 class _Bounded(logging.Filter):
-    """The SDK logs whole URLs, and there are tokens in some. It also logs what a server wrote, and errors of a
-    validation, of any length: where a handler is set for the log, to write those out takes seconds."""
+    """Shortens what the SDK logs. It logs whole URLs, some with tokens, and it logs what a server wrote and validation
+    errors at any length: where a log handler is set, formatting those takes seconds."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
@@ -58,14 +58,14 @@ class _Bounded(logging.Filter):
 
 
 _LONG = (str, dict, list, BaseException)
-# By their names: a filter of a logger does not hold for those below it.
+# Added to each logger by name: a logger's filter does not apply to its child loggers.
 for _name in ("client", "mcp.client.client", "mcp.client.streamable_http", "mcp.shared.jsonrpc_dispatcher"):
     logging.getLogger(_name).addFilter(_Bounded())
 
 MAX_PAGES = 200
 MAX_CURSOR = 1_024
 LISTEN_AGAIN_S = 5.0
-# As it came: it was checked against the protocol before, and is unwrapped by us.
+# The answer as a plain dict: the SDK has validated the message, and we unwrap the result ourselves.
 _ANSWER: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
 
 Mode = Literal["auto", "legacy"]
@@ -78,18 +78,19 @@ class Link:
         self.protocol = client.protocol_version
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer as the server gave it. Raises MCPError, ValidationError. A cancellation is told to the server."""
+        """Call the tool and return the server's answer. Raises MCPError, ValidationError. A cancellation is sent to the
+        server."""
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
         answer: dict[str, Any] = await self._client.session.send_request(request, _ANSWER)
         return answer
 
     async def tools(self, listing: Listing) -> None:
-        """Put what the server has into the listing, as long as there is room. Raises MCPError, ValidationError."""
+        """Add the server's tools to the listing, as long as there is room. Raises MCPError, ValidationError."""
         cursor: str | None = None
         seen: set[str] = set()
         for _ in range(MAX_PAGES):
             cursor = await self._page(cursor, listing)
-            # A page may be empty, and the pages may go round. All cursors are kept: a long one is not.
+            # A page may be empty, and the cursors may repeat. Cursors are kept to detect that, so a long one ends it.
             if not cursor or cursor in seen or listing.is_full:
                 break
             if len(cursor) > MAX_CURSOR:
@@ -99,18 +100,18 @@ class Link:
         self._forget(listing)
 
     async def _page(self, cursor: str | None, listing: Listing) -> str | None:
-        """Add one page; the mark of the next one. In a function of its own: a page is not kept until the next is
-        there."""
+        """Add one page; return the cursor of the next. A function of its own, so that a page is freed before the next
+        comes."""
         params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
         page = await self._client.session.list_tools(params=params)
-        # Thousands of schemas are written out: in a thread, while others have their turn.
+        # In a thread: thousands of schemas are serialized, which must not block the event loop.
         await anyio.to_thread.run_sync(listing.add, page.tools)
         return page.next_cursor
 
     def _forget(self, listing: Listing) -> None:
-        """The SDK keeps the schema of results of each tool that was ever in a list, for a check that we do not use. A
-        server that changes its list all the time would fill the memory with them."""
-        # Not a part of what the SDK promises: a version that keeps nothing there has nothing to forget.
+        """Clear the SDK's cache: it keeps the output schema of each tool that was ever listed, for a check that we do
+        not use. A server that changes its list all the time would fill the memory."""
+        # Private attributes of the SDK: in a version without them there is nothing to clear.
         session: Any = self._client.session
         getattr(session, "_tool_output_schemas", {}).clear()
         headers = getattr(session, "_x_mcp_header_maps", {})
@@ -118,7 +119,8 @@ class Link:
             del headers[name]
 
     async def listen(self) -> None:
-        """Hear of changes from a server of the modern kind, which tells only those who ask. Never raises."""
+        """Subscribe to tool list changes of a server of the modern protocol, which sends them on request only. Never
+        raises."""
         if self.protocol not in MODERN_PROTOCOL_VERSIONS:
             return
         while not self.wire.has_ended:
@@ -129,7 +131,7 @@ class Link:
                     return
             except (SubscriptionLost, TimeoutError):
                 await self.wire.pause(LISTEN_AGAIN_S)
-                self.wire.change()  # what was said in between was not heard
+                self.wire.change()  # a change meanwhile was missed, so list again
             except MCPError as error:
                 log.debug("An MCP server does not tell when its tools change: %s", short(error))
                 return
@@ -139,7 +141,7 @@ class Link:
 async def linked(
     transport: AbstractAsyncContextManager[TransportStreams], wire: Wire, mode: Mode, call_s: float
 ) -> AsyncIterator[Link]:
-    """A connection over the transport, in either era of the protocol."""
+    """Connect over the transport, in either era of the protocol, and yield the link."""
 
     async def on_message(message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):

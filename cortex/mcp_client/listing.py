@@ -1,4 +1,4 @@
-"""The list of tools that a server gave, as the tools that are taken from it. Pure."""
+"""Turn the tool list of an MCP server into our tools, within limits of size and number. Pure."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ MAX_ORIGINAL_NAME = 256
 MAX_DESCRIPTION = 4_096
 MAX_SCHEMA_BYTES = 262_144
 MAX_ALL_BYTES = 33_554_432
-# Objects and arrays in the schemas of all tools. An empty one is two bytes of JSON and up to a hundred in memory.
+# Limit of objects and arrays in the schemas of all tools. An empty one has two bytes of JSON and takes up to a hundred
+# in memory.
 MAX_ALL_CONTAINERS = 200_000
 
 
 class Listed(Protocol):
-    """A tool as the SDK has it."""
+    """A tool as the SDK gives it."""
 
     @property
     def name(self) -> str: ...
@@ -52,8 +53,8 @@ class _Taken(NamedTuple):
 
 
 class Listing:
-    """What is taken of a server's list, page by page. Of a page only that is kept: all of them, as they came, may be
-    hundreds of megabytes. The log says what is left out."""
+    """Collects the tools of a server's list, page by page. Only the needed parts of a page are kept: all pages together
+    may have hundreds of megabytes. The log says what is left out."""
 
     def __init__(self, server: str, most: int) -> None:
         self._server = server
@@ -68,11 +69,11 @@ class Listing:
 
     @property
     def names(self) -> Set[str]:
-        """What the server calls those that are taken."""
+        """The server's own names of the tools that were taken."""
         return self._taken.keys()
 
     def add(self, listed: Iterable[Listed]) -> None:
-        """Of two with one name the first is taken."""
+        """Add tools. Of two with the same name the first is taken."""
         for tool in listed:
             if self._most <= 0:
                 return
@@ -109,7 +110,7 @@ class Listing:
 
 
 def tools_of(server: str, listed: Iterable[Listed], policy: Policy, caller: Caller) -> tuple[McpTool, ...]:
-    """Those of one list that can be taken, however many."""
+    """The usable tools of one list, without a limit of their number."""
     listing = Listing(server, sys.maxsize)
     listing.add(listed)
     return listing.tools(policy, caller)
@@ -126,7 +127,7 @@ def _description(tool: Listed) -> str:
 
 
 def _output(schema: dict[str, Any] | None) -> bytes | None:
-    """A schema of results that is too large is as none: the results are still good. Whether it can be used is found out
-    when there is one: to compile the schemas of thousands of tools takes seconds."""
+    """The output schema as JSON; None if there is none or it is too large: the results are still good. It is compiled
+    only when a result comes: to compile the schemas of thousands of tools takes seconds."""
     json = to_json(schema) if schema else b""
     return json if 0 < len(json) <= MAX_SCHEMA_BYTES else None

@@ -1,4 +1,4 @@
-"""What a server wrote, read as one message of JSON-RPC, before the SDK sees any of it."""
+"""Parse what an MCP server sent as one JSON-RPC message, before the SDK sees any of it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sandbox import TooComplex
 
 from .unwrap import MAX_PARTS
 
-# The SDK writes ids and methods into its log lines and its answers. Megabytes of those would hold up the event loop.
+# The SDK writes ids and methods into its log lines and its answers. Megabytes of those would block the event loop.
 MAX_HEAD_CHARACTERS = 1_000
 NO_MESSAGE = "the answer is no message"
-# One such character, as an emoji, makes Python keep four bytes for each character of its text. With nine megabytes of
-# text the host grew by 80 MB; of a text without one, that many are taken.
+# One wide character, like an emoji, makes Python keep four bytes for each character of its string. With nine megabytes
+# of text the host grew by 80 MB; nine megabytes without such a character are accepted.
 MAX_WIDE_BYTES = 5_000_000
 _WIDE_BYTES = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
 _WIDE_ESCAPE = re.compile(rb"\\u[dD][89abAB]")
 
 
 def parsed(line: Line) -> JSONRPCMessage | None:
-    """The message, or None for what is none. The line was counted before. The error of the validation is dropped and
-    never printed: to print it, pydantic writes out the whole line, which takes seconds. Raises TooComplex."""
+    """The message; None if the line is not one. The line's size was checked before. Pydantic's ValidationError is
+    dropped and never printed: it formats the whole line, which takes seconds. Raises TooComplex."""
     if len(line) > MAX_WIDE_BYTES and _is_wide(line):
         raise TooComplex(f"{longer_than(MAX_WIDE_BYTES)}, with characters that take four bytes")
     try:
-        # In two steps: in one, a list of thousands of tools is read four times.
+        # Parsed and validated in two steps: in one, a list of thousands of tools is read four times.
         message = jsonrpc_message_adapter.validate_python(from_json(line), by_name=False)
     except ValueError:
         return None
@@ -45,6 +45,6 @@ def _is_wide(line: Line) -> bool:
 
 
 def _cut(parts: object) -> None:
-    """Leave out parts of a result that are left out later anyway, before the SDK checks them all."""
+    """Drop the parts of a result that are dropped later anyway, before the SDK checks them all."""
     if isinstance(parts, list):
         del parts[MAX_PARTS + 1 :]

@@ -1,4 +1,4 @@
-"""What the tools of a server are called here: `server.tool`, in letters that every API takes. Pure."""
+"""Give the tools of an MCP server their names here: `server.tool`, in characters that every API accepts. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _ODD = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 
 
 def tool_names(server: str, originals: Iterable[str]) -> dict[str, str]:
-    """A name for each original one, all different. It depends on no order: a tool keeps its name when others come and
-    go, unless one comes that it would share a name with."""
+    """A unique name for each original name. The order does not matter: a tool keeps its name when others come and go,
+    unless a tool comes whose name would be the same."""
     wanted = {original: f"{server}.{_ODD.sub('_', original)}" for original in originals}
     claims = Counter(wanted.values())
     names: dict[str, str] = {}

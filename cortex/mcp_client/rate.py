@@ -1,4 +1,4 @@
-"""How many calls a minute. Pure: the clock is the caller's."""
+"""Rate limit: at most N calls a minute to one MCP server. Pure: the caller passes the time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Rate:
         self._times: deque[float] = deque(maxlen=max_per_minute)
 
     def take(self, now: float) -> float | None:
-        """Count one call, or say in how many seconds there is room for it."""
+        """Count one call and return None, or return the seconds to wait before the call."""
         times = self._times
         if len(times) == times.maxlen and now - times[0] < WINDOW_S:
             return WINDOW_S - (now - times[0])

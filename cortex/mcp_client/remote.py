@@ -1,7 +1,7 @@
-"""A server behind a URL. What it answers is bounded, and so is how long it may take to begin.
+"""Connect to an MCP server at a URL. Limits the size of its answers and the time until they begin.
 
-Messages are read here, and not by the SDK: of one that is no message it would write out all of it for its error, which
-takes seconds for what is slow to print.
+Messages are parsed here, and not by the SDK: for an invalid message its error would format all of it, which takes
+seconds for data that is slow to print.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from .messages import NO_MESSAGE, parsed
 
 CONNECT_S = 10.0
 IDLE_S = 300.0
-"""Between two pieces of a stream. One that is lost for it is opened again."""
-# Of a chunk of so many lines, so much at once: each line takes a few µs, and a chunk may hold 65,000 of them.
+"""Timeout between two pieces of a stream. A stream that it ends is opened again."""
+# A chunk of more than MANY_LINES lines is handled in slices of SLICE_BYTES: each line takes a few µs, and a chunk may
+# hold 65,000 lines.
 MANY_LINES = 256
 SLICE_BYTES = 2_048
 
@@ -45,15 +46,15 @@ async def reached(
     answer_s: float,
     on_gone: Callable[[], None],
 ) -> AsyncIterator[TransportStreams]:
-    """The streams to the server. `on_gone` is called when it no longer knows of us."""
+    """Yield the streams to the server. `on_gone` is called when the server no longer knows our session."""
 
     async def look(response: httpx2.Response) -> None:
         witness.status = response.status_code
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             on_gone()
-        # What was not asked for is not unpacked: a kilobyte may be a gigabyte.
+        # Compression was not asked for and is not unpacked: a kilobyte may unpack to a gigabyte.
         response.headers.pop("content-encoding", None)
-        # JSON has one encoding. In another one, the bytes that are counted would not be the characters that are read.
+        # JSON is UTF-8. In another encoding, the bytes that are counted would not be the characters that are read.
         response.encoding = "utf-8"
         response.stream = _body_of(response, max_bytes)
 
@@ -71,14 +72,14 @@ def _body_of(response: httpx2.Response, max_bytes: int) -> _Body:
     kind = response.headers.get("content-type", "").lower()
     if kind.startswith("text/event-stream"):
         return _Events(response.stream, max_bytes)
-    # The SDK reads no message from another body, as of the answer to a DELETE.
+    # The SDK reads no message from other bodies, like the answer to a DELETE.
     is_message = kind.startswith("application/json") and response.request.method == "POST"
     return (_Message if is_message else _Bounded)(response.stream, max_bytes)
 
 
 class _Client(httpx2.AsyncClient):
-    """Gives up when an answer does not begin: the SDK sends notices one after the other, and the first that is not
-    answered would hold up all that come later."""
+    """An HTTP client with a timeout until the response begins: the SDK sends notifications one after the other, and one
+    without a response would hold up all later ones."""
 
     def __init__(self, answer_s: float, **options: Any) -> None:
         super().__init__(**options)
@@ -91,21 +92,21 @@ class _Client(httpx2.AsyncClient):
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A body that is read through. Subclasses say when it is too large, and what the SDK gets of it."""
+    """A response body that is checked while it is read. Subclasses say when it is too large, and what the SDK gets."""
 
     def __init__(self, body: Any) -> None:
         self._body = body
 
     def take(self, chunk: bytes) -> deque[Any]:
-        """What may be passed on now. Raises TooComplex."""
+        """The items of this chunk that can be passed on now. Raises TooComplex."""
         raise NotImplementedError
 
     def passed(self, item: Any) -> bytes:
-        """What the SDK gets for it."""
+        """The bytes that the SDK gets for this item."""
         raise NotImplementedError
 
     def last(self) -> Iterable[bytes]:
-        """What the SDK gets when all has come. Raises what `refused` is."""
+        """The bytes that the SDK gets at the end of the body. Raises the exception of `refused`."""
         return ()
 
     def refused(self, reason: str) -> Exception:
@@ -122,14 +123,14 @@ class _Body(httpx2.AsyncByteStream):
                     items = self.take(chunk)
                 except TooComplex as error:
                     reason = str(error)
-                    # Of a closed body nothing more can be read, which ends those that are read through; one that is
-                    # left in the middle would be ended by whoever collects it.
+                    # Close the body and read on: that ends the iteration, because a closed body gives nothing more. A
+                    # body left in the middle would be closed by the garbage collector.
                     await self._body.aclose()
                     continue
-                # Taken out one by one: what was passed on, be it megabytes, is not kept until more comes.
+                # Popped one by one: an item of megabytes is freed before more comes.
                 while items:
                     yield self.passed(items.popleft())
-                    # A chunk may hold thousands of events.
+                    # A chunk may hold thousands of events: let other tasks run.
                     await turns.take()
         except (httpx2.TransportError, anyio.ClosedResourceError):
             if reason is None:
@@ -154,7 +155,7 @@ class _Body(httpx2.AsyncByteStream):
 
 
 class _Bounded(_Body):
-    """Up to so many bytes."""
+    """A body of at most `max_bytes`."""
 
     def __init__(self, body: Any, max_bytes: int) -> None:
         super().__init__(body)
@@ -177,7 +178,7 @@ class _Bounded(_Body):
 
 
 class _Message(_Bounded):
-    """One message, up to so many bytes."""
+    """A body that is one message, of at most `max_bytes`."""
 
     def __init__(self, body: Any, max_bytes: int) -> None:
         super().__init__(body, max_bytes)
@@ -203,7 +204,7 @@ class _Message(_Bounded):
 
 
 class _Events(_Body):
-    """Events, each of which is bounded: a stream of them may last."""
+    """A stream of server-sent events. Each event has a limit; the stream has none, because it may last."""
 
     def __init__(self, body: Any, max_bytes: int) -> None:
         super().__init__(body)
@@ -230,5 +231,5 @@ def _data_of(event: Event) -> bytes | None:
 
 
 def _error(code: int, reason: str) -> JSONRPCError:
-    """The SDK gives it to the request that the stream answers. In a stream that answers none, it drops it."""
+    """An error without an id. The SDK gives it to the request that the stream answers; in other streams it drops it."""
     return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=reason))

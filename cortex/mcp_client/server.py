@@ -1,4 +1,4 @@
-"""One server: started when it is first needed, kept, and started again after a crash, but not at once."""
+"""One MCP server: started when first needed, kept running, and restarted after a crash with a backoff."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ log = logging.getLogger("motor_cortex.mcp")
 
 State = Literal["idle", "starting", "ready", "failed"]
 
-# A server that says all the time that its tools have changed is asked once in so long.
+# A server that keeps announcing changes of its tools is asked for them at most once in this time.
 LIST_AGAIN_S = 1.0
-# To kill a program that would not start.
+# Time to kill a program that does not start.
 ENDING_S = 8.0
 
 
@@ -46,20 +46,20 @@ class ServerStatus:
     tools: int
     protocol: str | None
     error: str | None
-    """For people: with the server's own words, which may be of any time, and lead a model astray."""
+    """The reason with the server's own words. For people only: they may be from any time, and mislead a model."""
     reason: str | None
-    """The same without them."""
+    """The reason without the server's own words."""
     restarts: int
-    """How often it was started again."""
+    """How often it was restarted."""
     next_try_in_s: float
-    """Before that it is not started, whoever asks."""
+    """Seconds before which no caller can start it."""
 
 
 class _Ended(NamedTuple):
     reason: str
     said: str = ""
     up_s: float | None = None
-    """None when it never was."""
+    """None when it was never up."""
     may_be_legacy: bool = False
     is_of_settings: bool = False
 
@@ -78,7 +78,7 @@ class Server:
         self.name = name
         self._running = running
         self.tools: tuple[McpTool, ...] = ()
-        """Also after a crash, because it will be started again; not when that has failed."""
+        """Kept after a crash, because the server will be restarted; emptied when a start fails."""
         self._settings = settings
         self._general = general
         self._environment = environment
@@ -89,7 +89,7 @@ class Server:
         self._tasks: TaskGroup | None = None
         self._link: Link | None = None
         self._settled: anyio.Event | None = None
-        """Of the start that is under way."""
+        """Set when the running start has succeeded or failed; None while no start is running."""
         self._start: anyio.CancelScope | None = None
         self._mode: Mode = "auto"
         self._error: str | None = None
@@ -108,11 +108,11 @@ class Server:
 
     @property
     def has_failed(self) -> bool:
-        """It was tried, and could not be had; perhaps it can be now."""
+        """Whether the last connection failed or ended. The next attempt may succeed."""
         return self._error is not None
 
     def start(self) -> None:
-        """For others to find it ready later. Nobody waits for it."""
+        """Start the server in the background, so that a later caller finds it ready. Returns at once."""
         if self._settled is None:
             with suppress(McpUnavailable):
                 self._begin()
@@ -133,7 +133,7 @@ class Server:
         self._tasks = tasks
 
     def close(self) -> None:
-        """Let the connection end in good order; nothing is started any more. Returns at once."""
+        """Ask the connection to end in good order, and refuse new starts. Returns at once."""
         self._tasks = None
         if self._link is not None:
             self._link.wire.end()
@@ -141,8 +141,8 @@ class Server:
             self._start.cancel()
 
     async def ready(self) -> Link:
-        """The connection, started if need be. The start goes on when the caller is cancelled: others may wait for it.
-        Raises McpUnavailable."""
+        """The connection, started if necessary. The start goes on when the caller is cancelled: other callers may wait
+        for it. Raises McpUnavailable."""
         if self._settled is None:
             if self._link is not None and not self._link.wire.has_ended:
                 return self._link
@@ -157,8 +157,8 @@ class Server:
         return self._link
 
     async def call(self, tool: McpTool, arguments: Mapping[str, Any], timeout_ms: int | None) -> ReadyJson:
-        """The unwrapped result, in so much time, a start included. Raises ToolError. Nothing is tried twice: what the
-        server did before it failed, nobody knows."""
+        """Call the tool and return the unwrapped result within `timeout_ms`, a start included. Raises ToolError. Never
+        retries: what the server did before it failed is unknown."""
         self._take_turn()
         with anyio.CancelScope(deadline=_deadline(timeout_ms)):
             link = await self.ready()
@@ -196,12 +196,12 @@ class Server:
         self._tasks.start_soon(self._live)
 
     async def _live(self) -> None:
-        """One connection from its start to its end, all of it in this task. Never raises."""
+        """Open one connection and hold it to its end, all of it in this task. Never raises."""
         ended = _Ended("it was closed")
         try:
             ended = await self._connection(self._mode)
             if ended.may_be_legacy and self._mode == "auto" and self._tasks is not None:
-                # Some servers of the old kind end when the first thing they hear is the question for the new one.
+                # Some servers of the old protocol exit when the first message asks for the new one.
                 ended = await self._connection("legacy")
         finally:
             self._link = None
@@ -219,7 +219,7 @@ class Server:
             self._settle()
 
     async def _connection(self, mode: Mode) -> _Ended:
-        # In a thread: the SDK takes a second to load, and others are not to wait for it.
+        # In a thread: the SDK takes a second to import, and must not block the event loop.
         await anyio.to_thread.run_sync(_load_sdk)
         from .connecting import Attempt  # noqa: PLC0415
 
@@ -235,7 +235,7 @@ class Server:
                     self._link, self._protocol, self._error, self._said = link, link.protocol, None, ""
                     self._settle()
                     await self._stay(link)
-            except Exception as error:  # noqa: BLE001 - whatever the SDK meets ends this connection, not the host
+            except Exception as error:  # noqa: BLE001 - any error in the SDK ends this connection, not the host
                 return _Ended(
                     attempt.reason(error),
                     attempt.said(),
@@ -248,7 +248,7 @@ class Server:
         return _Ended(attempt.told(attempt.end()), attempt.said(), self._up_s(began))
 
     async def _stay(self, link: Link) -> None:
-        """Until the connection ends, keep the list of tools as it is at the server."""
+        """Keep the list of tools up to date until the connection ends."""
         while await link.wire.next_change():
             with anyio.CancelScope(deadline=_deadline(self._general.start_timeout_ms)):
                 await self._list_again(link)

@@ -1,4 +1,4 @@
-"""All MCP servers of the settings. One that is dead never stops the others."""
+"""All MCP servers of the settings. A dead server never blocks the others."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from .server import ServerStatus
     from .tool import McpTool
 
-# For all servers together, to end in good order. What is left then is killed.
+# All servers together have this long to end in good order. Then the rest is killed.
 CLOSING_S = 4.0
-# What somebody who searches waits for stragglers.
+# A search waits this long for slow servers, and longer while none is ready.
 PATIENCE_S = 5.0
 _LOOK_S = 0.01
 
 
 class McpServers:
-    """Leave it in the task that entered it. Nothing is started before it is needed."""
+    """Use it with `async with`, entered and left in the same task. No server is started before it is needed."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class McpServers:
         call_limit_now: Callable[[], float] = time.monotonic,
         running: Running | None = None,
     ) -> None:
-        """`running` are the notes by which another program can end those that are started here."""
+        """`running` notes the processes that are started here, so that `cortex kill` can kill them."""
         environment = os.environ if environment is None else environment
         self._version = 0
         self._tasks: TaskGroup | None = None
@@ -61,7 +61,7 @@ class McpServers:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Every connection has ended, and so has every process. Takes a few seconds at most."""
+        """End every connection and every process. Takes at most a few seconds."""
         tasks, self._tasks = self._tasks, None
         if tasks is None:
             return
@@ -72,12 +72,12 @@ class McpServers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of those that are not disabled, in their order."""
+        """The names of the servers that are not disabled, in their order."""
         return tuple(self._servers)
 
     async def tools(self, patience_s: float = PATIENCE_S) -> Sequence[McpTool]:
-        """Of all that can be had. Those not started yet are, side by side. Once there is one, the others are waited for
-        as long as the patience lasts, and go on starting; nobody waits for one that failed before."""
+        """The tools of all servers that are ready. Starts the others concurrently. Waits until `patience_s` has passed
+        and one is ready; the rest go on starting. Does not wait for a server that failed before."""
         async with anyio.create_task_group() as around:
             around.start_soon(self._lose_patience, patience_s, around.cancel_scope)
             async with anyio.create_task_group() as tasks:
@@ -91,27 +91,28 @@ class McpServers:
 
     async def _lose_patience(self, patience_s: float, waiting: anyio.CancelScope) -> None:
         await anyio.sleep(patience_s)
-        while not any(server.state == "ready" for server in self._servers.values()):  # noqa: ASYNC110 - of many
+        while not any(server.state == "ready" for server in self._servers.values()):  # noqa: ASYNC110 - many servers
             await anyio.sleep(_LOOK_S)
         waiting.cancel()
 
     async def tools_of(self, server: str) -> Sequence[McpTool]:
-        """Starts this one only. Raises McpUnavailable with the reason."""
+        """The tools of one server; starts only this one. Raises McpUnavailable with the reason."""
         if server not in self._servers:
             raise McpUnavailable(f'There is no MCP server "{server[:60]}"')
         await self._servers[server].ready()
         return self._servers[server].tools
 
     def known(self) -> Sequence[McpTool]:
-        """What is known now, without starting anything."""
+        """The tools that are known now. Starts no server."""
         return [tool for server in self._servers.values() for tool in server.tools]
 
     def knows(self, server: str) -> bool:
-        """Whether it is known what tools it has; not before it was started."""
+        """Whether the server's tools are known; they are not before its first start."""
         return bool(self._servers[server].tools) or self._servers[server].state == "ready"
 
     def wanted(self, server: str) -> str | None:
-        """For who comes again rather than wait: None when it is there, or else it is started and this says so."""
+        """None when the server is ready. Otherwise start it in the background and return why it is not ready, for a
+        caller that tries again instead of waiting."""
         one = self._servers[server]
         if one.state == "ready":
             return None

@@ -1,4 +1,4 @@
-"""A tool of an MCP server, as everything else here knows tools."""
+"""A tool of an MCP server, with the same interface as the tools of a toolbox."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Caller(Protocol):
-    """The server, however it is doing."""
+    """The server that calls the tool, connected or not."""
 
     async def call(self, tool: McpTool, arguments: Mapping[str, Any], timeout_ms: int | None) -> ReadyJson: ...
 
@@ -25,9 +25,9 @@ class Caller(Protocol):
 class McpTool:
     server: str
     tool: str
-    """What the server calls it."""
+    """The server's own name for it."""
     name: str
-    """What it is called here: `server.tool`."""
+    """Its name here: `server.tool`."""
     description: str
     policy: Policy
     input_schema: Mapping[str, Any] = field(repr=False)
@@ -36,7 +36,7 @@ class McpTool:
     output_json: bytes | None = field(repr=False)
     caller: Caller = field(repr=False, compare=False)
     places: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
-    """Where it stands below `tools`, among all tools of its server."""
+    """Its paths below `tools` in code, among all tools of its server."""
 
     @property
     def for_code(self) -> bool:
@@ -44,7 +44,7 @@ class McpTool:
 
     @property
     def for_model(self) -> bool:
-        """The model reaches it through code: its definition would fill the context."""
+        """False: the model calls it through code, because its definition would fill the context."""
         return False
 
     @property
@@ -60,10 +60,10 @@ class McpTool:
         )
 
     def read(self, arguments: Mapping[str, Any] | str | None) -> McpArguments:
-        """The arguments as they fit, whatever a model made of them. Raises ToolError (`invalid_arguments`)."""
+        """Coerce and validate the arguments that a model wrote. Raises ToolError (`invalid_arguments`)."""
         return read_arguments(self.name, self.input_schema, self.schema_json, arguments)
 
     async def call_json(self, arguments: Any = None, *, timeout_ms: int | None = None) -> ReadyJson:
-        """The unwrapped result. Raises ToolError, and nothing else but a cancellation."""
+        """Call the tool and return the unwrapped result. Raises ToolError, and nothing else but a cancellation."""
         read = arguments if isinstance(arguments, McpArguments) else self.read(arguments)
         return await self.caller.call(self, read.shown, timeout_ms)

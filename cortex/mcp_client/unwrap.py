@@ -1,5 +1,5 @@
-"""What a tool of an MCP server answered, as the one JSON value that code wants: structured content, or else the JSON
-that its text is, or else its text. Pure."""
+"""Unwrap the answer of an MCP tool to one JSON value for code: the structured content, or else its text parsed as JSON,
+or else its text. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from cortex.mcp_wire import MESSAGE_LIMITS
 from sandbox import ReadyJson, ToolError, bounded_json
 
 MAX_ERROR_CHARACTERS = 2_000
-# The SDK checks each part against each kind of part, 16 µs for one that is of none.
+# The SDK checks each part against each kind of part: 16 µs for a part that matches none.
 MAX_PARTS = 5_000
 
 
 def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson:
-    """Raises ToolError for an error (`tool_failed`), for what is too large, and for a question instead of an answer."""
+    """The value as JSON. Raises ToolError for an error (`tool_failed`), for a result that is too large, and for a
+    question instead of an answer."""
     if answer.get("resultType") == "input_required":
         raise ToolError(f'Tool "{tool}" asks for more from a person, and nobody is asked for it', code="input_required")
     parts = answer.get("content") or ()
@@ -25,7 +26,7 @@ def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson
         raise ToolError(_error(parts, answer.get("structuredContent"), tool), code="tool_failed")
     structured = answer.get("structuredContent")
     texts = [] if structured is not None else list(_texts(parts))
-    # Before any of it is copied: it may be much more than is taken.
+    # Checked before the texts are copied: they may be much larger than the limit.
     _check_size(sum(map(len, texts)), tool, max_bytes)
     data = to_json(structured, inf_nan_mode="null") if structured is not None else _json(texts)
     _check_size(len(data), tool, max_bytes)
@@ -47,13 +48,13 @@ def _json(texts: list[str]) -> bytes:
 
 
 def _json_text(text: str) -> bytes | None:
-    """The text, if it is an object or an array. A number may be a version, and 1.10 is not 1.1. What holds too much to
-    be read here stays a text, which code can read."""
+    """The text as JSON, if it is an object or an array. A number stays a text: it may be a version, and 1.10 is not
+    1.1. JSON that is too complex to be checked here stays a text, which code can parse."""
     text = text.strip()
     if not text.startswith(("{", "[")):
         return None
     try:
-        # As bytes: to parse a text, Python would keep its bytes beside it.
+        # As bytes: to parse a string, Python would keep its UTF-8 bytes beside it.
         data = text.encode()
         bounded_json(data, MESSAGE_LIMITS)
         return data
@@ -62,7 +63,7 @@ def _json_text(text: str) -> bytes | None:
 
 
 def _texts(parts: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    """Each part as a text. What is no text is only described: its bytes would fill any context."""
+    """Each part as a text. Other parts, like images, are only described: their bytes would fill any context."""
     for number, part in enumerate(parts):
         if number == MAX_PARTS:
             yield "[more parts are left out]"

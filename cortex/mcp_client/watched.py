@@ -1,4 +1,4 @@
-"""The two streams of a connection, watched: when they end, and that a server does not ask more than it listens."""
+"""Watch the two streams of a connection: notice when they end, and limit the requests that a server leaves unread."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
-# Each is refused in a task of its own, which waits until the server takes the refusal.
+# Each request of the server is refused in a task of its own, which waits until the server reads the refusal.
 MAX_OPEN_REQUESTS = 32
 
 
 class Wire:
-    """What is known of a connection, and news of it."""
+    """The state of a connection, and an event for its changes."""
 
     def __init__(self) -> None:
         self.has_ended = False
         self.has_changed = False
-        """Its list of tools, as far as one hears."""
+        """Whether the server has said that its list of tools changed."""
         self.open_requests = 0
         self._news = anyio.Event()
 
@@ -45,7 +45,7 @@ class Wire:
         return False
 
     async def pause(self, seconds: float) -> None:
-        """Wait for so long, or until the connection has ended."""
+        """Sleep for `seconds`, or until the connection has ended."""
         with anyio.move_on_after(seconds):
             while not self.has_ended:
                 self._news = anyio.Event()
@@ -80,7 +80,7 @@ class _Passing:
 
 
 class Incoming(_Passing):
-    """A stream of messages to us, as it is. Subclasses look at what comes."""
+    """A stream of incoming messages, passed on unchanged. Subclasses inspect the messages."""
 
     @property
     def last_context(self) -> Any:

@@ -1,4 +1,4 @@
-"""The MCP servers that the owner names: in the settings, in a file of the home, in files of other programs."""
+"""Read and change the list of MCP servers: in the settings, in the home's mcp.json, in files of other programs."""
 
 from typing import TYPE_CHECKING
 

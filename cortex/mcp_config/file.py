@@ -1,5 +1,5 @@
-"""The MCP servers of `cortex mcp add`, in the home and in the format of `.mcp.json`. Nothing is read from the current
-folder: a repository that somebody has cloned must not start programs."""
+"""The file of the MCP servers that `cortex mcp add` adds: mcp.json in the home, in the format of `.mcp.json`. Nothing
+is read from the current folder: a cloned repository must not start programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TABLE: TypeAdapter[dict[str, McpServerSettings]] = TypeAdapter(McpServerTable)
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A server, and who has named it: "settings", or the path of the file."""
+    """A server and its source: "settings", or the path of the file."""
 
     settings: McpServerSettings
     source: str
@@ -39,8 +39,8 @@ class Named:
 
 
 def servers_of(settings: Settings) -> dict[str, Named]:
-    """Those of the settings, which win, and those of the home. Raises SettingsError for a file that cannot be read, or
-    that has a server which code could not tell from one of the settings."""
+    """The servers of the settings, which win, and of the home. Raises SettingsError for a file that cannot be read, or
+    for a server in it whose name code could not tell from one of the settings."""
     file = McpFile(settings.home)
     known = file.read()
     refuse_alike(settings.mcpServers, known, file.path)
@@ -49,26 +49,26 @@ def servers_of(settings: Settings) -> dict[str, Named]:
 
 
 def refuse_alike(of_settings: Iterable[str], of_home: Iterable[str], path: Path) -> None:
-    """Raises SettingsError. The same name is no mistake: there the settings win."""
+    """Raise SettingsError if two names look alike to code. The same name in both is fine: the settings win."""
     if pair := alike([*of_settings, *of_home]):
         raise SettingsError(f'{ALIKE.format(*pair)} ("{pair[0]}" is in the settings, "{pair[1]}" in "{path}")')
 
 
 class McpFile:
-    """Changes are made to the file as it is then, under a lock, and are on disk when they are done."""
+    """Reads and changes the file. A change reads the file again under a lock, and is on disk when it returns."""
 
     def __init__(self, home: Path, on_change: Callable[[], None] = lambda: None) -> None:
-        """`on_change` is called when a change is certain, and before it is made. What it raises prevents it."""
+        """`on_change` is called before each change that is certain to be made. If it raises, nothing is changed."""
         self.path = home / FILE_NAME
         self._on_change = on_change
 
     def read(self) -> dict[str, McpServerSettings]:
-        """Nothing, when there is no file. Raises SettingsError, also when others could have written it: it says which
-        programs are started."""
+        """The servers; empty if there is no file. Raises SettingsError, also when other users could have written the
+        file: it names programs that are started."""
         return checked_servers(self._table(), self.path)
 
     def add(self, servers: Mapping[str, McpServerSettings]) -> None:
-        """Raises SettingsError, and adds none, when a name is taken or cannot be one."""
+        """Add the servers. Raises SettingsError, and adds none, when a name is taken or invalid."""
 
         def added(table: dict[str, Any]) -> None:
             for name, server in servers.items():
@@ -81,7 +81,7 @@ class McpFile:
         self._change(added)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Raises SettingsError, and removes none, when one of them is not there."""
+        """Remove the servers. Raises SettingsError, and removes none, when one of them does not exist."""
 
         def removed(table: dict[str, Any]) -> None:
             known = ", ".join(table) or "none"
@@ -116,8 +116,8 @@ class McpFile:
             raise SettingsError(f'Cannot write "{self.path}": {getattr(error, "strerror", None) or error}') from error
 
     def _table(self) -> dict[str, Any]:
-        """As it is written. A key that means nothing here is a mistake of whoever wrote it, and not passed over."""
-        # Refuses a home that others may write to, and with it every file in there.
+        """The table as it is written. An unknown key is an error and not ignored: its author made a mistake."""
+        # Refuses a home that other users may write to, and with it every file in there.
         _ = Home(self.path.parent).state_to_read
         try:
             with self.path.open("rb") as file:
@@ -136,7 +136,7 @@ class McpFile:
 
 
 def json_object(data: bytes | str, source: object) -> dict[str, Any]:
-    """Raises SettingsError for what is too long, not JSON, or not an object."""
+    """Parse a JSON object. Raises SettingsError for data that is too long, not JSON, or not an object."""
     if len(data) > MAX_FILE_BYTES:
         raise SettingsError(f'"{source}" is larger than {MAX_FILE_BYTES} bytes')
     try:
@@ -156,7 +156,8 @@ def table_in(whole: Mapping[str, Any], name: str, source: object) -> Mapping[str
 
 
 def checked_servers(table: Mapping[str, Any], source: object = None) -> dict[str, McpServerSettings]:
-    """Raises SettingsError, which says what is wrong where, and not with which value: that may be a secret."""
+    """Validate the servers. Raises SettingsError, which names the place and the problem but not the value: it may be a
+    secret."""
     try:
         return _TABLE.validate_python(table)
     except ValidationError as error:

@@ -1,6 +1,5 @@
-"""Servers out of the files of other programs: Claude's, Cursor's, VS Code's and their like. What these write beside the
-servers, or spell otherwise, is understood or left out with a word about it; nothing is started, and no file is read but
-the one that was named."""
+"""Import MCP servers from the files of Claude, Cursor, VS Code and similar programs. Their other keys and spellings are
+translated, or left out with a warning. Nothing is started, and only the named file is read."""
 
 from __future__ import annotations
 
@@ -13,19 +12,20 @@ from cortex.settings import NAME, SSE, McpServerSettings, SettingsError, as_our_
 
 from .file import TABLE_NAME, checked_servers, json_object, table_in
 
-# VS Code has its servers under another name.
+# VS Code's key for the table of servers.
 _OTHER_TABLE = "servers"
 _KNOWN = frozenset(McpServerSettings.model_fields)
 _URLS = ("url", "httpUrl", "serverUrl")
 _TYPES = ("type", "transport", "transportType")
 _UNDERSTOOD = frozenset({"stdio", "local", "http", "streamablehttp", "remote"})
 _FILE_OF_VARIABLES = "envFile"
-# What others call what is called otherwise here, and how like a name has to be to be a slip of the finger.
+# Other programs' names for our keys, and how similar a key must be to count as a typing error of one.
 _WORDED = {"arguments": "args", "cmd": "command", "environment": "env", "workingDirectory": "cwd"}
 _NEAR = 0.8
 _OF_A_COMMAND = frozenset({"args", "env", "cwd"})
 
-# Strings are matched so that nothing inside of them is; what has no end goes to the end, so that time stays linear.
+# Strings are matched too, so that nothing inside them counts as a comment. A string or comment without an end matches
+# to the end of the text, so that the time stays linear.
 _COMMENTS = re.compile(r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _LAST_COMMAS = re.compile(r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL)
 _ODD = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
@@ -65,7 +65,7 @@ def _object_of(data: bytes, source: object) -> dict[str, Any]:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise error from None
-        # Editors take comments, and a comma behind the last.
+        # Editors allow comments and trailing commas.
         plain = _LAST_COMMAS.sub(lambda found: found[1] or "", _COMMENTS.sub(lambda found: found[1] or " ", text))
         if plain == text:
             raise
@@ -113,7 +113,8 @@ def _server(name: str, given: Any, warn: Callable[[str], None], source: object) 
 
 
 def _meant(key: str) -> str | None:
-    """Ours, if this is probably it: a server without its arguments or variables would be another one."""
+    """Our key that this one probably means, or None. It must not be ignored: without its arguments or variables a
+    server would behave differently."""
     if key in _WORDED:
         return _WORDED[key]
     near = get_close_matches(key[:40].casefold(), _KNOWN, 1, _NEAR)
@@ -131,7 +132,7 @@ def _check_type(name: str, given: Any) -> None:
 
 
 def _in_texts(ours: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Numbers and truths where only texts can be meant."""
+    """The settings with numbers and booleans as strings, where only strings can be meant."""
     for key, value in ours.items():
         match value:
             case dict() if key in {"env", "headers"}:

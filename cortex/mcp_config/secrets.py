@@ -1,4 +1,4 @@
-"""Secrets of MCP servers that stand somewhere as they are: to warn of them, and not to show them. Pure."""
+"""Find secrets written literally in the settings of MCP servers, to warn about them and to hide them. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _WORDS = re.compile(
     r"key|token|secret|passw|passphrase|pwd|credential|cookie|authori[sz]ation|bearer|(?:^|[_-])pat$", re.I
 )
-# Names with such a word that hold none.
+# Names that contain such a word but hold no secret.
 _HARMLESS = re.compile(r"(?:file|path|dir|url|uri|host|endpoint|name|id|limit|count|max\w*|ttl|expiry)$", re.I)
 _URL_PASSWORD = re.compile(r"://[^/?#@\s]{1,1000}@")
 _URL_QUERY = re.compile(r"[?&]([^=&#\s]{1,100})=([^&#\s]{1,4000})")
@@ -25,7 +25,7 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w{0,60})=(.*)", re.DOTALL)
 
 
 def literal_secrets(server: McpServerSettings) -> list[str]:
-    """The places of what looks like a secret and is no reference to the environment: `env.API_KEY`, `args[2]`."""
+    """The places of values that look like a secret and do not refer to the environment: `env.API_KEY`, `args[2]`."""
     places = [f"env.{name}" for name, value in server.env.items() if _is_secret(name, value)]
     places += [f"headers.{name}" for name, value in server.headers.items() if _is_secret(name, value)]
     places += [f"args[{number}]" for number in _secret_arguments(server.args)]
@@ -35,13 +35,13 @@ def literal_secrets(server: McpServerSettings) -> list[str]:
 
 
 def shown_arguments(arguments: Sequence[str]) -> list[str]:
-    """As they are written, but for those that look like secrets."""
+    """The arguments, with those that look like secrets hidden."""
     secret = set(_secret_arguments(arguments))
     return [_hidden(text) if number in secret else shown(text) for number, text in enumerate(arguments)]
 
 
 def written_secrets(server: McpServerSettings) -> list[str]:
-    """What looks like a secret in the arguments and in the URL, for those who must not repeat it."""
+    """The values that look like secrets in the arguments and in the URL, so that a caller can hide them."""
     found = [server.args[number].partition("=")[2] or server.args[number] for number in _secret_arguments(server.args)]
     if server.url is not None and _is_secret_url(server.url):
         found += [value for name, value in _URL_QUERY.findall(server.url) if _is_secret(name, value)]
@@ -81,7 +81,8 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def _has_shape(text: str) -> bool:
-    """Whatever it is called: a key of an issuer that marks its keys, a token, a private key."""
+    """Whether the value itself looks like a secret, whatever its name: an API key of a known form, a JWT, a private
+    key."""
     if has_reference(text):
         return any(_has_shape(default) for default in defaults_in(text))
     return _redactor().text(text) != text

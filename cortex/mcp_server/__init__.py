@@ -1,7 +1,7 @@
-"""The cortex as an MCP server: its tools for every client that speaks the protocol, over pipes or HTTP.
+"""The cortex as an MCP server: its tools for MCP clients, over stdio or HTTP.
 
-Whoever calls is hostile. A call is one turn, with the limits that every turn has, and the owner's consent never travels
-here: there is nobody to ask, and no tool that decides.
+Every client counts as hostile. A call is one turn, with the limits that every turn has. The owner's consent cannot be
+given here: the client is never asked for it, and no tool decides.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Where to listen: `HOST:PORT` as people write it."""
+"""Parse the address to listen on, `HOST:PORT` as people write it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 
 class BadAddress(ValueError):
-    """The message says what to write instead."""
+    """The address cannot be parsed. The message says what to write instead."""
 
 
 class Address(NamedTuple):
     host: str
     port: int
-    """0 takes any that is free."""
+    """0 takes any free port."""
 
     @property
     def shown(self) -> str:
-        """As it stands in a URL."""
+        """The address as it stands in a URL."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def address_of(text: str) -> Address:
-    """From `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT`; without a host it is the loopback. Raises BadAddress."""
+    """Parse `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT`; without a host it is the loopback. Raises BadAddress."""
     host, _, port = text.strip().rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     bare = host[1:-1] if bracketed else host
@@ -36,7 +36,7 @@ def address_of(text: str) -> Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, as a socket tells it, can be reached by this machine alone."""
+    """Whether an IP address, as a socket reports it, can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""The calls that are being answered at the moment: how many at once, what is told while they last, and their end."""
+"""The running tool calls of MCP clients: limit their number, report their progress, and stop them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ STOPPING = reason_of(Denied("The server is stopping"))
 
 
 class Calls:
-    """Of all clients of one server. The sandbox has a queue of its own; this bounds what waits in front of it."""
+    """The running calls of all clients of one server. The sandbox has a queue of its own; this bounds what waits in
+    front of it."""
 
     def __init__(self, most: int = MAX_CALLS) -> None:
         self._most = most
@@ -37,7 +38,7 @@ class Calls:
         return None
 
     async def run(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
-        """What the work came to; None when it was stopped. To be called when there is no refusal."""
+        """Run the work and return its result; None when it was stopped. Call it only when `refusal` is None."""
         with anyio.CancelScope() as scope:
             self._running.add(scope)
             try:
@@ -47,14 +48,14 @@ class Calls:
         return None
 
     def stop(self) -> None:
-        """End what is running, and take nothing more. Each caller is still answered."""
+        """Cancel all running calls and accept no more. Each client still gets an answer."""
         self._stopping = True
         for scope in tuple(self._running):
             scope.cancel()
 
 
 class Progress:
-    """Tells a client that waits, again and again, that its call goes on. Watches the turn for what to tell."""
+    """Sends progress notifications to a waiting client. Counts the turn's tool calls for their text."""
 
     def __init__(self, report: Callable[[float, float | None, str | None], Awaitable[None]], every_s: float) -> None:
         self._report = report
@@ -65,7 +66,7 @@ class Progress:
         self._tool_calls += isinstance(event, ToolCalled)
 
     async def during(self, work: Callable[[], Awaitable[Result]]) -> Result:
-        """What the work came to. It must raise nothing but a cancellation."""
+        """Run the work, report progress meanwhile, and return its result. The work must raise only a cancellation."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tell)
             result = await work()
@@ -78,5 +79,5 @@ class Progress:
             await anyio.sleep(self._every_s)
             seconds = anyio.current_time() - began
             called = f", {self._tool_calls} tool calls" if self._tool_calls else ""
-            # The protocol wants a number that grows, and nobody knows how far it is to the end.
+            # MCP wants a number that grows; the total is unknown.
             await self._report(round(seconds, 3), None, f"Running for {seconds:.0f} s{called}")

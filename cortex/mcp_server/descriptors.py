@@ -1,4 +1,4 @@
-"""Lines read from a descriptor and bytes written to one, while the event loop goes on."""
+"""Read lines from a file descriptor and write bytes to one, without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import anyio.lowlevel
 from cortex.mcp_wire import Line, MessageLines, Refused
 
 _READ_BYTES = 65_536
-# As much as a pipe that is ready takes without blocking, which POSIX promises.
+# A write of this size to a writable pipe does not block: POSIX promises it.
 _PIPE_BYTES = 4_096
 
 
 async def lines(descriptor: int, max_line_bytes: int) -> AsyncGenerator[Line | Refused, None]:
-    """Those that are not empty. Of one that is too large, only what tells whose it is."""
+    """The lines that are not blank. A line that is too large comes as Refused, with only enough to find its id."""
     found = MessageLines(max_line_bytes)
     while chunk := await _read(descriptor):
         for line in found.feed(chunk):
@@ -31,7 +31,7 @@ async def lines(descriptor: int, max_line_bytes: int) -> AsyncGenerator[Line | R
 
 
 async def _read(descriptor: int) -> bytes:
-    """The next piece; nothing at the end."""
+    """The next chunk; empty at the end of the input."""
     while True:
         try:
             await anyio.wait_readable(descriptor)
@@ -45,8 +45,8 @@ async def _read(descriptor: int) -> bytes:
 
 
 async def written(descriptor: int, data: bytes, writing_s: float) -> None:
-    """All of it. The descriptor stays as it is, because others may share it: not to block is up to the size of each
-    piece, and with a socket, which promises nothing, up to the call."""
+    """Write all of the data. The descriptor is not set to non-blocking, because other processes may share it: pipes get
+    small pieces that do not block, and sockets, which promise nothing, a non-blocking call."""
     is_socket = stat.S_ISSOCK(os.fstat(descriptor).st_mode)
     channel = socket.socket(fileno=os.dup(descriptor)) if is_socket else None
     try:

@@ -1,6 +1,6 @@
-"""Serves clients over HTTP, the protocol's "streamable HTTP", at `/mcp`.
+"""Serve MCP clients over HTTP, the protocol's "streamable HTTP", at `/mcp`.
 
-The server below it runs on asyncio alone, so this does too.
+Runs on asyncio only, because the web server (uvicorn) does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 SESSION_IDLE_S = 30 * 60
 ENDING_S = 2
-"""For answers that are on their way when the server stops."""
+"""Seconds that answers under way have to reach their clients when the server stops."""
 BACKLOG = 128
 
 _FOR_PAGES = (
@@ -42,16 +42,17 @@ _FOR_PAGES = (
 _MAX_ASKED = 1_000
 BUSY = Refusal(503, "The server is answering as much as it can; try again")
 INVALID_REQUEST = -32_600
-"""Of JSON-RPC."""
+"""Error code of JSON-RPC."""
 INVALID_PARAMS = -32_602
-"""Of JSON-RPC, too. The SDK answers with it, in the era of the handshake, to what is no message."""
+"""Error code of JSON-RPC. To clients of the handshake era, the SDK answers with it when a body is no message."""
 
 
 def listen(address: Address) -> socket.socket:
-    """A socket at the address. Raises OSError."""
+    """Open a socket that listens at the address. Raises OSError."""
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, place = found[0]
-    # With its protocol said: asyncio would otherwise let small answers wait for those before, 40 ms each.
+    # The protocol is passed explicitly: asyncio sets TCP_NODELAY only then. Without it each small answer waits 40 ms
+    # for the one before.
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -73,8 +74,8 @@ async def serve_http(
     until: anyio.Event,
     limits: HttpLimits = USUAL,
 ) -> None:
-    """Until the event is set, or this is cancelled. The calls that are running then are ended first: each client is
-    told so. The socket is closed."""
+    """Serve until the event is set, or this is cancelled. Then stop the running calls first, so that each client gets
+    an answer, and close the socket."""
     import uvicorn  # noqa: PLC0415 - only in `cortex mcp serve --http`
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
 
@@ -85,7 +86,7 @@ async def serve_http(
         max_request_body_size=limits.body_bytes,
         max_sessions=limits.sessions,
         session_idle_timeout=SESSION_IDLE_S,
-        # No list of hosts and origins here: the door in front has looked, and two lists would only differ.
+        # The SDK checks no hosts and origins: HttpDoor has done so, and a second list could only differ.
         security_settings=None,
     )
     front = Front(door, Sessions(sessions.handle_request, limits.sessions), limits)
@@ -102,18 +103,18 @@ async def serve_http(
         timeout_graceful_shutdown=ENDING_S,
     )
     web = uvicorn.Server(config)
-    # Signals are for the whole command, which has more to close.
+    # The command handles SIGINT and SIGTERM itself, because it has more to close.
     web.capture_signals = nullcontext  # type: ignore[assignment]
 
     async def serve() -> None:
         with anyio.CancelScope(shield=True):
-            # Without sockets: who is let in, and when, is decided by `accept`.
+            # Without sockets: `accept` decides which connections are accepted, and when.
             await web.serve(sockets=[])
 
     with listening:
         async with anyio.create_task_group() as tasks, anyio.create_task_group() as accepting:
             try:
-                # Closed before the web server is: it would wait for the streams that idle clients keep open.
+                # Sessions close before the web server, which would wait for the streams that idle clients keep open.
                 async with sessions.run():
                     tasks.start_soon(serve)
                     accepting.start_soon(accept, listening, web, limits)
@@ -129,7 +130,7 @@ async def serve_http(
 
 
 class Front:
-    """The app, at its one path, for those that the door lets in."""
+    """The ASGI app at its only path, for the requests that the door lets in."""
 
     def __init__(self, door: HttpDoor, app: App, limits: HttpLimits = USUAL) -> None:
         self._door = door
@@ -142,7 +143,7 @@ class Front:
         self._answered = anyio.Event()
 
     async def close(self) -> None:
-        """Let nobody in any more; return when those that have asked something are answered."""
+        """Refuse new requests; return when all open POST requests are answered."""
         self._is_closing = True
         if self._posts:
             await self._answered.wait()
@@ -206,7 +207,7 @@ def _welcome(scope: Scope) -> None:
 
 
 async def _refuse_message(refused: Refused, scope: Scope, send: Send) -> None:
-    """As an answer of the protocol, for the request that it was, as far as that can be told."""
+    """Answer with a JSON-RPC error that has the id of the refused request, if that can be found."""
     status, code, what = 413, INVALID_REQUEST, "The message is too large"
     if isinstance(refused, NoMessage):
         status, what = 400, "The body is no message of JSON-RPC"
@@ -227,7 +228,7 @@ async def _refuse(refusal: Refusal, send: Send) -> None:
 
 
 def _telling_the_page(origin: str, headers: dict[str, list[str]], send: Send) -> Send:
-    """With the headers without which the browser would not show the page its answer."""
+    """A `send` that adds the CORS headers, without which the browser would not show the page its answer."""
     asked = headers.get("access-control-request-headers", [""])[0][:_MAX_ASKED].encode("latin-1")
     more = [(b"access-control-allow-origin", origin.encode("latin-1")), *_FOR_PAGES]
     if asked:

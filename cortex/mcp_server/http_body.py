@@ -1,4 +1,4 @@
-"""The body of a request, read and counted before anything parses it."""
+"""Read the body of an HTTP request from an MCP client, and check its size before anything parses it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Bodies:
-    """The bodies of all requests that are being answered. Each is kept until its answer is given: together they have a
-    limit, too."""
+    """The bodies of all requests that are being answered. Each is kept in memory until its request is answered, so all
+    together have a limit, too."""
 
     def __init__(self, max_bytes: int, max_all_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -39,15 +39,15 @@ class Bodies:
 
 
 class NoRoom(Exception):
-    """Other requests hold too much: this one can be tried again."""
+    """The bodies of other requests take too much memory. The client can retry this request."""
 
 
 class Gone(Exception):
-    """The client has left before its request was whole."""
+    """The client disconnected before its request was complete."""
 
 
 class Given:
-    """A body that has been read. The app calls this to receive it: all of it at once, and then what else comes."""
+    """A body that has been read. The app calls this as its `receive`, and gets the whole body first, then the rest."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body
@@ -55,12 +55,12 @@ class Given:
 
     @property
     def refused(self) -> Refused | None:
-        """When the body is JSON, but no message that may be passed on. In the era of the handshake the SDK would answer
-        with pydantic's complaint, which quotes all of it."""
+        """Why the body is JSON but no message that may be passed on, or None. To clients of the handshake era the SDK
+        would answer with pydantic's error, which quotes the whole body."""
         try:
             found = message_of(self._body or b"")
         except ValueError:
-            return None  # the SDK says in a few words what is wrong with it
+            return None  # not JSON: the SDK answers with a short error
         return found if isinstance(found, Refused) else None
 
     async def __call__(self) -> Message:
@@ -77,8 +77,8 @@ class Body:
         self.size = 0
 
     async def read(self, receive: Receive) -> Given | Refused:
-        """The whole body; or why it is refused, once all of it has come: a client that is still sending would not hear
-        it. Raises NoRoom and Gone."""
+        """The whole body, or why it is refused. A refusal comes only after the whole body was received: a client that
+        is still sending would not read it. Raises NoRoom and Gone."""
         kept, head = bytearray(), b""
         meter = JsonMeter(MESSAGE_LIMITS)
         reason: str | None = None

@@ -1,9 +1,9 @@
-"""Connections of the web server: who has shown the token, and how long others are waited for. Loaded late, because it
-loads the web server.
+"""Limit HTTP connections and their time, mostly those that have not shown the token. Imported late, because it imports
+the web server.
 
-Whoever can connect can say nothing, or say it very slowly, and does not need the token for that. So strangers have few
-places and little time, and make way for the next ones; a connection on which the token was shown never makes way for
-one on which it was not.
+A client without the token can connect and then send nothing, or very slowly. So connections without the token
+(strangers) have few places and little time, and the oldest is closed for a new one; a connection that has shown the
+token is never closed for one that has not.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from .http_limits import HttpLimits
 
-# What is read at once is taken apart at once: a body in chunks of one byte takes 5 µs for each byte.
+# One read is parsed in one go: a body in chunks of one byte takes 5 µs for each byte.
 READ_BYTES = 8 * 1024
-# When the system gives no more descriptors: those who leave give theirs back.
+# Retry after this long when the system has no more file descriptors: closed connections free theirs.
 _ACCEPT_AGAIN_S = 0.1
 
 
 class Strangers:
-    """The connections on which no token was shown yet, in the order in which they came."""
+    """The connections that have not shown the token yet, the oldest first."""
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
@@ -45,8 +45,8 @@ class Strangers:
             self._fewer.set()
 
     async def room(self) -> None:
-        """Wait for a place. The one that came first makes way once it has had its moment to speak: without that, those
-        who come fast enough would keep out everybody who does not speak in the same instant."""
+        """Wait for a free place. The oldest stranger is closed once it has had its moment to send something: without
+        that moment, a flood of connections would keep out every client that does not send in the same instant."""
         while len(self._since) >= self._limits.strangers:
             first, since = next(iter(self._since.items()))
             left_s = since + self._limits.moment_s - first.loop.time()
@@ -60,10 +60,10 @@ class Strangers:
 
 
 class Connection(H11Protocol):
-    """The web server has a clock between two requests, and none before the first or in the middle of one."""
+    """A connection with timeouts before the first request and inside a request; uvicorn has one only between two."""
 
     def __init__(self, strangers: Strangers, limits: HttpLimits, **options: Any) -> None:
-        # So that the app finds it, and can say that the token was shown.
+        # The app finds the connection there, and reports that the token was shown.
         super().__init__(app_state={"connection": self}, **options)
         self._strangers = strangers
         self._limits = limits
@@ -75,12 +75,12 @@ class Connection(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def welcome(self) -> None:
-        """The token was shown."""
+        """Note that the token was shown: the connection is no stranger any more."""
         self._is_known = True
         self._strangers.discard(self)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        if hasattr(transport, "max_size"):  # of asyncio's own transports; without it more is read at once
+        if hasattr(transport, "max_size"):  # asyncio's own transports have it; without it more is read at once
             transport.max_size = READ_BYTES
         super().connection_made(transport)
         self._strangers.add(self)
@@ -95,7 +95,7 @@ class Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # A request that came with the one before is being answered already.
+        # A pipelined request, which came together with the last one, is being answered already.
         if not self.is_answering:
             self._stop_clock()
             self._start_clock()
@@ -106,7 +106,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _start_clock(self) -> None:
-        """For a whole head of a request, and for each next piece of its body."""
+        """Start the timeout: for the whole head of a request, and for each next piece of its body."""
         waiting_s = self._limits.waiting_s if self._is_known else min(self._limits.waiting_s, self._limits.stranger_s)
         self._clock = self.loop.call_later(waiting_s, self.transport.close)
 
@@ -117,16 +117,16 @@ class Connection(H11Protocol):
 
 
 async def accept(listening: socket.socket, web: Server, limits: HttpLimits) -> None:
-    """Take in those who connect, one at a time and only while there is a place, until this is cancelled."""
+    """Accept connections, one at a time and only while there is a place, until this is cancelled."""
     loop, strangers = asyncio.get_running_loop(), Strangers(limits)
     while True:
         await strangers.room()
-        # Not by the loop's own `sock_accept`, which loses a connection that comes in the moment of a cancellation.
+        # Not with the loop's own `sock_accept`, which loses a connection that comes in the moment of a cancellation.
         await anyio.wait_readable(listening)
         try:
             connected, _ = listening.accept()
         except BlockingIOError:
-            continue  # it has gone already
+            continue  # the client has disconnected already
         except OSError:
             await asyncio.sleep(_ACCEPT_AGAIN_S)
             continue
@@ -142,6 +142,6 @@ async def accept(listening: socket.socket, web: Server, limits: HttpLimits) -> N
 
 
 def kept_s(limits: HttpLimits) -> int:
-    """How long the web server itself keeps a connection between two requests: not shorter than we do. Clients would
-    else use one in the moment in which it is closed."""
+    """Uvicorn's keep-alive timeout: not shorter than ours, or a client may send on a connection in the moment in which
+    it is closed."""
     return math.ceil(limits.waiting_s)

@@ -1,7 +1,7 @@
-"""Who may speak to the server over HTTP: decided by the headers of a request alone, before anything of it is read.
+"""Decide which HTTP requests the MCP server accepts, by their headers alone and before their bodies are read.
 
-A page in a browser on the same machine can send requests here too, also under a name that it has made point here. So
-the name must be ours, a page must have been allowed, and everybody must know the token.
+A web page in a browser on the same machine can send requests here too, also under a host name that it has made point
+here (DNS rebinding). So the Host must be ours, an Origin must be allowed, and every client must send the token.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Refusal(NamedTuple):
 
 
 class HttpDoor:
-    """`hosts` are names beside those of the loopback, with a port or for all ports; `origins` are pages, each with its
-    scheme, and none but those that are listed."""
+    """`hosts` are allowed host names beside those of the loopback, with a port or for all ports. `origins` are the only
+    allowed origins of web pages, each with its scheme."""
 
     def __init__(self, token: str, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._token = token.encode()
@@ -28,8 +28,8 @@ class HttpDoor:
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
     def refusal(self, headers: Mapping[str, list[str]], *, is_preflight: bool = False) -> Refusal | None:
-        """Why the request is not let in, if it is not. `headers` by their names in lower case. A browser's question
-        whether it may ask carries no token, and gets no more than that answered."""
+        """Why the request is refused; None if it is accepted. `headers` by their names in lower case. A browser's CORS
+        preflight carries no token, and gets only the preflight's answer."""
         if not self._is_ours(headers.get("host", [])):
             return Refusal(421, "This server does not go by that name (mcp.serve.hosts)")
         origins = headers.get("origin", [])
@@ -52,6 +52,6 @@ class HttpDoor:
 
     def _is_token(self, given: str) -> bool:
         scheme, _, token = given.partition(" ")
-        # Both always compared, and in the same time whatever was sent.
+        # Always compare both, in constant time: the duration tells nothing about the token.
         is_token = hmac.compare_digest(token.strip().encode(errors="replace"), self._token)
         return is_token and scheme.lower() == "bearer"

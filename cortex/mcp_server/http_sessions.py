@@ -1,7 +1,7 @@
-"""The sessions that clients of the handshake have opened: when there are too many, the one that was idle longest ends.
+"""Limit the HTTP sessions of MCP clients: when there are too many, end the session that was idle longest.
 
-A client that crashes, or that connects anew for each call, closes none of them, and the SDK would refuse everybody else
-until they have expired. A client whose session is gone is told so and greets again: the protocol wants that of it.
+A client that crashes, or that connects anew for each call, closes no session, and the SDK would refuse all new clients
+until its sessions expire. A client whose session has ended gets a 404 and initializes again, as the protocol demands.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 @dataclass(eq=False)
 class Session:
     id: bytes | None = None
-    """None until the app has named it."""
+    """None until the app has assigned one."""
     asking: int = 0
     listening: int = 0
     used: float = 0.0
 
 
 class Sessions:
-    """An app in front of the SDK's. It ends a session as its client would, by a request."""
+    """An ASGI app in front of the SDK's. It ends a session as its client would, by a DELETE request."""
 
     def __init__(self, app: App, most: int) -> None:
         self._app = app
@@ -49,7 +49,7 @@ class Sessions:
         session = next((session for session in self._open if name is not None and session.id == name), None)
         if session is None:
             if name is not None or not is_of_the_handshake(scope):
-                # One that is not there, or a client of the era that has none.
+                # An unknown session, or a client of the era that has no sessions.
                 await self._app(scope, receive, send)
                 return
             await self._make_room()
@@ -92,7 +92,7 @@ class Sessions:
             return
         ending = longest_idle(self._open)
         if ending is None or ending.id is None:
-            return  # the app has a limit of its own, and refuses
+            return  # the SDK has the same limit, and refuses the request
         self._forget(ending)
         if not self._is_told:
             log.warning("There are %d sessions of clients: each new one ends the one that was idle longest", self._most)
@@ -110,7 +110,7 @@ class Sessions:
 
 
 def is_of_the_handshake(scope: Scope) -> bool:
-    """Whether the SDK takes the request for one of a client that has sessions, by the protocol's version."""
+    """Whether the client is of the handshake era, which has sessions, as the SDK decides by the protocol version."""
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS  # noqa: PLC0415 - it takes a second to load
 
     version = _first(scope, _VERSION)
@@ -118,12 +118,13 @@ def is_of_the_handshake(scope: Scope) -> bool:
 
 
 def _first(scope: Scope, name: bytes) -> bytes | None:
-    """Of two headers with one name the first counts, as in the app."""
+    """The first header of that name; of two, the SDK takes the first, too."""
     return next((value for found, value in scope["headers"] if found == name), None)
 
 
 def longest_idle(sessions: list[Session]) -> Session | None:
-    """None while each waits for an answer. One whose client listens is alive, and comes last."""
+    """The session to end; None while every session waits for an answer. A session whose client listens comes last: that
+    client is alive."""
     idle = [session for session in sessions if not session.asking]
     return min(idle, key=lambda session: (bool(session.listening), session.used), default=None)
 

@@ -1,4 +1,4 @@
-"""Messages of JSON-RPC that clients send, parsed when they have been counted."""
+"""Parse the JSON-RPC messages of MCP clients, once their size was checked."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ if TYPE_CHECKING:
     from cortex.mcp_wire import Line
 
 MAX_OTHER_BYTES = 65_536
-"""Of a message that calls no tool. The SDK makes copies of some, and keeps the first notifications until a request
-comes."""
-# The SDK copies them several times: into its answer, into what it logs, into what it traces.
+"""Size limit of a message that calls no tool. The SDK copies some of them, and keeps the first notifications until a
+request comes."""
+# Limit of ids, methods and tool names: the SDK copies them into its answer, its log and its traces.
 MAX_NAME_CHARACTERS = 1_000
 
 
 class NoMessage(Refused):
-    """JSON that is no message of JSON-RPC."""
+    """JSON that is not a JSON-RPC message."""
 
 
 def message_of(data: Line) -> JSONRPCMessage | Refused:
-    """Raises ValueError, in a few words, for what is no JSON.
+    """Parse one message, or say why it is refused. Raises a short ValueError if the data is not JSON.
 
-    The complaint of pydantic goes no further: it quotes the data, and to write it down takes a second for a few
-    megabytes.
+    Pydantic's error is dropped: it quotes the data, and formatting it takes a second for a few megabytes.
     """
     from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415 - it takes a second to load
 

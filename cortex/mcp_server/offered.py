@@ -1,4 +1,4 @@
-"""The tools that clients see, in the protocol's own words. Plain data, the same bytes for the same settings."""
+"""The list of tools that MCP clients get, in the protocol's form. Plain data, the same bytes for the same settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
 
 CORE = ("core_execute", "core_search", "core_describe", "core_energy", "core_consolidate")
-"""Of the cortex's own tools those that make sense to somebody who is not its agent."""
+"""The cortex's own tools that are useful to a client that is not its agent."""
 
 INSTRUCTIONS = (
     "Runs short TypeScript programs in a single-use sandbox. Prefer one program that calls several tools and returns a "
@@ -22,7 +22,7 @@ INSTRUCTIONS = (
 
 _READS = {"readOnlyHint": True, "openWorldHint": False}
 _ADDS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": False}
-# What runs code may call any tool of the host, so nothing better can be said of it than the protocol assumes.
+# Tools that run code have no annotations: code may call any tool of the host, so the protocol's worst defaults fit.
 _ANNOTATIONS: dict[str, dict[str, Any]] = {
     "core_search": _READS,
     "core_describe": _READS,
@@ -64,8 +64,8 @@ _RUN = "core_execute for programs: takes `context` and limits, answers with resu
 
 
 def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[str, Any]]:
-    """From the tools as a model is told of them. Where code may not be run, `execute_code` is not there either; to
-    search is always possible, also where an agent need not, so that a client's configuration does not depend on it."""
+    """The list, made from the tools as a model is told of them. `execute_code` is offered only where code may run. The
+    search tools are always offered, even where an agent does not need them, so that clients see a stable list."""
     ours = core_definitions(settings.execute, searches=True, has_turns=False)
     searching = [
         tool
@@ -80,7 +80,7 @@ def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[
     ]
     if CORE[0] not in given:
         return tools
-    # In the words for those to whom each call is a turn.
+    # The description for clients, to whom each call is a turn.
     tools[0]["description"] = ours[0].description
     return [*tools, _tool(EXECUTE_CODE, _RUN, _code_parameters(settings), RUN_SCHEMA)]
 

@@ -1,4 +1,4 @@
-"""What the server needs of the cortex: its tools as a model is told of them, and turns that answer calls."""
+"""The protocols that the MCP server needs from the cortex: its tool definitions, and turns that answer calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class CodeAnswer(Protocol):
-    """What a run came to."""
+    """The result of a run."""
 
     @property
     def text(self) -> str:
@@ -29,12 +29,12 @@ class CodeAnswer(Protocol):
 
 
 class Hands(Protocol):
-    """One turn. Whatever is asked gets an answer, and nothing is raised but a cancellation."""
+    """One turn. Every call gets an answer, and nothing is raised but a cancellation."""
 
     async def answer(self, name: str, arguments: Any = None) -> Answer: ...
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
-        """`code`, and perhaps `intent`, `context` and a `sandbox_config`, which narrows and never widens."""
+        """Run `code`. Optional: `intent`, `context`, and `sandbox_config`, which narrows limits and never widens."""
         ...
 
 

@@ -1,5 +1,5 @@
-"""Answers in the form of the protocol: a text for the model and the same as data for programs, of a bounded size and
-without half characters, which would break the connection."""
+"""Turn answers into MCP tool results: a text for the model and the same as data for programs. Bounded in size, and
+without lone surrogates, which would break the connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server itself: which tools there are, and one turn of the cortex for each call of one."""
+"""The MCP server of one cortex: lists the tools, and runs one turn for each call."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ NAME = "motor-cortex"
 def mcp_server(
     cortex: Cortex, settings: Settings, calls: Calls | None = None, *, progress_s: float = PROGRESS_S
 ) -> Server[Any]:
-    """A server of the SDK for one cortex that is open, which any transport can serve. It asks its clients for nothing:
-    no sampling, no elicitation."""
+    """An SDK server for an open cortex, for any transport. It never asks its clients: no sampling, no elicitation."""
     from mcp.server import Server  # noqa: PLC0415 - it takes a second to load
     from mcp_types import CallToolResult, ListToolsResult  # noqa: PLC0415
 
-    # Once: a client, and the model behind it, keep what they were told.
+    # Made once: a client, and the model behind it, keep the list that they were given.
     tools = ListToolsResult.model_validate({"tools": offered(cortex.openai_tools(), settings)})
     answers = _Answers(cortex, {tool.name for tool in tools.tools}, calls or Calls(), progress_s)
 
@@ -80,7 +79,7 @@ class _Answers:
                 log.exception("The host failed to answer a client")
                 return refusal_result(reason_of_fault(error), of_code=of_code)
 
-        # To a client that has not asked for progress, the SDK sends none.
+        # The SDK sends no progress to a client that has not asked for it.
         result = await self._calls.run(lambda: progress.during(answered))
         return result if result is not None else refusal_result(STOPPING, of_code=of_code)
 

@@ -1,6 +1,6 @@
-"""Serves a client through the two pipes that it has started this process with.
+"""Serve the MCP client that started this process, over stdin and stdout.
 
-Not by the SDK's own transport, which reads lines of any length in a thread that nothing can interrupt: a client that
+The SDK's own transport is not used: it reads lines of any length in a thread that nothing can interrupt. A client that
 sends half a line could fill the memory, and Ctrl-C would wait for the other half.
 """
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 MAX_LINE_BYTES = 4_718_592
-"""As over HTTP."""
+"""The same limit as over HTTP."""
 WRITING_S = 60.0
-"""A client that takes nothing for so long is gone."""
+"""Timeout of a write: a client that reads nothing for this long counts as gone."""
 
 
 class Ends(NamedTuple):
@@ -47,8 +47,8 @@ class Ends(NamedTuple):
 async def serve_stdio(
     server: Server[Any], ends: Ends | None = None, *, max_line_bytes: int = MAX_LINE_BYTES, writing_s: float = WRITING_S
 ) -> None:
-    """Until the client closes its end or takes no answers, or this is cancelled. Without ends: on stdin and stdout,
-    which belong to the protocol alone meanwhile. Raises OSError when there are no such."""
+    """Serve until the client closes its end or reads no answers, or this is cancelled. Without `ends` it uses stdin and
+    stdout, which nothing else can use meanwhile. Raises OSError when they are closed."""
     with _diverted(0, 1, 2) if ends is None else nullcontext(ends) as used:
         async with _Client(used, writing_s).streams(max_line_bytes) as (requests, answers):
             await server.run(requests, answers, server.create_initialization_options())
@@ -56,8 +56,8 @@ async def serve_stdio(
 
 @contextmanager
 def _diverted(stdin: int, stdout: int, stderr: int) -> Iterator[Ends]:
-    """Copies of both, while whatever else this process or its children read is empty, and what they print goes to
-    stderr: one stray line would break the protocol."""
+    """Copies of stdin and stdout for the protocol. Meanwhile other code of this process, and its children, read an
+    empty stdin, and their prints go to stderr: one stray line would break the protocol."""
     sys.stdout.flush()
     ends = Ends(_copy(stdin), _copy(stdout))
     try:
@@ -78,14 +78,14 @@ def _diverted(stdin: int, stdout: int, stderr: int) -> Iterator[Ends]:
 
 
 def _copy(descriptor: int) -> int:
-    """One that no child inherits."""
+    """A copy of the descriptor that no child process inherits."""
     copy = os.dup(descriptor)
     os.set_inheritable(copy, False)
     return copy
 
 
 class _Client:
-    """One client, and what of it the SDK is given."""
+    """One client: checks its lines, passes messages to the SDK and writes the answers."""
 
     def __init__(self, ends: Ends, writing_s: float) -> None:
         self._ends = ends
@@ -117,12 +117,12 @@ class _Client:
             self._tasks.start_soon(read)
             self._tasks.start_soon(self._write, answer_receiver)
             yield requests, answers
-            # The reader may wait for a client that has no more to say. The writer ends by itself, with the last answer.
+            # Cancel the reader, which may wait for a silent client. The writer ends by itself after the last answer.
             reading.cancel()
             await answers.aclose()
 
     def _tell(self, what: str) -> None:
-        """Once: a client that sends one such line may send a million."""
+        """Log a warning once, then only at debug level: a client that sends one such line may send a million."""
         log.log(logging.DEBUG if self._is_told else logging.WARNING, "A client sent %s", what)
         self._is_told = True
 
@@ -135,7 +135,7 @@ class _Client:
         except ValueError:
             found = None
         if found is None or isinstance(found, NoMessage):
-            # It costs the client this line and nothing else.
+            # Skip this line and go on: the connection stays open.
             self._tell("a line that is no message of MCP, which was passed over")
         elif isinstance(found, Refused):
             self._tell(f"a message of {found.reason}, which was refused")
@@ -147,7 +147,7 @@ class _Client:
             await _give(SessionMessage(found), requests)
 
     async def _ask(self, request: JSONRPCRequest, size: int, requests: Requests) -> None:
-        """Only a request waits for a place: while all are taken, a cancellation still comes through."""
+        """Pass a request on when there is a place. Only requests wait: a cancellation still gets through."""
         from mcp.shared.message import ServerMessageMetadata, SessionMessage  # noqa: PLC0415 - as above
 
         async def unanswered() -> None:
@@ -169,14 +169,14 @@ class _Client:
                     self._open.end(answer.message.id)
 
     async def _say(self, message: JSONRPCMessage) -> None:
-        """The reader says its refusals here, and not through the stream of answers: there each would count as the
-        answer to a request of the same id that is still open."""
+        """Write one message. The reader's refusals come here too, and not through the stream of answers: there each
+        would count as the answer to an open request of the same id."""
         text = message.model_dump_json(by_alias=True, exclude_unset=True)
         async with self._writing:
             try:
                 await written(self._ends.writing, text.encode() + b"\n", self._writing_s)
             except OSError as error:
-                # The client reads no more, or not for so long that it comes to the same.
+                # The client has closed its end, or has read nothing until the timeout.
                 log.warning("The client takes no answers: %s", error or "nothing was taken in time")
                 self._tasks.cancel_scope.cancel()
 

@@ -1,4 +1,4 @@
-"""The bounds on MCP messages, for both directions."""
+"""Split and limit the MCP messages that come over a wire, for the client and for the server."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,7 @@
-"""Messages of MCP as they come over a wire, from either side: cut into lines, counted, and refused by their id when
-they are too much. Pure.
+"""Split incoming bytes into MCP messages, and refuse those that are too large or complex, by their id. Pure.
 
-What comes is a stranger's. A message is parsed only when it is known to be small enough: parsing it, and what the SDK
-does with it afterwards, holds up everything else.
+The bytes come from an untrusted peer. A message is parsed only when it is known to be small enough: parsing it, and
+what the SDK does with it afterwards, blocks the event loop.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from sandbox import JsonLimits, JsonMeter, TooComplex
 
-# The SDK goes through a message several times, about 4 µs for each object: a tenth of a second.
+# The SDK walks through a message several times, about 4 µs for each object: a tenth of a second at this limit.
 MESSAGE_LIMITS = JsonLimits(containers=25_000, values=100_000)
 HEAD_BYTES = 512
 
@@ -29,16 +28,16 @@ Line: TypeAlias = bytes | bytearray
 
 
 class Refused(NamedTuple):
-    """A message that is not parsed: how it begins, how it ends, and why."""
+    """A message that was not parsed: its beginning, its end, and the reason."""
 
     head: bytes
     tail: bytes
     reason: str
-    """As in "more than 25000 objects and arrays"."""
+    """Like "more than 25000 objects and arrays"."""
 
     @property
     def id(self) -> int | str | None:
-        """Of the request that it is, or that it answers. Inside of it there may be other things of that name."""
+        """The id of the request that it is, or that it answers; None if not found. Nested "id" keys do not count."""
         if b'"jsonrpc"' not in self.head + self.tail:
             return None
         found = _ID.search(_INSIDE.split(self.head, maxsplit=1)[0]) or _LAST_ID.search(self.tail)
@@ -53,11 +52,11 @@ def longer_than(max_bytes: int) -> str:
 
 
 class MessageLines:
-    """Lines out of chunks. Of one that is refused only the beginning and the end are kept, however long it goes on."""
+    """Splits chunks into lines. Of a refused line only the beginning and the end are kept, however long it is."""
 
     def __init__(self, max_bytes: int, limits: JsonLimits = MESSAGE_LIMITS) -> None:
         self._max_bytes = max_bytes
-        # A shorter one cannot hold too much.
+        # A shorter line cannot exceed the limits, so it is not counted.
         self._uncounted_bytes = min(limits)
         self._meter = JsonMeter(limits)
         self._begin()
@@ -67,7 +66,7 @@ class MessageLines:
         self._head = self._tail = b""
         self._reason: str | None = None
         self.size = 0
-        """Of the line that has not ended yet."""
+        """Bytes of the line that has not ended yet."""
         self._meter.begin()
 
     def feed(self, chunk: bytes) -> Iterator[Line | Refused]:
@@ -82,13 +81,13 @@ class MessageLines:
         if not self.size and len(last) <= min(self._uncounted_bytes, self._max_bytes):
             return last
         self._add(last)
-        # As it is: of megabytes a copy would count twice.
+        # Not copied: a copy of megabytes would double the memory.
         line = self._kept if self._reason is None else Refused(self._head, self._tail, self._reason)
         self._begin()
         return line
 
     def end(self) -> Line | Refused | None:
-        """What is left when nothing more comes."""
+        """The last line, if it has no line end; None if nothing is left. Call it at the end of the input."""
         return self._ended(b"") if self.size else None
 
     def _add(self, part: bytes) -> None:
@@ -113,22 +112,22 @@ class MessageLines:
         self._kept = bytearray()
 
 
-# An event of a server has one line of data, or a few. Each line that it has is kept as a text of its own, and so is
-# each piece of a line, or of a message, in which it comes.
+# A normal event has one line of data, or a few. Each line is kept as a string of its own, and so is each piece in which
+# a line or a message comes.
 MAX_EVENT_LINES = 10_000
 MAX_PIECES = 100_000
 
 
 def check_pieces(pieces: int) -> None:
-    """Raises TooComplex for a message that comes in too many of them."""
+    """Raises TooComplex for a message that comes in too many pieces."""
     if pieces > MAX_PIECES:
         raise TooComplex(f"more than {MAX_PIECES} pieces")
 
 
 class EventMeter:
-    """Counts server-sent events as they come. What is between two empty lines is one event, and one message.
+    """Counts the JSON in server-sent events as they come. The lines between two empty lines are one event and message.
 
-    A string ends with its line, if not before: JSON has no line ends in strings, so the parser will end there too.
+    A string ends at the latest with its line: JSON allows no line ends in strings, so the parser will end there too.
     """
 
     def __init__(self, limits: JsonLimits = MESSAGE_LIMITS) -> None:
@@ -163,7 +162,7 @@ class EventMeter:
 
     def _end_line(self) -> None:
         if self._is_empty_line:
-            self._check()  # before it is forgotten: an event may begin and end in one chunk
+            self._check()  # before the counts are reset: an event may begin and end in one chunk
             self._lines = self._pieces = 0
             self._meter.begin()
         else:
@@ -172,23 +171,23 @@ class EventMeter:
         self._is_empty_line = True
 
 
-# Of a field that is not data: the kind of the event, its id, the wait before the next connection.
+# Limit of a field other than data: the kind of the event, its id, the wait before the next connection.
 MAX_FIELD_BYTES = 1_024
-# In milliseconds: up to three hours. A number of hundreds of digits would end the SDK's connection with an error.
+# Milliseconds, at most three hours. A number of hundreds of digits would end the SDK's connection with an error.
 _WAIT = re.compile(rb"[0-9]{1,7}")
 
 
 class Event(NamedTuple):
-    """What one event says to us. Comments and fields of other names say nothing."""
+    """The fields of one server-sent event that matter here. Comments and other fields are dropped."""
 
     data: Line
-    """Empty also in an event of a kind that no client of MCP knows."""
+    """Empty also for an event of a kind that MCP does not have."""
     id: bytes | None
     retry: bytes | None
 
 
 class EventReader(EventMeter):
-    """Server-sent events out of chunks, counted as they come, each of so many bytes at most."""
+    """Splits chunks into server-sent events of at most `max_bytes` each, counted as they come."""
 
     def __init__(self, max_bytes: int, limits: JsonLimits = MESSAGE_LIMITS) -> None:
         super().__init__(limits)
@@ -226,7 +225,7 @@ class EventReader(EventMeter):
     def _take(self, line: bytearray) -> None:
         at = line.find(b":") if b":" in line else len(line)
         name = bytes(line[:at]) if at <= MAX_FIELD_BYTES else b""
-        # In place: of megabytes a copy would count twice.
+        # Deleted in place: a copy of megabytes would double the memory.
         del line[: at + 1]
         if line.startswith(b" "):
             del line[:1]
@@ -245,8 +244,8 @@ class EventReader(EventMeter):
         self._begin_event()
 
     def _pass(self, event: Event) -> None:
-        """Of many events without data one is passed on, and of those that say nothing none: each costs the SDK ten
-        times what it costs here."""
+        """Merge consecutive events without data into one, and drop empty events: each costs the SDK ten times what it
+        costs here."""
         if not event.data and self._ended and not self._ended[-1].data:
             before = self._ended.pop()
             event = Event(b"", before.id if event.id is None else event.id, event.retry or before.retry)

@@ -1,4 +1,4 @@
-"""Language models: endpoints that speak like OpenAI's, and a scripted one for tests."""
+"""Language models: any endpoint with OpenAI's chat API, and a scripted model for tests."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Asks an endpoint that speaks like OpenAI's, and asks again when that may help. Imported late, for it is heavy."""
+"""Get replies from an endpoint with OpenAI's chat API, with retries and limits. Imported late: it loads slowly."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
 
 log = logging.getLogger("motor_cortex")
 
-# The client insists on a key, and small servers do not look at it.
+# The openai client requires a key, and small servers ignore it.
 _NO_KEY = "none"
 _FIRST_WAIT_S = 0.5
 _CLOSE_S = 2
 _MAX_ERROR_BYTES = 65_536
-# An honest reply holds a few dozen of each, with the chances of all its words some thousands.
+# A normal reply holds a few dozen objects and values, or some thousands with the log probabilities of all its tokens.
 REPLY_LIMITS = JsonLimits(containers=25_000, values=100_000)
-# A reply on the wire is larger than what it says: JSON escapes take up to six bytes for one, and an envelope.
+# A reply on the wire is larger than its text: a JSON escape takes up to six bytes for one, and there is an envelope.
 _WIRE_FACTOR, _ENVELOPE_BYTES = 6, 65_536
 
 
@@ -58,29 +58,29 @@ class ChatClient:
         self._now = now
         self._faults = Faults(settings)
         self._max_wire_bytes = _WIRE_FACTOR * settings.max_reply_bytes + _ENVELOPE_BYTES
-        # Events are parts of a reply, and of those there may be many: JSON of two bytes is an object of a hundred.
+        # Limit of one event. A reply may have many, and JSON of two bytes becomes an object of a hundred.
         self._max_event_bytes = settings.max_reply_bytes + _ENVELOPE_BYTES
         self._with_usage = True
         self._is_proven = False
-        """An endpoint that has once taken the request does not mind its parameters."""
-        # Without a stream the first byte comes with the last.
+        """Whether a request has succeeded before: then the endpoint accepts our parameters."""
+        # Without a stream the first byte comes only when the reply is complete.
         stall_s = settings.stall_timeout_s if settings.stream else settings.reply_timeout_s
         self._client = openai.AsyncOpenAI(
             api_key=key_of(settings) or _NO_KEY,
             base_url=settings.base_url or OPENAI_URL,
             max_retries=0,
-            # Compressed, a small answer could unpack to a large one.
+            # No compression: a small response could unpack to a large one.
             default_headers={"Accept-Encoding": "identity"},
             http_client=httpx2.AsyncClient(
                 verify=_trust(settings.base_url or OPENAI_URL),
                 timeout=httpx2.Timeout(stall_s, connect=settings.connect_timeout_s),
-                # A conversation goes where the owner said, and not where a server points.
+                # The conversation goes only to the owner's endpoint, not where a server redirects.
                 follow_redirects=False,
                 event_hooks={"response": [_bound_error]},
             ),
         )
         if settings.base_url is not None:
-            # The client takes them from the environment; they are nobody's business but OpenAI's.
+            # The client takes these from the environment. Only OpenAI may get them, not another endpoint.
             self._client.organization = self._client.project = None
 
     async def aclose(self) -> None:
@@ -90,7 +90,7 @@ class ChatClient:
     async def reply(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], on_text: Callable[[str], None]
     ) -> ModelReply:
-        """Within the time that a reply may take, all attempts together. Raises ModelError."""
+        """Get one reply, with retries, all within `reply_timeout_s`. Raises ModelError."""
         is_shown = False
 
         def show(text: str) -> None:
@@ -99,7 +99,7 @@ class ChatClient:
             on_text(text)
 
         def is_worth_another(error: BaseException) -> bool:
-            # What was shown cannot be taken back, and a second reply would be glued to the first.
+            # No retry once text was shown: it cannot be taken back, and a second reply would be appended to it.
             return isinstance(error, ModelError) and error.retryable and not is_shown
 
         attempts = AsyncRetrying(
@@ -139,8 +139,8 @@ class ChatClient:
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 if self._is_proven or not self._with_usage or not self._settings.stream:
                     raise
-                # Perhaps it does not know how to count in a stream. Later requests do not ask for it either, unless
-                # that was not the reason.
+                # Perhaps the endpoint does not support stream_options (token counts in a stream). Retry without; later
+                # requests leave it out too, unless it was not the reason.
                 self._with_usage = False
                 try:
                     reply = await self._ask(body(), on_text)
@@ -194,7 +194,7 @@ class ChatClient:
         except EventTooLong as error:
             raise self._faults.garbage(str(error)) from None
         except CONNECTION_FAULTS:
-            # All was said; only the good-bye is missing.
+            # The reply is complete; only the end of the stream is missing.
             if not assembly.is_complete:
                 raise
         finally:
@@ -207,7 +207,7 @@ class ChatClient:
     async def _read_whole(
         self, response: httpx2.Response, assembly: ReplyAssembly, on_text: Callable[[str], None]
     ) -> None:
-        """A reply without a stream, also from an endpoint that was asked for one and cannot."""
+        """Read a reply without a stream, also from an endpoint that was asked for a stream and does not support it."""
         body = await read_at_most(response, self._max_wire_bytes)
         if body is None:
             raise self._faults.garbage(f"it has more than {self._max_wire_bytes} bytes")
@@ -218,7 +218,7 @@ class ChatClient:
             raise self._faults.garbage("it holds no reply")
 
     def _take_all(self, events: list[bytes], assembly: ReplyAssembly, on_text: Callable[[str], None]) -> bool:
-        """Whether the endpoint says that this was all."""
+        """Add the events to the reply. Returns whether the endpoint has sent [DONE]."""
         for event in events:
             if event.strip() == b"[DONE]":
                 return True
@@ -245,11 +245,11 @@ class ChatClient:
 
 
 def _trust(url: str) -> ssl.SSLContext | bool:
-    """Where nothing is encrypted nobody needs to be trusted, and to load whom we trust takes longer than to connect."""
+    """For http an empty trust store: it is not used, and loading the CA certificates takes longer than to connect."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
 
 
 async def _bound_error(response: httpx2.Response) -> None:
-    """The client reads the body of an error whole, whatever its size."""
+    """Limit the body of an error response: the openai client would read all of it, whatever its size."""
     if not response.is_success and isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = Beginning(response.stream, _MAX_ERROR_BYTES)

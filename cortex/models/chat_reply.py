@@ -1,4 +1,4 @@
-"""From the pieces of a chat completion to one reply. Pure, bounded, and patient with what endpoints really send."""
+"""Assemble one reply from the chunks of a chat completion. Pure, bounded, and tolerant of real endpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BYTES_PER_TOKEN = 4
 
 
 class MalformedReply(ValueError):
-    """It is not a chat completion."""
+    """The data is not a chat completion."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _Call:
 
 
 class ReplyAssembly:
-    """Takes chunks of a stream, or one whole completion. `is_complete` once the endpoint has said that it is."""
+    """Takes the chunks of a stream, or one whole completion. `is_complete` once a finish reason has come."""
 
     def __init__(self, max_bytes: int) -> None:
         self._left = max_bytes
@@ -40,20 +40,20 @@ class ReplyAssembly:
         self._usage: Usage | None = None
         self._finish: str | None = None
         self.is_full = False
-        """More came than may; the rest is left out."""
+        """Whether the reply exceeded `max_bytes`; the rest was left out."""
 
     @property
     def is_complete(self) -> bool:
         return self._finish is not None
 
     def add(self, chunk: object) -> str:
-        """The text that this chunk adds. Raises MalformedReply."""
+        """Add a chunk; return the text in it. Raises MalformedReply."""
         if not isinstance(chunk, dict):
             raise MalformedReply("a piece of it is not an object")
         self._count(chunk.get("usage"))
         choices = chunk.get("choices")
         if not choices:
-            return ""  # The count of tokens comes in a chunk of its own, and some send empty ones to stay connected.
+            return ""  # Token counts come in a chunk of their own, and some send empty chunks as keep-alive.
         if not isinstance(choices, list) or not isinstance(choices[0], dict):
             raise MalformedReply('its "choices" are not a list of objects')
         choice = choices[0]
@@ -66,15 +66,15 @@ class ReplyAssembly:
         if isinstance(finish := choice.get("finish_reason"), str) and finish:
             self._finish = finish
         elif "message" in choice:
-            self._finish = self._finish or "stop"  # A whole completion is whole, whether or not it says so.
+            self._finish = self._finish or "stop"  # Without a stream it is complete, even without a reason.
         return added
 
     def end(self) -> str:
-        """Text that was held back for its second half."""
+        """The text that was held back because its second half was missing. Call it at the end."""
         return self._keep(self._pieces.end())
 
     def reply(self, estimated_input_tokens: int) -> ModelReply:
-        """The estimate is for endpoints that do not count tokens."""
+        """The finished reply. The estimate is used for endpoints that do not report token counts."""
         calls = tuple(
             ToolRequest(call.id, whole(call.name), whole("".join(call.arguments)))
             for call in self._calls
@@ -87,7 +87,7 @@ class ReplyAssembly:
         return ModelReply(message, usage, "length" if self.is_full else finish)
 
     def _add_text(self, part: dict[str, Any]) -> str:
-        # A refusal of the model is what it has to say.
+        # The model's `refusal` is shown as its text.
         text = "".join((*_texts(part.get("content")), *_texts(part.get("refusal"))))
         return self._keep(self._pieces.add(self._bounded(text)))
 
@@ -105,7 +105,8 @@ class ReplyAssembly:
             self.is_full = True
             return
         call.id = call.id or self._bounded(call_id)
-        # Some send the name with every piece, some in pieces. To add thousands to a long one takes long.
+        # Some endpoints send the name with every piece, some in pieces. Its length is bounded: thousands of additions
+        # to a long string take long.
         if name != call.name and len(call.name) < MAX_NAME_CHARS:
             call.name += self._bounded(name)
         arguments = function.get("arguments")
@@ -115,10 +116,9 @@ class ReplyAssembly:
             call.arguments.append(piece)
 
     def _slot(self, index: object, call_id: str, name: str) -> _Call | None:
-        """The call that a piece belongs to: by its place, else by its id, else the last one. None: there are too many.
+        """The call that a piece belongs to: by its index, else by its id, else the last. None if there are too many.
 
-        A piece with a name and an id of its own begins a new call, whatever place it claims: some endpoints number
-        all calls 0.
+        A piece with a name and a new id begins a new call, whatever its index: some endpoints number all calls 0.
         """
         place = index if isinstance(index, int) and not isinstance(index, bool) else None
         if place is not None:
@@ -155,7 +155,7 @@ class ReplyAssembly:
 
 
 def estimated_tokens(value: object) -> int:
-    """A guess from the size. Too high rather than too low."""
+    """An estimate from the size of the JSON, rather too high than too low."""
     return -(-len(json.dumps(value)) // _BYTES_PER_TOKEN)
 
 
@@ -165,7 +165,7 @@ def _listed(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _texts(content: object) -> Iterator[str]:
-    """A text, or a list of parts of which some are text."""
+    """The texts in a content: it is a string, or a list of parts of which some have text."""
     if isinstance(content, str):
         yield content
     for part in _listed(content):

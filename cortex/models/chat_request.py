@@ -1,4 +1,4 @@
-"""A conversation in the format of chat completions. Pure, and such that strict endpoints take it."""
+"""Build the request for a chat completion from a conversation, so that strict endpoints accept it. Pure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MAX_NAME_CHARS = 64
 def chat_request(
     messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], settings: ModelSettings, *, with_usage: bool
 ) -> dict[str, Any]:
-    """The body of the request. What is not set is not sent: many endpoints know only a part of the parameters."""
+    """The body of the request. Settings that are not set are not sent: many endpoints know only some parameters."""
     body: dict[str, Any] = {"model": settings.name, "messages": list(map(chat_message, messages))}
     if tools:
         body["tools"] = list(tools)
     if settings.temperature is not None:
         body["temperature"] = settings.temperature
     if settings.max_reply_tokens is not None:
-        # OpenAI refuses the old name for its newer models; others know only that.
+        # OpenAI refuses the old name for its newer models; other endpoints know only the old name.
         name = "max_completion_tokens" if settings.base_url is None else "max_tokens"
         body[name] = settings.max_reply_tokens
     if settings.stream:
@@ -54,7 +54,7 @@ def chat_message(message: Message) -> dict[str, Any]:
 
 
 def _chat_call(call: ToolRequest) -> dict[str, Any]:
-    # The model wrote both, and endpoints that look closer would refuse every further turn for one slip in an old one.
+    # The model wrote name and arguments. One malformed old call would make a strict endpoint refuse every further turn.
     name = _NOT_IN_NAMES.sub("_", call.name)[:_MAX_NAME_CHARS] or "unnamed"
     arguments = whole(call.arguments_json)
     if not isinstance(parsed_arguments(arguments), dict):

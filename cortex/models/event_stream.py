@@ -1,4 +1,4 @@
-"""Server-sent events from bytes that may be split anywhere. Pure and bounded."""
+"""Parse server-sent events of a model endpoint from bytes that may be split anywhere. Pure and bounded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class EventTooLong(ValueError):
 
 
 class EventStream:
-    """Feed it bytes, and it gives the data of each event that is whole by then."""
+    """Takes bytes, and returns the data of each event that is complete."""
 
     def __init__(self, max_event_bytes: int) -> None:
         self._max = max_event_bytes
@@ -20,14 +20,14 @@ class EventStream:
         """Raises EventTooLong."""
         self._rest += chunk
         lines: list[bytearray] = []
-        if b"\n" in chunk:  # Else a long line would be gone through anew with each piece of it.
+        if b"\n" in chunk:  # Otherwise a long line would be scanned again with each of its pieces.
             *lines, self._rest = self._rest.split(b"\n")
         if len(self._rest) > self._max:
             raise EventTooLong(f"an event has more than {self._max} bytes")
         return [event for line in lines if (event := self._line(bytes(line.removesuffix(b"\r")))) is not None]
 
     def end(self) -> list[bytes]:
-        """What is left when the connection ends: some leave out the last empty line."""
+        """The last event at the end of the connection: some endpoints leave out the final empty line."""
         return [event for event in (self._line(bytes(self._rest)), self._line(b"")) if event is not None]
 
     def _line(self, line: bytes) -> bytes | None:
@@ -37,7 +37,7 @@ class EventStream:
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
-            self._size += len(line)  # Not only the value: empty lines without end are a list without end.
+            self._size += len(line)  # The whole line: endless empty values would make an endless list.
             if self._size > self._max:
                 raise EventTooLong(f"an event has more than {self._max} bytes")
         return None

@@ -1,8 +1,8 @@
-"""Leaving the body of a response in the middle, on every event loop.
+"""Stop reading the body of an HTTP response in the middle, on asyncio and trio.
 
-Bodies of the HTTP client are generators inside generators. One that is dropped is left for the garbage collector, which
-on trio is an error, and closing the outermost does not reach the innermost. So a body is left by cancelling it from
-inside: each generator sees the exception and ends.
+Bodies of the HTTP client are nested async generators. A generator that is dropped is left to the garbage collector,
+which on trio is an error, and closing the outermost does not reach the innermost. So reading is cancelled from inside:
+each generator sees the exception and ends.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import httpx2
 from cortex.text import Turns
 
 CONNECTION_FAULTS = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, anyio.EndOfStream)
-"""What reading a body raises when the connection does not hold. Not every OSError: it may be of who shows the text."""
+"""Exceptions of a broken connection while a body is read. Not every OSError: one may come from writing the output."""
 
 _POLITE_S = 0.2
 
 
 async def leave(chunks: AsyncIterator[bytes], *, is_ending: bool = False) -> None:
-    """Read no more of it. One that is about to end may do so by itself, and its connection can be used again."""
+    """Stop reading. With `is_ending` the body gets a moment to end by itself, so that its connection can be reused."""
     with anyio.CancelScope(shield=True) as scope, suppress(*CONNECTION_FAULTS):
         if is_ending:
             scope.deadline = anyio.current_time() + _POLITE_S
@@ -34,7 +34,7 @@ async def leave(chunks: AsyncIterator[bytes], *, is_ending: bool = False) -> Non
 
 
 async def read_at_most(response: httpx2.Response, max_bytes: int) -> bytes | None:
-    """The whole body as it came over the wire; None when there is more."""
+    """The whole raw body; None if it has more than `max_bytes`."""
     chunks = response.aiter_raw()
     body, turns = bytearray(), Turns()
     try:
@@ -49,7 +49,7 @@ async def read_at_most(response: httpx2.Response, max_bytes: int) -> bytes | Non
 
 
 class Beginning(httpx2.AsyncByteStream):
-    """No more than the first bytes of a body, for clients that would read all of it."""
+    """A body cut after `max_bytes`, for clients that would read all of it."""
 
     def __init__(self, body: AsyncIterator[bytes] | httpx2.AsyncByteStream, max_bytes: int) -> None:
         self._body = body

@@ -1,4 +1,4 @@
-"""What went wrong between us and the endpoint of a model, in words that say what to do. Pure; never shows the key."""
+"""Turn failures of a model's endpoint into ModelErrors that say what to do. Pure; never shows the API key."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 _MAX_QUOTED_CHARS = 300
 _TOO_LONG = 413
-# Many have no code for it, and say it in the words of an ordinary refusal.
+# Many endpoints have no status for it, and say it in the text of an ordinary error.
 _TOO_LONG_IN_WORDS = re.compile(r"maximum context|context[ _](?:length|size|window)", re.IGNORECASE)
-# As the official client does: a request that came too late, a conflict of locks, too many.
+# Statuses that are retried, as the official client does: request timeout, lock conflict, rate limit.
 _PASSING = {408, 409, 429}
 
 _REFUSED = ("it refused the request", "; check model.name, and whether the model can call tools")
-# What happened, and, after what the endpoint itself said, what to do.
+# For each status: what happened, and what to do. The endpoint's own words go between the two.
 _COMPLAINTS: dict[int, tuple[str, str]] = {
     400: _REFUSED,
     401: ("it does not accept the key, or wants one", "; check model.api_key"),
@@ -43,12 +43,12 @@ _COMPLAINTS: dict[int, tuple[str, str]] = {
 
 
 def key_of(settings: ModelSettings) -> str:
-    """Empty when there is none."""
+    """The API key; empty if there is none."""
     return settings.api_key.get_secret_value().strip() if settings.api_key else ""
 
 
 def settings_problem(settings: ModelSettings) -> str | None:
-    """Why no model can be asked with these settings, if so."""
+    """Why no model can be used with these settings; None if one can."""
     if not settings.name:
         return "no model is named; set model.name, for example with CORTEX_MODEL__NAME"
     if settings.base_url is None and not key_of(settings):
@@ -77,7 +77,7 @@ class Faults:
         self.where = _shown(settings.base_url or OPENAI_URL)
 
     def status(self, status: int, headers: Mapping[str, str], body: object, now: float) -> ModelError:
-        """The endpoint answered with an error. The body is what it said of it, without the envelope."""
+        """The error for an HTTP error status. `body` is the endpoint's own error, without the envelope."""
         said = self._quoted(headers.get("location") if 300 <= status < 400 else body)
         codes = _codes(body)
         if "insufficient_quota" in codes:
@@ -89,12 +89,12 @@ class Faults:
         complaint, advice = _complaint(_TOO_LONG if is_too_long else status)
         wait_s = retry_after_s(headers, now)
         if retryable and wait_s is not None and wait_s > self._settings.max_wait_s:
-            # To ask again before that is in vain, and may count against us.
+            # An earlier retry would fail, and may count against our rate limit.
             retryable, advice = False, f"; it asks to wait: try again {in_about(wait_s)}"
         return self._error(f"{complaint}{said}{advice}", retryable, retry_after_s=wait_s)
 
     def in_stream(self, body: object) -> ModelError:
-        """The endpoint began well and then said that it failed."""
+        """The error for an endpoint that reports a failure in the middle of a stream."""
         return self._error(f"it failed while replying{self._quoted(body)}", any(map(_is_passing, _codes(body))))
 
     def connection(self, reason: str) -> ModelError:
@@ -135,10 +135,10 @@ class Faults:
         return f': "{self._clean(text)}"' if text else ""
 
     def _clean(self, text: str) -> str:
-        # Endpoints quote what they were sent.
+        # Endpoints may quote the key that they were sent.
         if self._key:
             text = text.replace(self._key, "[key]")
-        # Cut now, since what follows looks at each character, and once more at the end, where some are spelled out.
+        # Cut before each character is looked at, and again at the end: escaped characters make the text longer.
         text = visible(whole(" ".join(text[: 4 * _MAX_QUOTED_CHARS].split())))
         return text if len(text) <= _MAX_QUOTED_CHARS else f"{text[:_MAX_QUOTED_CHARS]}…"
 
@@ -166,7 +166,7 @@ def _complaint(status: int) -> tuple[str, str]:
 
 
 def innermost_reason(error: BaseException) -> str:
-    """What the innermost cause that says anything says: the layers above it only say that they failed."""
+    """The message of the innermost cause that has one: the outer exceptions only say that something failed."""
     reason = type(error).__name__
     cause: BaseException | None = error
     for _ in range(10):
@@ -182,7 +182,7 @@ def _said(body: object) -> str:
         case {"message": str(text)} | {"detail": str(text)}:
             return text
         case str(text):
-            # A page for people says nothing here.
+            # An HTML page is left out.
             return "" if text.lstrip().startswith("<") else text
         case None:
             return ""
@@ -202,6 +202,6 @@ def _is_passing(code: str) -> bool:
 
 
 def _shown(url: str) -> str:
-    """The address without a user's name, a password, or a query."""
+    """The URL without user name, password and query."""
     parts = urlsplit(url)
     return visible(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")

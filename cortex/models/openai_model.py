@@ -1,4 +1,4 @@
-"""A model behind any endpoint that speaks like OpenAI's: OpenAI itself, Ollama, vLLM, llama.cpp and many others."""
+"""The language model behind any endpoint with OpenAI's chat API: OpenAI, Ollama, vLLM, llama.cpp and many others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["OpenAIModel", "settings_problem"]
 
 
 class OpenAIModel:
-    """Use it with `async with`. Streams, retries what may pass by itself, and gives up within a known time."""
+    """Use it with `async with`. Streams, retries temporary failures, and gives up after `reply_timeout_s`."""
 
     def __init__(
         self,
@@ -32,8 +32,7 @@ class OpenAIModel:
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`on_wait` is told before each further attempt. Raises ModelError when the settings name no model that can be
-        asked."""
+        """`on_wait` is called before each retry. Raises ModelError when the settings name no usable model."""
         if problem := settings_problem(settings):
             raise ModelError(f"Cannot ask a model: {problem}")
         self._settings = settings
@@ -43,7 +42,7 @@ class OpenAIModel:
         self._client: ChatClient | None = None
 
     async def __aenter__(self) -> Self:
-        # In a thread: the import takes most of a second, and others want to run meanwhile.
+        # In a thread: the import takes most of a second, and must not block the event loop.
         self._client = await anyio.to_thread.run_sync(self._connect)
         return self
 
@@ -59,7 +58,7 @@ class OpenAIModel:
         *,
         on_text: Callable[[str], None] = ignore,
     ) -> ModelReply:
-        """One reply. Once text has reached `on_text` there is no second attempt. Raises ModelError."""
+        """Get one reply. Once text has reached `on_text` there is no retry. Raises ModelError."""
         if self._client is None:
             raise RuntimeError("Cannot ask the model outside of its `async with`")
         return await self._client.reply(messages, tools, on_text)

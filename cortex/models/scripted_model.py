@@ -1,4 +1,4 @@
-"""A model that says what a script tells it to: for tests, for the demo, and for programs that want to try theirs."""
+"""A model that replies from a script: for tests, for the demo, and for programs that test their own loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 
 
 class ScriptError(Exception):
-    """The script does not fit what happened. Not a fault of a model: it ends the turn with this exception."""
+    """The script does not fit what happened. It is not a ModelError: the turn ends with this exception."""
 
 
 def _pattern(text: str) -> str:
@@ -36,7 +36,7 @@ class _Part(BaseModel):
 class ScriptedCall(_Part):
     name: str
     arguments: dict[str, Any] | str = Field(default_factory=dict)
-    """As text they go out as they are, which need not be JSON."""
+    """A string is sent unchanged, and need not be JSON."""
 
 
 class ScriptedUsage(_Part):
@@ -45,25 +45,25 @@ class ScriptedUsage(_Part):
 
 
 class ScriptedStep(_Part):
-    """One reply."""
+    """One reply of the script."""
 
     text: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     usage: ScriptedUsage = Field(default_factory=ScriptedUsage)
     expect: Annotated[str, AfterValidator(_pattern)] | None = None
-    """A regular expression that is found in the last answer of a tool, or else the script is wrong here."""
+    """A regular expression that must match the last answer of a tool; otherwise `reply` raises ScriptError."""
     finish: Finish | None = None
-    """None: "tools" when there are calls, and "stop" when there are none."""
+    """None means "tools" when there are calls, and "stop" otherwise."""
 
 
 _STEPS = TypeAdapter(tuple[ScriptedStep, ...])
 
 
 class ScriptedModel:
-    """Replies with one step after the other, in pieces. `heard` has what it was given each time."""
+    """Replies with one step after the other, in pieces. `heard` has the messages of each request."""
 
     def __init__(self, steps: Sequence[ScriptedStep | Mapping[str, Any]], *, pause_s: float = 0) -> None:
-        """`pause_s` between two pieces, for whoever looks on. Raises ScriptError for a step that is none."""
+        """`pause_s` is the time between two pieces, for a spectator. Raises ScriptError for an invalid step."""
         try:
             self._steps = _STEPS.validate_python(tuple(steps))
         except ValidationError as error:
@@ -74,7 +74,7 @@ class ScriptedModel:
 
     @classmethod
     def load(cls, path: Path, *, pause_s: float = 0) -> ScriptedModel:
-        """From a JSON file: a list of steps. Raises ScriptError."""
+        """Load a JSON file with a list of steps. Raises ScriptError."""
         try:
             return cls(_STEPS.validate_json(path.read_bytes()), pause_s=pause_s)
         except ValidationError as error:
@@ -84,7 +84,7 @@ class ScriptedModel:
 
     @property
     def remaining(self) -> int:
-        """Steps that are still to come."""
+        """The number of steps that are still to come."""
         return len(self._steps) - len(self.heard)
 
     async def reply(

@@ -1,4 +1,4 @@
-"""What happens in a turn, for people who look on and, as JSON, for programs."""
+"""Show the events of a turn: as text for people, and as JSON for programs."""
 
 from typing import TYPE_CHECKING
 

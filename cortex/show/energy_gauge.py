@@ -1,4 +1,4 @@
-"""Energy in a line: `energy ▰▰▰▰▰▰▰▱▱▱ 0.70 → 0.65`."""
+"""Format the energy level as a line: `energy ▰▰▰▰▰▰▰▱▱▱ 0.70 → 0.65`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .marks import Marks
 
 
 def gauge(level: float, marks: Marks, before: float | None = None) -> str:
-    """The level, and before it the one that it was. What is drawn is the level as it is now."""
+    """The line. `before` is the earlier level, shown as a number; the gauge draws the level now."""
     row = f"{drawn(level, marks.full, marks.empty)} " if marks.full else ""
     was = "" if before is None else f"{rounded_down(before)} {marks.to} "
     return f"energy {row}{was}{rounded_down(level)}"

@@ -1,4 +1,4 @@
-"""The beginning of a text that may be long, in lines of a terminal, and in words what is left out. Pure."""
+"""Cut a long text to a few lines of a terminal, and say how much is left out. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Excerpt:
 
 
 def excerpt(text: str, width: int, rows: int) -> Excerpt:
-    """As many lines as there are rows for. Nothing in them can steer a terminal."""
+    """The first lines of the text, at most `rows`. No character in them can control the terminal."""
     source = text.replace("\r\n", "\n").strip("\n").split("\n")
     shown: list[str] = []
     for number, line in enumerate(source):
         room = rows - len(shown)
-        # No row holds more than this, so what is looked at is bounded, however long the line is.
+        # The rows hold no more than this, so the work is bounded, however long the line is.
         beginning = line[: room * (width + 1)]
         lines = wrapped(beginning, width)
         if room == 0 or len(lines) > room or len(beginning) < len(line):

@@ -1,4 +1,4 @@
-"""Code in colours. The colours are ours; of the code itself nothing can steer a terminal."""
+"""Highlight code for the terminal. Only our colours are escape sequences; the code's own are made visible."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Kind: TypeAlias = Any
 
 
 def highlighted(lines: list[str], source: str) -> list[str]:
-    """The lines, which are the source wrapped, in the colours that the source has as a whole: a string that goes on in
-    the next line stays one."""
+    """The wrapped lines of the source, coloured. The source is tokenized as a whole, so that a string that goes on in
+    the next line keeps its colour."""
     from pygments.formatters import TerminalFormatter  # type: ignore[import-untyped]  # noqa: PLC0415 - for terminals
     from pygments.lexers import TypeScriptLexer  # type: ignore[import-untyped]  # noqa: PLC0415
     from pygments.token import Error, Text  # type: ignore[import-untyped]  # noqa: PLC0415
 
     lexer = TypeScriptLexer(stripnl=False, ensurenl=False)
-    # What the lexer does not know is not wrong: it takes the division in `a! / b` for the begin of a pattern.
+    # The lexer's errors are shown as plain text: it takes the division in `a! / b` for a regular expression.
     kinds = (Text if kind is Error else kind for kind in _kinds(lexer.get_tokens(visible(source))))
 
     def painted() -> Iterator[tuple[Kind, str]]:
-        # Wrapping changes blanks and line ends, and nothing else.
+        # Wrapping changes only blanks and line ends, so all other characters match the tokens in order.
         for character in "\n".join(lines):
             yield (Text if character in " \n" else next(kinds, Text)), character
 

@@ -1,4 +1,4 @@
-"""The events of a turn as JSON objects, for programs. Keys are only ever added."""
+"""The events of a turn as JSON objects, for programs. Keys are added, never removed or renamed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911, PLR0912 - one for each event
-    """What happened is under "event"."""
+    """The event as a JSON object; its kind is under "event"."""
     match event:
         case TextArrived(text):
             return {"event": "text", "text": text}

@@ -1,5 +1,5 @@
-"""What the process that runs the neurons of a home says of itself, for whoever looks from another one. Pure but for one
-question to the system: whether that process is there."""
+"""Read the status of the process that runs a home's neurons, for commands in another process. Pure, except that it asks
+the system whether that process exists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Nerve(_Seen):
     waiting: int = 0
 
     def __str__(self) -> str:
-        """Empty while there is nothing to say of it."""
+        """The state and its reason; empty while the neuron is awake."""
         if self.state == NerveState.AWAKE:
             return ""
         return visible(" ".join(f"{self.state}: {self.reason}".split())) if self.reason else visible(self.state)
@@ -37,7 +37,7 @@ class _Counts(_Seen):
 
 
 class Layer(_Seen):
-    """As its document has it. A process that was killed leaves one that says more than is so: `leads` knows."""
+    """The layer as its document describes it. A process that was killed leaves an outdated document: check `leads`."""
 
     state: str
     pid: int = Field(gt=0)
@@ -55,7 +55,7 @@ class Layer(_Seen):
 
 
 def layer_of(document: Mapping[str, Any] | None) -> Layer | None:
-    """None when there is none, or one that nobody can read."""
+    """The layer in the document; None if there is no document, or an invalid one."""
     try:
         return None if document is None else Layer.model_validate(document)
     except ValidationError:
@@ -63,7 +63,7 @@ def layer_of(document: Mapping[str, Any] | None) -> Layer | None:
 
 
 def layer_lines(layer: Layer | None) -> list[str]:
-    """Who runs the neurons, since when, and what became of signals. In sentences, to be wrapped."""
+    """Sentences about the process that runs the neurons, since when, and its signals. The caller wraps them."""
     if layer is None or not layer.leads:
         return ["No process runs the neurons now; they wake up with the next agent on this home"]
     if layer.state == LayerState.KILLED:
@@ -92,6 +92,6 @@ def _is_there(pid: int) -> bool:
         os.getpgid(pid)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # it is another user's
+    except OSError:  # it exists, and belongs to another user
         return True
     return True

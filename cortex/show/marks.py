@@ -1,4 +1,4 @@
-"""The signs in front of lines: for a terminal with symbols, and for everything else."""
+"""The symbols in front of lines: Unicode for terminals that have it, ASCII for everything else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Marks:
 
 
 SYMBOLS = Marks("▶", "│", "→", "✗", "·", "…", "→", "▰", "▱")
-# No gauge: a row of hashes says less than the number beside it.
+# No gauge in ASCII: a row of hashes says less than the number beside it.
 ASCII = Marks(">", "|", "=", "!", "-", "...", "->", "", "")
 
 

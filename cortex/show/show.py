@@ -1,4 +1,4 @@
-"""A turn as it happens, for a person: what the agent says, what it runs, and what that cost and came to."""
+"""Show a turn to a person as it happens: what the agent says, what it runs, the cost and the result."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 _CODE_ROWS = 15
 _RESULT_ROWS = 8
 _WORDS_ROWS = 3
-# A loop over a lent tool calls it a thousand times. How often is said when the run has ended.
+# Code may call a lent tool a thousand times in a loop. The total is shown when the run has ended.
 _CALLS_SHOWN = 5
-# What went wrong is told whole: the end of it says what to do.
+# Enough for a whole error message: its end says what to do.
 _NOTICE_ROWS = 40
 _STYLES = {"EXECUTION_DENIED": "yellow", "EXECUTION_BLOCKED": "yellow"}
 
 
 class Show:
-    """Writes to one stream. Without a terminal it is plain text, with no colour and no symbols, and what the agent says
-    is not wrapped unless a width is given."""
+    """Writes to one stream. Without a terminal it writes plain text, without colours and symbols, and does not wrap the
+    agent's words unless a width is given."""
 
     def __init__(self, stream: TextIO, width: int | None = None) -> None:
         self._stream = stream
@@ -39,17 +39,17 @@ class Show:
         self._wraps = width is not None or stream.isatty()
         self._marks = marks_for(stream)
         self._text: Wrap | None = None
-        """Of the text that is being written, while its last line is open."""
+        """Wraps the agent's words; None while no paragraph is open."""
         self._above = ""
-        """What stands above: "text", "block", or nothing yet."""
+        """The kind of the last output: "text", "block", or empty at the beginning."""
         self._running: dict[object, ExecutionStarted] = {}
         self._heading: object = None
-        """The execution whose purpose stands last: what comes next is taken for its result."""
+        """The execution whose purpose was printed last: a reader takes the next lines for its result."""
         self._shown: set[str] = set()
-        """Refusals and failures that were shown, since the loop tells of them once more."""
+        """Refusals and failures that were shown already: the loop reports them again."""
         self._calls_of_code = 0
         self._called_by_model: ToolCalled | None = None
-        """Not yet shown: what it was given and what came of it is told right after."""
+        """A call that is not shown yet: the event with its arguments and answer follows."""
 
     def event(self, event: TurnEvent | Event) -> None:
         if not isinstance(event, CallEnded):
@@ -91,7 +91,7 @@ class Show:
                 assert_never(event)
 
     def text(self, piece: str) -> None:
-        """A piece of what the agent says."""
+        """Write a piece of the agent's words."""
         if self._text is None:
             piece = piece.lstrip("\n")
             if not piece:
@@ -103,21 +103,21 @@ class Show:
         self._stream.flush()
 
     def end(self) -> None:
-        """What was said so far is a paragraph of its own."""
+        """End the paragraph of the agent's words."""
         if self._text is not None:
             self._stream.write(f"{self._text.end() if self._wraps else ''}\n")
             self._stream.flush()
             self._text = None
 
     def notice(self, text: str) -> None:
-        """What there is to say of the end of a turn, below what was said and done."""
+        """Write a notice about the end of the turn, below everything else."""
         self.end()
         self._gap("block")
         self._lines(self._marks.note, excerpt(text, self._width - 4, _NOTICE_ROWS), "yellow")
         self._stream.flush()
 
     def note(self, text: str, style: str = "dim") -> None:
-        """A small line between the others."""
+        """Write a small line between the others."""
         self._show_call()
         self.end()
         self._above = self._above or "block"
@@ -175,10 +175,10 @@ class Show:
             self._note_call(called)
 
     def _tool(self, called: ToolCalled, arguments: str, answer: Answer) -> None:
-        """A tool that the model called: a line with what it was given, and one with what it gave."""
+        """Show a tool that the model called: one line with its arguments, one with its result."""
         code, _, reason = answer.text.partition(": ")
         if not answer.ok and code == "EXECUTION_DENIED":
-            # Nothing was done, and whoever was asked has just read the arguments.
+            # Nothing was done, and the owner, if asked, has just read the arguments.
             self.note(f"{called.tool}: {reason}", "yellow")
             return
         self.end()
@@ -208,11 +208,11 @@ class Show:
         elif text in self._shown:
             self._shown.discard(text)
         else:
-            # The loop itself refused it, or a tool failed and this says why.
+            # The loop itself refused the call, or a tool failed and this text says why.
             self.note(f"{name}: {text}", "yellow")
 
     def _go_on(self, intent: RunCodeIntent) -> None:
-        """Its result comes next. When something else stands between, its purpose is said once more."""
+        """Prepare for the result of a run. Repeat its purpose, if other lines stand between."""
         self.end()
         if self._heading != intent.trace:
             self._heading = intent.trace
@@ -239,7 +239,7 @@ class Show:
 
     def _lines(self, mark: str, text: Excerpt, style: str) -> None:
         for number, line in enumerate(text.lines):
-            # What goes on in a second line stays behind the mark: nothing in a text can pass for a line of ours.
+            # Continuation lines are indented behind the mark: no line of a text can pass for a line of ours.
             lead = self._styled(mark, style) + " " * (2 - len(mark)) if number == 0 and mark else "  "
             self._write(lead + self._styled(line, style))
         self._left_out(text)

@@ -1,4 +1,4 @@
-"""What an execution is for, what it may take and what it took, and what we wait for, in a few words each. Pure."""
+"""Short phrases about an execution: its purpose, its limits, what it took, and what we wait for. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One turn of an agent: `core.execute` and the other core tools, from a call to its reply."""
+"""One turn of an agent: answers calls of `core.execute` and the other core tools."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What became of code, as a program reads it: the result, the logs and what it took. Pure."""
+"""The answer of `execute_code` for a program: result, logs and metrics. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_LOG_BYTES = 32_768
 
 @dataclass(frozen=True, slots=True)
 class CodeAnswer:
-    """One string for a model, and the same in parts for a program."""
+    """The answer as one string for a model, and in parts for a program."""
 
     text: str
     ok: bool
@@ -32,7 +32,7 @@ def answer_without_result(reason: Reason) -> CodeAnswer:
 
 
 def code_answer(outcome: ExecutionOutcome, text: str, redactor: Redactor) -> CodeAnswer:
-    """Of an outcome whose text is fit to be shown. What else is shown is made fit here."""
+    """The answer for an outcome. `text` is redacted already; the result and the logs are redacted here."""
     metrics = outcome.metrics
     parts: dict[str, Any] = {
         "result": redactor.value(outcome.result),
@@ -58,11 +58,11 @@ def code_answer(outcome: ExecutionOutcome, text: str, redactor: Redactor) -> Cod
 
 
 def _logs(outcome: ExecutionOutcome, redactor: Redactor) -> list[str]:
-    """As many as there is room for; of the rest it is said how many they are."""
+    """The first logs, at most MAX_LOG_BYTES; a last line says how many are left out."""
     lines: list[str] = []
     room = MAX_LOG_BYTES
     for entry in outcome.logs:
-        # No more of it than the longest value that begins where there is no more room.
+        # Cut, but not before the end of the longest secret that begins where the room ends: it must be recognized.
         text = entry.text[: room + MAX_VALUE_CHARACTERS]
         line = redactor.text(text if entry.level == "log" else f"[{entry.level}] {text}")
         room -= len(line.encode(errors="replace"))

@@ -1,6 +1,6 @@
-"""`core.consolidate`: from the model's arguments to a proposal that is in quarantine when the answer comes.
+"""`core.consolidate`: turn the model's arguments into the proposal of a neuron, which is then in quarantine.
 
-It proposes and no more. What becomes of a proposal is decided by its trials and by the owner, elsewhere.
+It only proposes. Its trials and the owner decide about the proposal, elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ READING_S = 2
 
 
 class Proposals(Protocol):
-    """What is needed of the pipeline: the one thing that an agent can do with it."""
+    """The part of the pipeline that is used here, and the only part that an agent can use."""
 
     def propose(
         self,
@@ -45,7 +45,7 @@ class Proposals(Protocol):
 
 
 class Learnable(Protocol):
-    """A habit, as far as a proposal is compared with it."""
+    """The facts of a habit that a proposal is compared with."""
 
     @property
     def id(self) -> str: ...
@@ -62,7 +62,7 @@ class Learnable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The proposal was taken."""
+    """The proposal was accepted into quarantine."""
 
     neuron: Neuron
 
@@ -79,14 +79,14 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class NotProposed:
-    """Nothing was kept."""
+    """The proposal was refused, and nothing of it was kept."""
 
     reason: Reason
 
 
 class ConsolidateTool:
-    """One for all turns. `habits` are those that were noticed, `read` takes the fingerprint of code, and `on_proposed`
-    is told of what was taken and returns at once."""
+    """One for all turns. `habits` returns the habits that were noticed, `read` takes the fingerprint of code, and
+    `on_proposed` is called with each accepted neuron and returns at once."""
 
     def __init__(
         self,
@@ -104,11 +104,11 @@ class ConsolidateTool:
         self._on_proposed = on_proposed
 
     async def propose(self, arguments: Mapping[str, Any]) -> Proposed | NotProposed:
-        """Returns at once and raises nothing but a cancellation: what is wrong with a proposal is told to the model."""
+        """Propose a neuron. Returns quickly and raises nothing but a cancellation: the model is told what is wrong."""
         try:
             proposal = _proposal(arguments)
             found = await self._found(proposal.code)
-            # In a thread: it waits for locks and for the disk.
+            # In a thread: it waits for file locks and for the disk.
             neuron = await anyio.to_thread.run_sync(self._propose, proposal, arguments.get("habit"), found)
         except (NeuronError, AuditError, LockBusy) as error:
             return NotProposed(reason_of(Denied(str(error))))
@@ -120,7 +120,7 @@ class ConsolidateTool:
         try:
             self._on_proposed(neuron)
         except Exception:
-            # It is kept, and whoever looks for candidates finds it.
+            # The proposal is stored, and the next look for candidates finds it.
             log.exception("Whoever is told of proposals failed")
         return Proposed(neuron)
 
@@ -130,8 +130,8 @@ class ConsolidateTool:
         )
 
     async def _found(self, code: str) -> Fingerprint | None:
-        """What a proposal is compared by with those that were rejected; None when there is nobody who could say. Raises
-        Refused for code that cannot be read: with enough parentheses around it anything would come back."""
+        """The fingerprint by which a proposal is compared with rejected ones; None when no reader can take it. Raises
+        Refused for code that cannot be parsed: with enough parentheses around it, rejected code could come back."""
         if self._read is None or len(code.encode()) > self._max_code_bytes:
             return None
         with anyio.move_on_after(READING_S):
@@ -146,7 +146,7 @@ class ConsolidateTool:
         return None
 
     def _habit(self, named: str | None, proposal: Proposal) -> str | None:
-        """The habit that the agent named, if there is one; else the latest that reaches for the same things."""
+        """The habit that the agent named, if it exists; else the latest habit with a common host or tool."""
         habits = self._habits()
         wanted = (named or "").strip()[:MAX_HABIT_ID]
         if any(habit.id == wanted for habit in habits):
@@ -157,7 +157,8 @@ class ConsolidateTool:
 
 
 def _proposal(arguments: Mapping[str, Any]) -> Proposal:
-    """Nothing is passed on but what is listed here: no argument is a status, an approval or an id. Raises Refused."""
+    """The proposal in the arguments. Only the fields listed here are passed on: the model cannot set a status, an
+    approval or an id. Raises Refused."""
     from neurons import Proposal  # noqa: PLC0415 - few turns propose anything
 
     hosts = [_entry(host) for host in arguments.get("hosts", ())]
@@ -169,7 +170,7 @@ def _proposal(arguments: Mapping[str, Any]) -> Proposal:
             "inputSignals": arguments["inputSignals"],
             "outputSignals": arguments.get("outputSignals", ()),
             "energyBudget": arguments["energyBudget"],
-            # Who names hosts and no tier can only have meant this one, and the owner sees it.
+            # Hosts without a tier can only mean the network tier, and the owner sees it.
             "tier": arguments.get("tier", "network" if hosts else "isolated"),
             "hosts": hosts,
             "tools": arguments.get("tools", ()),
@@ -178,7 +179,7 @@ def _proposal(arguments: Mapping[str, Any]) -> Proposal:
 
 
 def _entry(host: str) -> str:
-    """A host, also where the agent wrote a whole address."""
+    """The host, also from a whole URL."""
     return host.lower().removeprefix("https://").partition("/")[0] if not host.startswith("http://") else host
 
 

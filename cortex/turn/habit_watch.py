@@ -1,5 +1,5 @@
-"""Looks at what the agent ran, after its answer is on its way: habits are noticed here, and a hint waits here for the
-next answer, be that in the next process. A turn pays for putting a run into a list, and for nothing else."""
+"""Notice habits in the agent's runs, in the background after each answer. A hint for the model waits here for the next
+answer, even in the next process. A turn only pays for appending a run to a queue."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MAX_QUEUED = 64
 MAX_HINTS = 3
 LOOKING_S = 5
 QUIET_S = 0.2
-"""So long nothing more was run before what was run is looked at: it takes a processor and the disk, and the next run
-may need them."""
+"""Wait until no run has ended for this long before looking at runs: that takes CPU and disk, which the next run may
+need."""
 CLOSING_S = 2
 
 
 class Noticing(Protocol):
-    """What is needed of the habits."""
+    """The part of the habits that is used here."""
 
     async def noticed(
         self,
@@ -47,11 +47,11 @@ class Noticing(Protocol):
         hosts: tuple[str, ...],
         clean: bool,
     ) -> Any | None:
-        """The habit that this run has made one, if it has: told once."""
+        """Count the run; return the habit if this run has made it one, only once."""
         ...
 
     async def untold(self, most: int) -> Sequence[Any]:
-        """Habits that the model was not told of, which nobody else tells now."""
+        """Claim habits that the model was not told of, and that no other process is about to tell."""
         ...
 
     async def hinted(self, habit: Any) -> None: ...
@@ -66,19 +66,19 @@ class Keeping(Protocol):
 
 
 class Observer(Protocol):
-    """What a turn needs. None of these waits or raises."""
+    """What a turn needs to have its runs observed. No method waits or raises."""
 
     def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun: ...
 
     def ended(self, run: ObservedRun, outcome: ExecutionOutcome) -> None: ...
 
     def hint(self) -> str | None:
-        """What the model is to be told, once."""
+        """A hint for the model, each returned once; None if there is none."""
         ...
 
 
 class HabitWatch:
-    """An `Observer`. `run` does the work, in a task of its own, for as long as the cortex is open."""
+    """An `Observer`. `run` does the work, in a task of its own, while the cortex is open."""
 
     def __init__(
         self,
@@ -96,13 +96,13 @@ class HabitWatch:
         self._max_queued = max_queued
         self._waiting: deque[tuple[ObservedRun, ExecutionOutcome, float]] = deque()
         self._hints: deque[tuple[Any, str, float]] = deque()
-        """Habits, what is to be told of them, and until when they are ours to tell."""
+        """Each habit with its hint for the model, and the time until which this process may tell it."""
         self._told: deque[Any] = deque()
         self._more = anyio.Event()
         self._crowd = anyio.Event()
         self._last_at = 0.0
         self.dropped = 0
-        """Runs that nobody looked at, because too many came at once."""
+        """Number of runs that were not looked at, because too many came at once."""
 
     def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun:
         return ObservedRun(intent, code_hash, self._max_bytes)
@@ -123,15 +123,15 @@ class HabitWatch:
         while self._hints:
             habit, text, until = self._hints.popleft()
             if self._now() < until:
-                # Noted on disk later: no answer waits for that.
+                # Written to disk later, so that the answer does not wait for it.
                 self._told.append(habit)
                 self._more.set()
                 return text
         return None
 
     async def run(self) -> None:
-        """Until it is cancelled. What is left then is looked at all the same, within a bound: who says one thing to an
-        agent and leaves has run something, too."""
+        """Look at runs until cancelled. Queued runs are still looked at then, with a timeout: a user who sends one
+        message and leaves has run something, too."""
         try:
             await self._take_over()
             while True:
@@ -149,10 +149,10 @@ class HabitWatch:
                     await self._give_back()
 
     async def _take_over(self) -> None:
-        """What another process has noticed, and had no time to tell."""
+        """Take over the hints that another process has noticed but not told the model."""
         until = self._now() + OFFER_S
         try:
-            # To its end, once it was begun: what was taken and not noted here would be told by nobody for an hour.
+            # Shielded: a habit that is claimed but not queued here would be told by no process for an hour.
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LOOKING_S):
                 for habit in await self._habits.untold(MAX_HINTS):
                     self._hints.append((habit, self._habits.hint(habit), until))
@@ -170,7 +170,7 @@ class HabitWatch:
             self._hints.popleft()
 
     async def _quiet(self) -> None:
-        """Until nothing is run any more, or too much waits."""
+        """Wait until no run has ended for QUIET_S, or the queue is too long."""
         while (left_s := self._last_at + QUIET_S - time.monotonic()) > 0 and not self._crowd.is_set():
             with anyio.move_on_after(left_s):
                 await self._crowd.wait()
@@ -179,7 +179,7 @@ class HabitWatch:
         while self._waiting:
             run, outcome, at = self._waiting.popleft()
             try:
-                # To its end, once it was begun: half of it would be counted, or all of it twice.
+                # Shielded: a run that is cancelled half way would be counted half, or twice.
                 with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LOOKING_S):
                     await self._look_at(run, outcome, at)
             except Exception:
@@ -190,7 +190,7 @@ class HabitWatch:
         payload, clean = run.intent.payload, run.is_clean(outcome)
         until = self._now() + OFFER_S
         if clean and self._recordings is not None:
-            # In a thread: it looks for secrets in what may be a quarter of a megabyte.
+            # In a thread: it searches up to a quarter of a megabyte for secrets.
             await anyio.to_thread.run_sync(self._keep, run, at)
         habit = await self._habits.noticed(
             payload.code,

@@ -1,5 +1,5 @@
-"""One execution as it is looked at while it runs: what its tools and servers answered. So it is known whether it was a
-clean one, and what a quarantine would need to do it again."""
+"""Observe one execution: record what its tools and servers answered. That tells whether the run was clean, and gives a
+quarantine what it needs to repeat it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from cortex.contracts import RunCodeIntent
     from sandbox import Exchange, ExecutionOutcome, HostTools, NetworkPolicy, ToolDeclaration
 
-# A request that was answered with one of these has failed, as `response.ok` says too.
+# An HTTP response of this status or above counts as failed.
 FAILED_STATUS = 400
 MAX_TOOL_CALLS = 250
-# In the isolated tier fetch fails inside of the process, and the host does not hear of it.
+# In the isolated tier fetch fails inside the worker, and the host does not see it.
 _FETCH = re.compile(r"\bfetch\s*\(")
 
 
 class ObservedRun:
-    """`max_bytes` bounds what is kept of the answers. With 0 only facts are: who was asked, and whether it failed."""
+    """Keeps at most `max_bytes` of the answers. With 0 it keeps only the names of tools and hosts, and failures."""
 
     def __init__(self, intent: RunCodeIntent, code_hash: str, max_bytes: int) -> None:
         self.intent = intent
@@ -39,15 +39,15 @@ class ObservedRun:
         return self._tools
 
     def network(self, policy: NetworkPolicy) -> NetworkPolicy | None:
-        """The same policy with a recorder in it, for a run that has a network."""
+        """The policy with a recorder added, for a run of the network tier; None for other tiers."""
         if self.intent.payload.tier is not Tier.NETWORK:
             return None
         self._recorder = _Also(policy.recorder, self._max_bytes)
         return policy.model_copy(update={"recorder": self._recorder})
 
     def is_clean(self, outcome: ExecutionOutcome) -> bool:
-        """It succeeded, and no tool and no request failed in it, also none whose failure the code has caught: a script
-        that met a fault is not one to be learned."""
+        """Whether the run succeeded and no tool call and no request failed in it, not even one that the code caught: a
+        script that met a failure must not be learned."""
         payload = self.intent.payload
         if not outcome.ok or outcome.metrics.failed_calls or (self._tools is not None and self._tools.has_failed):
             return False
@@ -61,7 +61,7 @@ class ObservedRun:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """That answered."""
+        """The hosts that answered."""
         return tuple(dict.fromkeys(urlsplit(exchange.url).hostname or "" for exchange in self.exchanges))
 
     @property
@@ -69,12 +69,12 @@ class ObservedRun:
         return () if self._tools is None else tuple(self._tools.names)
 
     def tool_calls(self) -> list[ToolExchange]:
-        """Read from JSON here and not while the code waits for its answer."""
+        """The recorded calls. Their JSON is parsed here, and not while the code waits for its answer."""
         return [] if self._tools is None else self._tools.exchanges()
 
 
 class _SeenTools:
-    """The tools of one run, a `sandbox.HostTools`, with an eye on them."""
+    """The tools of one run, a `sandbox.HostTools` that records the calls."""
 
     def __init__(self, lent: HostTools, max_bytes: int) -> None:
         self._lent = lent
@@ -113,7 +113,7 @@ class _SeenTools:
 
 
 class _Also(Recorder):
-    """Records for us, and also for whoever else the policy records for."""
+    """A recorder that also passes each exchange to the policy's own recorder."""
 
     def __init__(self, other: Recorder | None, max_bytes: int) -> None:
         super().__init__(max_total_bytes=max_bytes)

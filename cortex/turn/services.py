@@ -1,4 +1,4 @@
-"""What every turn of one cortex shares."""
+"""The parts of one cortex that all its turns share."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Services:
     memory: Memory
     owner: Owner
     asking: anyio.Lock
-    """One question at a time, of all turns: there is one owner."""
+    """Only one question at a time in all turns: there is one owner."""
     switch: KillSwitch
     workbench: Workbench
     redactor: Redactor
-    """Of turns that have none of their own."""
+    """For turns that have no redactor of their own."""
     consolidate: ConsolidateTool | None = None
     """None where the agent cannot learn."""
     observer: Observer | None = None
-    """Whoever looks for habits in what was run."""
+    """Notices habits in the runs; None where that is disabled."""

@@ -1,6 +1,7 @@
-"""One turn of an agent: from a message of the user to the agent's last word on it. Limits per turn live here.
+"""One turn of an agent: answers the model's tool calls between a user message and the agent's last word on it.
 
-Whatever the model asks for gets an answer that is one string and never empty; nothing is raised but a cancellation.
+Limits per turn live here. Every call gets an answer that is one string and never empty; nothing is raised but a
+cancellation.
 """
 
 from __future__ import annotations
@@ -67,15 +68,15 @@ log = logging.getLogger("motor_cortex")
 
 MAX_SAID = 20_000
 MAX_NAME = 100
-# What an agent may still do while the kill switch is on: these run nothing.
+# Tools that an agent may still call while the kill switch is on: they run nothing.
 _HARMLESS = frozenset({"core.energy", "core.say", "core.remember"})
-# Of a run, what goes into the audit in the model's own words.
+# Arguments of a run that go into the audit log in the model's own words.
 _WORDS = ("purpose", "expectedOutput")
 _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
 
 
 class Turn:
-    """What one turn asks for. Its calls may come one after the other or at the same time."""
+    """Answers the calls of one turn, which may come one after the other or at the same time."""
 
     def __init__(self, services: Services, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
         self._services = services
@@ -117,12 +118,12 @@ class Turn:
         self._is_open = False
 
     async def call(self, name: str, arguments: Any = None) -> str:
-        """The answer as the one string that a model reads. Names with dots and names from the wire are the same."""
+        """Call a tool; return the answer as the one string that a model reads. Takes names with dots and wire names."""
         return (await self._answered(name, arguments)).text
 
     async def answer(self, name: str, arguments: Any = None) -> Answer:
-        """The same, with what a loop may tell the model beside it: a habit that was noticed is told with the next
-        answer, whatever that is about, and not again."""
+        """Like `call`, with a note that a loop may tell the model beside the answer. The hint of a noticed habit comes
+        once, with the next answer, whatever that is about."""
         answer = await self._answered(name, arguments)
         hint = None if self._services.observer is None else self._services.observer.hint()
         if hint is None:
@@ -223,7 +224,7 @@ class Turn:
                 return _host_failed("core.execute", error)
 
     def _shown(self, text: str) -> str:
-        """As the model is shown it, and the audit: without what it must not see. For what is short."""
+        """The text redacted, for the model and the audit log. For short texts: it runs on the event loop."""
         return self._redactor.text(text)
 
     async def _shown_long(self, text: str) -> str:
@@ -233,13 +234,13 @@ class Turn:
         if not self._services.settings.redaction.restore:
             return arguments
         if isinstance(arguments, str):
-            # A value may hold what would have to be escaped in JSON, so it goes in when that is read.
+            # Parse first, then restore: a restored value may hold characters that JSON would have to escape.
             with suppress(ValueError):
                 arguments = bounded_json(arguments, LIMITS)
         return self._redactor.restored(arguments, written)
 
     async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
-        """The tools of the cortex that run nothing."""
+        """Answer the core tools that run no code."""
         refusal = await owner_refusal(self._consent, name, arguments, arguments.get("purpose", ""))
         if refusal is not None:
             return self._deny(name, refusal.reason)
@@ -296,8 +297,8 @@ class Turn:
         return Answer(await self._shown_beginning(result.data, limits.max_result_bytes))
 
     async def _shown_beginning(self, text: bytes, max_bytes: int) -> str:
-        """As much of it as fits. Redacted before it is cut, because of half a value it may not be seen what it was; and
-        no more of it than the longest value that begins where it is cut."""
+        """The beginning of the text, redacted, at most `max_bytes`. Redacted before it is cut: half a secret may not be
+        recognized. So the part that is redacted is longer by the longest secret."""
         part = text[: max_bytes + MAX_VALUE_CHARACTERS]
         shown = await self._shown_long(part.decode(errors="ignore"))
         return cut(shown, max_bytes, in_all=None if len(part) == len(text) else len(text))
@@ -352,6 +353,6 @@ def _host_failed(tool: str, error: Exception) -> Reason:
 
 
 def _named(name: Any) -> str:
-    """The name with dots, whichever was given; a name that nobody has, bounded, to be shown in a refusal."""
+    """The name with dots of a core tool, in either spelling; any other name shortened, to be shown in a refusal."""
     shown = str(name)[:MAX_NAME].encode(errors="replace").decode()
     return _CORE_NAMES.get(shown, shown)

@@ -1,4 +1,4 @@
-"""Each way by which a stranger's value comes into the host, driven with one such value."""
+"""Drives: functions that feed an untrusted value into one entry point of the host each."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ MESSAGE_BYTES = (8 + 1) * 1024 * 1024
 @dataclass(frozen=True)
 class Drive:
     values: Any
-    """What hypothesis chooses from: as large as it is accepted there, or a little larger."""
+    """Hypothesis strategy: values as large as the entry point accepts, or a little larger."""
     work: Callable[[Any], Any]
-    """May be a coroutine function, or a generator: between two of its steps the event loop has a turn."""
+    """May be a coroutine function, or a generator: between two of its steps the event loop runs other tasks."""
 
 
-# What the functions of an owner's own toolbox take: what is dear to check or to hash among it.
+# Parameter types of the functions in an owner's toolbox, among them those that are expensive to validate or to hash.
 class Colour(Enum):
     RED = "red"
 
@@ -152,7 +152,7 @@ def value_in(given: Large) -> Any:
 
 
 async def turn() -> None:
-    """Of the event loop: what comes next is a step of its own."""
+    """Let the event loop run other tasks: what comes next is a step of its own."""
     await asyncio.sleep(0.002)
 
 
@@ -245,7 +245,7 @@ async def listed_by_a_server(given: Large) -> None:
     count = max(1, 20_000 // (given.text.count(b"{") + given.text.count(b"[")))
     words = " ".join(f"w{n}" for n in range(600))
     listed = [Listed(f"tool-{given.unit[:40]}{n}", words, schema, schema) for n in range(min(count, 2_000))]
-    # In a thread, as a server does it.
+    # In a thread, as in mcp_client/server.py.
     tools = await off_loop(10**6, tools_of, "server", listed, "allow", None)
     discovery = Discovery(DiscoverySettings())
     await discovery.rank(given.unit * 100, [tool.declaration for tool in tools], 1)
@@ -253,7 +253,7 @@ async def listed_by_a_server(given: Large) -> None:
 
 
 class ManyServers:
-    """Ten servers, one of which has as many tools as are taken."""
+    """Ten servers, one of which has the largest accepted number of tools."""
 
     names = tuple(f"server-{n}" for n in range(10))
 
@@ -285,7 +285,7 @@ def many_servers() -> ManyServers:
 
 
 async def lent_to_code(given: LongText) -> None:
-    """What code mentions is looked for among all that servers have."""
+    """Search the tools of all servers for those that code mentions."""
     bench = Workbench(Toolbox(), cast("Any", many_servers()), Settings(), Discovery(DiscoverySettings()))
     words = " ".join(f"w{n:x}" for n in range(5_000))
     unknown = "".join(f"tools['server-0'].list{n}commits_x;" for n in range(50))
@@ -310,7 +310,7 @@ def message_of_a_server(given: Large) -> Iterator[None]:
 
 
 def text_of_a_server(given: LongText) -> Iterator[None]:
-    text = whole(given.text)  # what was parsed has no halves of characters
+    text = whole(given.text)  # a parsed text has no lone surrogates
     yield
     parts = [{"type": "text", "text": text}]
     for answer in ({"content": parts}, {"content": parts, "isError": True}):
@@ -413,7 +413,7 @@ def document_of_the_home(given: Large) -> None:
 
 
 async def recorded(given: LongText) -> None:
-    """In a thread, as the watch for habits does it."""
+    """Keep a recording in a thread, as HabitWatch does."""
     calls = [ToolExchange("a", {"text": given.text}, {"text": given.text[:100_000]}, given.text[:1_000])]
     recording = Recording("0" * 64, 1.0, {"text": given.text}, tool_calls=calls)
     await off_loop(10**6, Recordings(MemoryStorage(), HabitSettings(), now=lambda: 2.0).keep, recording)

@@ -1,6 +1,6 @@
-"""How long the event loop stood still, and how much the host grew, while something was done.
+"""Measure how long some work blocks the event loop, and how much the host's memory grows.
 
-By the processor's time and not by the clock: what others do on this machine is not the host's doing."""
+In CPU time, not wall clock: other work on this machine must not count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.escapes.arena import give_back_memory, resident_mb, slowness, untraced
 
-# Nobody waits longer for a turn of the event loop.
+# The longest time that any task may wait for the event loop.
 MOST_STALL_MS = 200
 MOST_GROWTH_MB = 64
 
@@ -21,12 +21,12 @@ MOST_GROWTH_MB = 64
 @dataclass
 class Seen:
     stall_ms: float = 0.0
-    """The most that was computed, in all threads, before the watcher had its turn: another thread that holds the
-    interpreter keeps the event loop waiting too."""
+    """The most CPU time, in all threads, before the watcher ran: another thread that holds the GIL blocks the event
+    loop, too."""
     grown_mb: float = 0.0
 
     def check(self, what: object) -> None:
-        if self.stall_ms >= MOST_STALL_MS:  # to find out how slow this machine is takes a while
+        if self.stall_ms >= MOST_STALL_MS:  # only then: measuring the slowness of this machine takes a while
             with untraced():
                 limit_ms = MOST_STALL_MS * slowness()
             assert self.stall_ms < limit_ms, f"{self.stall_ms:.0f} ms: {what!r}"
@@ -34,9 +34,9 @@ class Seen:
 
 
 def watched(work: Callable[[], Awaitable[Any]]) -> Seen:
-    """Do the work on an event loop of its own, beside a task that wants to run all the time."""
+    """Run the work on an event loop of its own, beside a task that tries to run all the time."""
     give_back_memory()
-    # To go through what the tests themselves hold for garbage takes a tenth of a second, which is not the product's.
+    # To scan the tests' own objects for garbage takes a tenth of a second, which must not count.
     gc.freeze()
     try:
         with untraced():
@@ -52,7 +52,7 @@ async def _watched(work: Callable[[], Awaitable[Any]]) -> Seen:
     async def watch() -> None:
         turns, last = 0, time.process_time()
         while not is_done:
-            # Not at once again: a thread that has the interpreter could not go on.
+            # Sleep a little, so that other threads can get the GIL.
             await asyncio.sleep(0.001)
             now = time.process_time()
             seen.stall_ms = max(seen.stall_ms, (now - last) * 1000)
@@ -73,7 +73,7 @@ async def _watched(work: Callable[[], Awaitable[Any]]) -> Seen:
 
 
 def held(work: Callable[[], Any]) -> Seen:
-    """The same for work that is done at once in the event loop's thread."""
+    """Like `watched`, for a synchronous function in the event loop's thread."""
 
     async def once() -> None:
         work()

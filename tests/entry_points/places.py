@@ -1,4 +1,4 @@
-"""Every place in the packages at which bytes or values become something else by parsing or validation."""
+"""Every place in the packages that parses or validates bytes or values, with the drive that tests its time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ READING = frozenset(
     }
 )
 
-# What is read there is not a stranger's, or is bounded by whoever calls: the reason, instead of a drive.
+# Reasons for a place without a drive: the input is trusted, or its caller bounds it.
 LAUNCHER = "own: written by the launcher, a program of ours"
 FILE = "own: a file of the owner or of ours, read while nobody waits"
 HOME = "own: written by us into the home, in lines or files of a few kilobytes"
@@ -96,11 +96,11 @@ PLACES: dict[str, str] = {
     "cortex/tools/tool.py::Tool._checked": "arguments from code",
     "cortex/turn/turn.py::Turn._restored": "arguments of a model",
 }
-"""Each place, with the drive that holds it to its time, or the reason why it needs none. Whoever adds one decides."""
+"""Each place, with the drive that tests its time, or the reason why it needs none. The author of a place adds it."""
 
 
 def places() -> dict[str, set[str]]:
-    """By `file::function`, which of the readers is called there."""
+    """By `file::function`, the parsing functions that are called there."""
     found: dict[str, set[str]] = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):

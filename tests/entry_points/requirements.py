@@ -1,5 +1,5 @@
-"""Each promise about the host's own time and memory, and about the kill switch under load, with the tests that hold us
-to it. Part of `tests/requirements.py`."""
+"""Requirements about the host's own time and memory, and about the kill switch under load, each with its tests. Part of
+`tests/requirements.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs for the tests: servers that answer with whatever a file holds. Each says its port, or speaks through its pipes.
+"""Server programs for the tests, which answer with the contents of a file. Each prints its port, or uses its pipes.
 
 python -m tests.entry_points.servers stdio FILE      an MCP server; what it answers to a call is in the file
 python -m tests.entry_points.servers http FILE HOW   the same over HTTP; HOW is json, events or bytes (one at a time)
@@ -113,7 +113,7 @@ def hook(payload: bytes) -> None:
                 while True:
                     connection.sendall(payload)
             except OSError:
-                pass  # nobody reads it, which is as it should be
+                pass  # the client stops reading, as it should
 
     served(talk)
 

@@ -1,5 +1,5 @@
-"""Texts and values as an attacker would choose them: deep, wide, many equal ones, wide integers, long equal beginnings,
-many escapes, halves of characters. Each as large as a given entry point accepts, or a little larger."""
+"""Strategies for texts and values that an attacker would choose: deep, wide, many equal ones, large integers, long
+common prefixes, many escapes, lone surrogates. Each as large as an entry point accepts, or a little larger."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNITS = st.recursive(SCALARS, lambda inner: _objects(inner) | _arrays(inner), ma
 
 
 class Large(NamedTuple):
-    """A JSON text, and how it was made: hypothesis shows that, and not the megabytes."""
+    """A JSON text, and how it was made: hypothesis prints the latter, and not the megabytes."""
 
     unit: str
     depth: int
@@ -49,7 +49,7 @@ class Large(NamedTuple):
 
 @st.composite
 def json_texts(draw: Any, max_bytes: int, limits: JsonLimits | None = None) -> Large:
-    """One unit again and again, some levels deep, until a limit is reached: of bytes, of containers, or of values."""
+    """One unit repeated, some levels deep, until a limit is reached: of bytes, of containers, or of values."""
     unit = draw(UNITS)
     depth = draw(st.sampled_from([0, 0, 0, 1, 20, DEEPEST]))
     is_object = draw(st.booleans())
@@ -57,7 +57,7 @@ def json_texts(draw: Any, max_bytes: int, limits: JsonLimits | None = None) -> L
     part = "[" * depth + unit + "]" * depth
     most = int(beyond * max_bytes) // (len(part.encode()) + (9 if is_object else 1))
     if limits is not None:
-        # Not exact: what is in strings is counted too, which makes a few of them smaller than they could be.
+        # Not exact: brackets and commas inside strings count too, which makes a few texts smaller than they could be.
         containers, commas = part.count("[") + part.count("{"), part.count(",") + 1
         most = min(most, int(beyond * limits.containers) // max(1, containers), int(beyond * limits.values) // commas)
     count = max(1, most - 1)
@@ -134,7 +134,7 @@ def texts(draw: Any, max_characters: int) -> LongText:
     return LongText(unit, unit * (max_characters // len(unit)))
 
 
-# Parts of schemas, as strangers write them. "@" is another part.
+# Parts of untrusted schemas. "@" is replaced by another part.
 _KEYWORDS = [
     *(
         '{"type":"string"}',
@@ -176,7 +176,7 @@ def schema_parts(draw: Any) -> str:
 
 @st.composite
 def schemas(draw: Any, max_bytes: int, max_containers: int) -> Large:
-    """One part again and again: beside each other, in each other, or by reference."""
+    """One part repeated: side by side, nested, or by reference."""
     part = draw(schema_parts())
     count = max(1, min(max_bytes // (len(part) + 12), max_containers // (part.count("{") + part.count("[") + 1)) - 4)
     match draw(st.sampled_from(["properties", "anyOf", "allOf", "items", "$defs", "prefixItems"])):

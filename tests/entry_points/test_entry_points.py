@@ -1,5 +1,5 @@
-"""The host never stands still: at its largest accepted input, no entry point takes the event loop for more than 200 ms,
-or lets the host grow by 64 MB."""
+"""No entry point blocks the event loop for more than 200 ms, or lets the host grow by 64 MB, at its largest accepted
+input."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def holds_for(drive: Drive, examples: int) -> None:
 
 
 def _warm_up(drive: Drive, values: st.SearchStrategy) -> None:
-    """What is loaded with the first use is ours, and not a stranger's."""
+    """Run the drive once before: imports at the first use must not count."""
 
     @settings(
         max_examples=1, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
@@ -61,12 +61,12 @@ async def _driven(drive: Drive, value: object) -> None:
             await turn()
 
 
-# Driven through real wires, in the file beside this one.
+# Driven through real connections in test_wires.py.
 WIRES = {"MCP client over stdio"}
 
 
 def test_every_place_that_reads_something_is_driven_or_says_why_not():
-    """Whoever adds a place at which something is parsed puts it into the table, with a drive or with a reason."""
+    """The author of a new place that parses something adds it to the table, with a drive or with a reason."""
     found = places()
     assert sorted(found.keys() - PLACES.keys()) == [], "places that are not in tests/entry_points/places.py"
     assert sorted(PLACES.keys() - found.keys()) == [], "places that are gone"

@@ -1,4 +1,4 @@
-"""The same through real wires: servers and clients in processes of their own, and the SDK between them and us."""
+"""The limits of test_entry_points.py over real connections: servers and clients in their own processes, and the SDK."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def many(unit: str, size: int) -> bytes:
 
 
 SHAPES: dict[str, bytes] = {
-    # Too much, of each kind.
+    # Over the limit, of each kind.
     "16 MB of pairs": many("[[],[]],", 16 * MEGABYTE),
     "16 MB of objects": many("{},", 16 * MEGABYTE),
     "16 MB of deep ones": many("[" * 180 + "]" * 180 + ",", 16 * MEGABYTE),
     "16 MB of numbers": many("0,", 16 * MEGABYTE),
-    # As much as is taken.
+    # As much as is accepted.
     "as many pairs as are taken": many("[[],[]],", 60_000),
     "as many deep ones as are taken": many("[" * 180 + "]" * 180 + ",", 45_000),
     "as many numbers as are taken": many("1.5e-7,", 680_000),
@@ -57,7 +57,7 @@ SHAPES: dict[str, bytes] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def loaded() -> None:
-    """The SDK takes a second to load, in a thread. That is ours, and is measured below by itself."""
+    """Import the SDK before the tests: it takes a second, in a thread, and a test below measures it by itself."""
     _load_sdk()
     import cortex.models.chat_client  # noqa: F401
 
@@ -85,7 +85,7 @@ def port_of(process: subprocess.Popen[bytes]) -> int:
 
 
 def judged(work: Callable[[], Awaitable[Any]], what: str) -> Seen:
-    """What a busy machine can spoil counts when it comes again."""
+    """Measure up to three times: a busy machine can spoil one measurement, and only the last counts."""
     for _ in range(3):
         seen = watched(work)
         if seen.stall_ms < MOST_STALL_MS and seen.grown_mb < 64:
@@ -107,7 +107,8 @@ KINDS = {
 }
 
 
-# Some ways cost a second for each shape: those that once broke something, in all ways; all of them, in the plainest.
+# Some ways take a second for each shape. So the shapes that once broke something are tested in all ways, and all shapes
+# in the plainest way.
 FEW = ("16 MB of pairs", "as many deep ones as are taken", "one text of escapes")
 
 
@@ -133,7 +134,7 @@ def test_what_an_mcp_server_says_over_http(shape, how, tmp_path):
         judged(lambda: call(McpServerSettings(url=url)), shape)
 
 
-# Right after the start of an answer. To print any of these takes seconds.
+# Put right after the start of an answer. To print any of these takes seconds.
 SLOW = b'["' + b"\x7f" * (9 * MEGABYTE) + b'"]'
 WRONG = {
     "parts that are none": b'{"content":[{"x":%b}]}' % SLOW,
@@ -175,7 +176,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES)
 def test_what_is_no_answer_over_http(body, tmp_path):
-    """The server here is of a few lines: it answers every request but a call as the others do."""
+    """The server is a few lines of code below: it answers every request but a call as the other servers do."""
     kind, data = BODIES[body]
     (tmp_path / "payload").write_bytes(data)
     code = f"""if True:
@@ -222,7 +223,7 @@ LISTED = {
 
 @pytest.mark.parametrize("page", LISTS)
 def test_what_an_mcp_server_lists(page, tmp_path):
-    """Each page of a list is as large as any message may be. There are ten at most."""
+    """Each page of a list is as large as a message may be. There are at most ten pages."""
     (tmp_path / "payload").write_bytes(LISTS[page])
     code = """if True:
         import json, sys
@@ -260,7 +261,7 @@ def test_what_an_mcp_server_lists(page, tmp_path):
     ("level", "said"), [("info", "An MCP server logs"), ("none", "Failed to validate notification")]
 )
 def test_what_an_mcp_server_logs(level, said, tmp_path, caplog):
-    """Also what is not as the protocol has it, of which the SDK would log all."""
+    """Also a notification that is invalid in the protocol, which the SDK would log whole."""
     caplog.set_level("DEBUG", logger="motor_cortex.mcp")
     logged = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"%b","data":%b}}'
     (tmp_path / "payload").write_bytes(b'{"content":[]}}\n' + logged % (level.encode(), SLOW) + b"\n{")
@@ -290,7 +291,7 @@ def test_noise_of_an_mcp_server_lets_others_have_their_turn(tmp_path):
 
 
 def test_the_sdk_is_loaded_while_others_have_their_turn(tmp_path):
-    """In a process of its own, where it is not loaded yet."""
+    """Run in a process of its own, where the SDK is not imported yet."""
     code = """if True:
         import sys
         from tests.entry_points.measure import watched

@@ -1,4 +1,4 @@
-"""Runs attack programs against a real runtime and watches the host meanwhile."""
+"""Run attack programs against a real runtime, and watch the host meanwhile."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ from sandbox.process.command import Command, deno_command, find_deno
 from .program import Program, failures, is_late, is_measured, is_noisy
 
 MEMORY_MB = 160
-# What the event loop's thread may compute before another task has its turn, where `slowness()` is 1.
+# CPU time that the event loop's thread may use before another task runs, where `slowness()` is 1.
 MOST_STALL_MS = 100
 KNOWN_FRAME = b'{"type":"__tool_call__","call_id":"1","name":"echo","params":{"a":[1,2,3]}}'
 KNOWN_WORK_S = 0.002
 TICK_S = 0.005
 AT_ONCE = 4
-# What is still too much in the third run of a program that has the machine for itself is no accident.
+# A program that still fails in its third run, with the machine for itself, is a real failure.
 RUNS_ALONE = 3
-# So many times as long has a program that came too late for its own checks.
+# The timeout is multiplied by this for a program that ran out of time before its own checks.
 MORE_TIME = 10
 HOST_SECRET = "HOST-SECRET-IN-AN-EXCEPTION"
-# Signals that nobody sends to the host but a program that can.
+# Signals that only an attack program sends to the host.
 SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
 ENV_NAME = "ESCAPES_ENVIRONMENT_SECRET"
-# Where a program may try to leave something: its mark is looked for here.
+# Folders in which a program may try to leave something: they are searched for its mark.
 RESIDUE_FOLDERS = ("/", "/tmp", "/var/tmp", "/dev/shm", "/run", "~", "~/.cache", "~/.cache/deno", "~/.deno", ".")
 
 
 class UnpermittedRuntime(DenoRuntime):
-    """Deno with every permission it knows. Whatever is refused here, the operating system refuses."""
+    """Deno with every permission (-A). Everything that is refused here, the operating system refuses."""
 
     def _command(self) -> Command:
         return deno_command(find_deno(self.settings), self.settings, permissions=("-A",))
 
 
 class UnguardedRuntime(UnpermittedRuntime):
-    """Neither Deno's permissions nor the system's layers: what a program does here, the wall has to stop."""
+    """Neither Deno's permissions nor the system's layers: shows what the wall has to stop."""
 
     def _layers(self) -> tuple[Layer, ...]:
         return (Layer.SESSION, Layer.PARENT_DEATH, Layer.MEMORY)
@@ -74,7 +74,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "required": ["amount"],
         "additionalProperties": False,
     },
-    # As a parameter `set[int]` of a Python function is written.
+    # The schema of a parameter `set[int]` of a Python function.
     "unique": {
         "type": "object",
         "properties": {"numbers": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}},
@@ -88,7 +88,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class Tools:
-    """Lends some tools. `call` runs whatever it is asked for: that nothing else is called is the sandbox's to see to."""
+    """Lends some tools. `call` runs any tool that it is asked for: the sandbox must let only lent ones through."""
 
     def __init__(self, lent: Sequence[str]) -> None:
         self._lent = lent
@@ -120,21 +120,21 @@ class Tools:
 
 @cache
 def text_of(size: int) -> str:
-    """One text for all who ask: what a tool itself costs is not the sandbox's."""
+    """A text, made once for each size: the tool's own cost must not count as the sandbox's."""
     return "x" * size
 
 
 @dataclass(eq=False)
 class Watch:
-    """What the watcher has seen of the host since this began."""
+    """The watcher's measurements of the host since this began."""
 
     began_mb: float
     most_mb: float
     stall_ms: float = 0.0
-    """The most that the event loop's thread computed before the watcher had its turn. Processor time, not the
-    clock's: what others do on this machine is not the host's doing."""
+    """The most CPU time that the event loop's thread used before the watcher ran. Not wall clock: other work on this
+    machine must not count."""
     blocked_ms: float = 0.0
-    """The longest that it neither computed nor waited for a processor: it was kept inside a call."""
+    """The longest time in which the thread neither computed nor waited for a CPU: it was blocked inside a call."""
 
     @property
     def grown_mb(self) -> float:
@@ -142,7 +142,7 @@ class Watch:
 
 
 class Watcher:
-    """A task that wants to run every few milliseconds, and notes when it could not."""
+    """A task that tries to run every few milliseconds, and notes when it could not."""
 
     def __init__(self) -> None:
         self._watches: list[Watch] = []
@@ -171,7 +171,7 @@ class Watcher:
 
 
 def give_back_memory() -> None:
-    """What an earlier run left free in this process would hide how much the next one takes."""
+    """Free unused memory: memory that an earlier run left free would hide how much the next run takes."""
     gc.collect()
     with contextlib.suppress(AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -179,8 +179,8 @@ def give_back_memory() -> None:
 
 @contextlib.contextmanager
 def untraced() -> Iterator[None]:
-    """Nothing measures coverage in this thread meanwhile: that makes loops of Python several times slower than the
-    product is, and other work not at all."""
+    """Stop coverage tracing in this thread meanwhile: it makes Python loops several times slower than in production,
+    and other work not at all."""
     trace = sys.gettrace()
     sys.settrace(None)
     try:
@@ -190,8 +190,8 @@ def untraced() -> Iterator[None]:
 
 
 def slowness() -> float:
-    """How many times longer than on the machine of the promise a known piece of the sandbox's work takes here, with
-    what measuring coverage adds to it."""
+    """How many times longer a known piece of the sandbox's work takes here than on the reference machine, including
+    what coverage adds."""
     taken = []
     for _ in range(5):
         start = time.thread_time()
@@ -202,7 +202,7 @@ def slowness() -> float:
 
 
 def queued_s() -> float:
-    """How long this thread has waited for a processor: a busy machine's doing, and not the host's."""
+    """Seconds that this thread has waited for a CPU: a busy machine causes that, and not the host."""
     with open("/proc/thread-self/schedstat", encoding="ascii") as schedstat:
         return int(schedstat.read().split()[1]) / 1e9
 
@@ -213,7 +213,7 @@ def resident_mb() -> float:
 
 
 class Servers:
-    """The loopback servers, and what has reached them."""
+    """The loopback servers, and the requests that have reached them."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -228,7 +228,7 @@ class Servers:
         self.reached: list[str] = []
 
     def look(self) -> list[str]:
-        """All that has reached the servers so far."""
+        """All requests that have reached the servers so far."""
         assert self._process.stdout is not None
         with contextlib.suppress(BlockingIOError):
             while chunk := os.read(self._process.stdout.fileno(), 65536):
@@ -246,7 +246,7 @@ class Servers:
 
 
 class Places:
-    """The files of one run: a secret, a folder that nothing may write to, and a folder that may be granted."""
+    """The files of one run: a secret, a folder that no program may write to, and a folder that may be granted."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -285,7 +285,7 @@ class Places:
         }
 
     def _files(self) -> dict[str, str]:
-        """What lies in the granted folder, as text, or as what it is."""
+        """The contents of the granted folder: the text of each file, or the kind of other entries."""
         found = {}
         for path in sorted(self.workspace.rglob("*")):
             mode = path.lstat().st_mode
@@ -318,10 +318,10 @@ class Arena:
     runs: int = field(default=0)
 
     async def judge(self, programs: Sequence[Program]) -> dict[str, tuple[list[str], dict[str, Any]]]:
-        """Run the programs, several at a time, and say of each which checks failed and what was seen.
+        """Run the programs, several at a time; return for each which checks failed and what was seen.
 
-        What is measured may be another program's doing: such a program has its run once more, alone, and that run
-        counts. What a busy machine can spoil even then is measured again, with more time if that was too short.
+        A failed measurement may be caused by another program: then the program runs once more, alone, and that run
+        counts. A measurement that a busy machine can spoil is repeated, with a longer timeout if it was too short.
         """
         found: dict[str, tuple[list[str], dict[str, Any]]] = {}
         limiter = anyio.CapacityLimiter(AT_ONCE)
@@ -355,7 +355,7 @@ class Arena:
         return failures(program, seen), seen
 
     async def attack(self, program: Program) -> dict[str, Any]:
-        """Run one program, and an ordinary one beside it; everything that a check can ask about."""
+        """Run one program, and an ordinary one beside it; return everything that a check can use."""
         self.runs += 1
         places = Places(self.root / f"{self.runs}-{program.name}")
         tools = Tools(program.tools)
@@ -381,7 +381,7 @@ class Arena:
                 wall_s = max(outcome.metrics.execution_ms for outcome in outcomes) / 1000
                 if program.commit and outcomes[-1].ok:
                     commit_error = await committed(outcomes[-1])
-            except Exception as error:  # noqa: BLE001 - whatever leaves the runtime is a finding
+            except Exception as error:  # noqa: BLE001 - any exception out of the runtime is a finding
                 raised, wall_s = f"{type(error).__name__}: {error}", time.monotonic() - started
             await anyio.sleep(2 * TICK_S)
         outcome = outcomes[-1] if outcomes else ExecutionOutcome(ok=False)
@@ -440,7 +440,7 @@ class Arena:
 
 
 def told(outcomes: list[ExecutionOutcome], last: ExecutionOutcome) -> dict[str, Any]:
-    """What the caller gets to see. `got` is what the program said that it had got away with."""
+    """What the caller sees of the runs. `got` is what the program claims to have achieved."""
     logs = [entry.text for outcome in outcomes for entry in outcome.logs]
     errors = [(outcome.error.message, outcome.error.stack) for outcome in outcomes if outcome.error]
     values = [outcome.result for outcome in outcomes]
@@ -475,10 +475,10 @@ def granted(folder: Path) -> Any:
 
 
 async def committed(outcome: ExecutionOutcome) -> str:
-    """Commit what the run would change; the name of the error if that is refused."""
+    """Commit the changes of the run; return the name of the error if that is refused."""
     try:
         await outcome.changes.commit()
-    except Exception as error:  # noqa: BLE001 - any refusal is one
+    except Exception as error:  # noqa: BLE001 - any exception is a refusal
         return type(error).__name__
     return ""
 
@@ -493,7 +493,7 @@ async def arena(runtime: DenoRuntime, servers: Servers, root: Path) -> Any:
         number: signal.signal(number, lambda it, _: signalled.append(signal.Signals(it).name)) for number in SIGNALS
     }
     watcher = Watcher()
-    # What thousands of tests have left in this process is not gone through meanwhile: that would be a stall of its own.
+    # Frozen: to scan what thousands of tests have left in this process for garbage would be a stall of its own.
     gc.collect()
     gc.freeze()
     try:

@@ -1,4 +1,4 @@
-"""An attack program as a data file: its header, read strictly, and the verdict on what was seen of its run."""
+"""Attack programs as data files: parse their headers strictly, and judge what was seen of a run."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ OPTIONAL = {
     "context": "no",
 }
 
-# What the caller sees of a run, and what the watcher saw meanwhile.
+# Names that checks may use: what the caller sees of a run, and what was seen on the host.
 TOLD = ("ok", "value", "values", "error", "message", "logs", "text", "got", "truncated", "called", "calls", "peak_mb")
 SEEN = ("canary", "secret_intact", "secret", "env_secret", "residue", "files", "changes", "commit_error", "raised")
-# Of these, a program that runs beside others may be given what another one did.
+# In these, a program that runs beside others may get the effects of another program.
 SHARED = ("hits", "asked", "signalled")
-# And these a busy machine can spoil.
+# A busy machine can spoil these.
 NOISY = ("wall_s", "host_mb", "stall_ms", "blocked_ms", "neighbour_ok")
 MEASURED = (*SHARED, *NOISY)
 GIVEN = (
@@ -91,7 +91,7 @@ _PLACE = re.compile(r"@@([A-Z_]+)@@")
 
 
 class BadProgram(ValueError):
-    """A header that cannot be trusted to say what its program must not do."""
+    """An invalid header: it cannot be trusted to say what its program must not do."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Program:
     tier: str
     tools: tuple[str, ...]
     needs: tuple[str, ...]
-    """The layers of the wall that stop it. Where one of them is absent, nothing is promised."""
+    """The layers of the wall that stop it. Where one of them is absent, the property is not promised."""
     timeout_s: float
     expect: str
     checks: tuple[str, ...]
@@ -109,14 +109,14 @@ class Program:
     authority: bool
     """Whether it also runs with Deno's permissions off, against the operating system alone."""
     alone: bool
-    """Whether it runs while no other program does: it takes much, or what it takes is measured."""
+    """Whether it runs while no other program does: it uses many resources, or they are measured."""
     commit: bool
     context: bool
     """Whether it is given a few megabytes of context."""
     code: str
 
     def filled(self, places: Mapping[str, str]) -> str:
-        """The code with the places of this run in it."""
+        """The code with the placeholders (@@NAME@@) filled for this run."""
 
         def place(found: re.Match[str]) -> str:
             if found[1] not in places:
@@ -127,7 +127,7 @@ class Program:
 
 
 def parse(text: str, name: str, preludes: Mapping[str, str]) -> Program:
-    """Read a program. Raises BadProgram for a header that has a key too many, one too few, or no check."""
+    """Parse a program. Raises BadProgram for a header with an unknown key, a missing key, or no check."""
     lines = text.splitlines()
     fields: dict[str, str] = {}
     checks: list[str] = []
@@ -183,7 +183,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _checked(expression: str, name: str) -> str:
-    """An expression over names that exist: a check that can only raise would never say no."""
+    """Check that the expression is valid and uses only known names: with another name it could only raise."""
     try:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:
@@ -202,12 +202,12 @@ def names_in(expression: str) -> set[str]:
 
 
 def failures(program: Program, seen: Mapping[str, Any]) -> list[str]:
-    """The checks that do not hold. One that cannot be evaluated does not hold."""
+    """The checks that do not hold. A check that cannot be evaluated does not hold."""
     failed = []
     for check in (*ALWAYS, *program.checks):
         try:
-            held = eval(check, {**seen, "timeout_s": program.timeout_s})  # they are files of this folder
-        except Exception as error:  # noqa: BLE001 - what the code returned decides what the check runs into
+            held = eval(check, {**seen, "timeout_s": program.timeout_s})  # safe: the checks are files of this folder
+        except Exception as error:  # noqa: BLE001 - the value that the code returned decides what the check raises
             failed.append(f"{check}  # {type(error).__name__}: {error}".replace("\n", " "))
         else:
             if not held:
@@ -216,20 +216,20 @@ def failures(program: Program, seen: Mapping[str, Any]) -> list[str]:
 
 
 def is_measured(check: str) -> bool:
-    """Whether a failed check is about a measure that other programs, or a busy machine, could have spoilt."""
+    """Whether a failed check uses a measurement that other programs, or a busy machine, could have spoilt."""
     return bool(names_in(check) & set(MEASURED))
 
 
 def is_late(failed: Sequence[str], seen: Mapping[str, Any]) -> bool:
-    """Whether the time was up before the program came to what its own checks are about: on a machine that stood still,
-    that says nothing. What must hold for every program has held, and it claims to have got nothing."""
+    """Whether the program timed out before it came to what its own checks are about: on a machine that stood still,
+    that proves nothing. Only if the checks of every program held, and it claims no success."""
     own = [check for check in failed if not is_measured(check)]
     is_harmless = not any(check.partition("  # ")[0] in ALWAYS for check in own) and seen["got"] == []
     return bool(own) and is_harmless and seen["error"] == "TimeoutError"
 
 
 def is_noisy(check: str) -> bool:
-    """Whether a failed check is about a measure that a busy machine alone could have spoilt."""
+    """Whether a failed check uses a measurement that a busy machine alone could have spoilt."""
     return bool(names_in(check) & set(NOISY))
 
 

@@ -1,6 +1,6 @@
-"""Loopback servers for the attack programs, in a process of their own so that they are not on the host's time.
+"""Loopback servers for the attack programs, in a process of their own so that they take no time of the host.
 
-The first line on stdout is their ports as JSON; each further line is something that reached them: `allowed GET /ok`,
+The first line on stdout is their ports as JSON; each further line is a request that reached them: `allowed GET /ok`,
 `forbidden …`, `udp …`. They end when stdin closes.
 """
 
@@ -93,11 +93,11 @@ class Quiet(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        pass  # the far end went away: that is what it is for
+        pass  # clients that disconnect are expected
 
 
 def forbidden(server: socket.socket) -> None:
-    """Whoever connects has been where nobody may be, whatever he says."""
+    """Report every connection to this port: no program may connect to it."""
     while True:
         peer, _ = server.accept()
         with peer:

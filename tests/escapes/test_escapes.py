@@ -1,4 +1,4 @@
-"""Attack programs, each against the real runtime; those about authority once more with Deno's permissions off."""
+"""Run each attack program against the real runtime; those about authority once more with Deno's permissions off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.deno
 PROGRAMS = load()
 AUTHORITY = [program for program in PROGRAMS if program.authority]
 
-# Without the system's layers and with Deno's permissions off, each of these gets what it is after.
+# Without the system's layers and with Deno's permissions off, each of these attacks succeeds.
 SUCCEED_UNHINDERED = (
     "files-through-data-modules",
     "links",
@@ -66,7 +66,7 @@ def called(*names):
 
 
 def wanted(request, test):
-    """The programs that were asked for: one of them can be run alone, by its name."""
+    """The programs of the collected tests, so that one program can be run alone, by its name."""
     items = [item for item in request.session.items if getattr(item, "originalname", "") == test.__name__]
     return [item.callspec.params["program"] for item in items]
 
@@ -82,7 +82,7 @@ async def judged(make_runtime, programs, root):
 
 
 def verdicts(make_runtime, programs, root, backend="asyncio"):
-    """Run the programs, and see that nothing is left of any of them."""
+    """Run the programs, and assert that they leave no process and no file descriptor."""
     processes, open_files = set(descendants()), descriptors()
     found = anyio.run(judged, make_runtime, programs, root, backend=backend)
     assert set(descendants()) <= processes
@@ -135,7 +135,7 @@ def test_properties_hold_on_the_other_event_loop(tmp_path):
 
 
 async def test_native_code_does_run_behind_the_system_alone():
-    """Otherwise the programs that call the kernel would prove nothing."""
+    """If native code could not run, the programs that call the kernel would prove nothing."""
     code = (FOLDER / "preludes/native.js").read_text() + "return [sys(39), Deno.pid]"
     async with UnpermittedRuntime(SandboxSettings(pool_size=0)) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=code))
@@ -145,7 +145,7 @@ async def test_native_code_does_run_behind_the_system_alone():
 
 @pytest.mark.soak
 def test_programs_succeed_where_nothing_is_in_their_way(tmp_path):
-    """A check that cannot fail proves nothing: without the wall, these do."""
+    """A check that cannot fail proves nothing: without the wall, the checks of these programs fail."""
     programs = called(*SUCCEED_UNHINDERED)
     assert len(programs) == len(SUCCEED_UNHINDERED)
     found = verdicts(UnguardedRuntime, programs, tmp_path)
