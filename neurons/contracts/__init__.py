@@ -1,4 +1,5 @@
-"""The words of neurons: documents, signals, settings, and what a neuron needs of its host. Imports no other room."""
+"""The shared types of neurons: documents, signals, settings, and the ports that a host provides. Imports no other room.
+"""
 
 from typing import TYPE_CHECKING
 

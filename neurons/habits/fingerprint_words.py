@@ -1,4 +1,5 @@
-"""The words of JavaScript itself. A member of another name is a name of the data, and does not count."""
+"""The member names of JavaScript and the web platform. Any other member name belongs to the data, and does not count.
+"""
 
 from __future__ import annotations
 
