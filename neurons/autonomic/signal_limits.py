@@ -96,8 +96,7 @@ class Admission:
         self._rates = Rates(settings.max_per_minute)
 
     def admit(self, signal: Signal, now: float) -> Waiting | Drop:
-        """The signal in its queued form, or the reason why it is dropped. The id of an admitted signal is remembered.
-        """
+        """The signal in its queued form, or the reason why it is dropped. The id of an admitted one is remembered."""
         if signal.depth > self._settings.max_depth:
             return Drop.DEPTH
         if signal.source.startswith("neuron:") and not self._rates.allows(signal.source, signal.type, now):

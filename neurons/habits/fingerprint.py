@@ -1,5 +1,4 @@
-"""The fingerprint of a script: its shape, and the globals, tools and hosts that it uses. Same fingerprint, same script.
-"""
+"""The fingerprint of a script, to recognise it again: its shape, and the globals, tools and hosts that it uses."""
 
 from __future__ import annotations
 
@@ -85,8 +84,7 @@ class Fingerprint:
 
 
 def fingerprint(code: str) -> Fingerprint | None:
-    """The fingerprint of the code; None when it is too large. Never call it in the host process: the parser may hang.
-    """
+    """The fingerprint of the code; None if it is too large. Never call it in the host process: the parser may hang."""
     found = read(code)
     return None if found is None else Fingerprint.of_json(found)
 

@@ -56,8 +56,7 @@ def read(code: str) -> dict[str, Any] | None:
 
 
 class _Reading:
-    """Walks through the script once. The value of a variable is visited where it is first used, as if it stood there.
-    """
+    """Walks through the script once. A variable's value is visited where it is first used, as if it stood there."""
 
     def __init__(self, source: str, locals_: list[Local]) -> None:
         self._names = Names(source)
@@ -196,7 +195,7 @@ class _Reading:
                 self._visit(argument, label)
 
     def _is_inlined(self, callee: Node) -> bool:
-        """Inline a function without parameters where it is first called: a script may be wrapped in one. Returns
+        """Inline a function at its first call, if that has no arguments: a whole script may be wrapped in one. Returns
         whether it was."""
         callee = bare(callee)
         local = self._names.local(callee) if callee.type in REFERENCES else None

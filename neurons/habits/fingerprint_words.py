@@ -1,5 +1,4 @@
-"""The member names of JavaScript and the web platform. Any other member name belongs to the data, and does not count.
-"""
+"""The member names of JavaScript and the web platform. Other member names belong to the data, and do not count."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def sketched(parts: Mapping[str, int]) -> str:
-    """The parts as text; empty for no parts."""
+    """The parts as text; empty for no parts, and then similar to nothing."""
     return " ".join(f"{part}:{parts[part]}" for part in sorted(parts))
 
 
