@@ -113,7 +113,7 @@ class Audit:
                 wait(interval_s)
 
     def verify(self) -> Verdict:
-        """Read everything and report what was tampered with. Raises AuditError if it cannot be read.
+        """Read everything and report what is not as it was written. Raises AuditError if it cannot be read.
 
         Takes no lock: lines are only appended, and one that is being written counts as unfinished.
         """
