@@ -1,4 +1,4 @@
-"""What happens in a turn, told as it happens to whoever watches: a chat shows it, a program may count it."""
+"""Events of a turn, sent as they happen to a watcher: a chat shows them, a program may count them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStarted:
-    """The energy is taken, and the code is about to run."""
+    """The energy has been taken, and the code is about to run."""
 
     intent: RunCodeIntent
     level_before: float
@@ -31,7 +31,7 @@ class ExecutionEnded:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing ran. `intent` is there if the request could be read that far."""
+    """Nothing ran. `intent` is set if the request could be read that far."""
 
     tool: str
     reply: str
@@ -60,10 +60,10 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The agent wants to learn something. Nothing comes of it without the owner."""
+    """The agent proposes a neuron. Nothing comes of it without the owner."""
 
     neuron: str
-    """Its id."""
+    """The neuron's id."""
     name: str
     purpose: str
 

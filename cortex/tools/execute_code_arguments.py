@@ -1,5 +1,4 @@
-"""Reads the arguments of `execute_code`: code with a context and its own limits, narrower than the host's, never
-wider."""
+"""Reads the arguments of `execute_code`: code with a context, and limits that are never wider than the host's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Finds parameters that become sets, or dictionaries with keys that are not texts: open to hash collision attacks.
-Pure.
+"""Finds parameters open to hash collision attacks: sets, and dictionaries whose keys are not texts. Pure.
 
 Python's hash of numbers, and of what is made of numbers, is predictable: an attacker can choose thousands that all
 collide, and putting those into a set takes quadratic time. Texts are hashed with a secret.
