@@ -22,6 +22,8 @@ def code_hash(code: str) -> str:
 
 
 class CodeFolder:
+    """The folder of kept code."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._text = str(folder)

@@ -26,6 +26,8 @@ _FIRST_BLOCK_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Line:
+    """One line of a file, with its offsets."""
+
     data: bytes
     """Without its line end. Of a line longer than any record, only the beginning."""
     start: int

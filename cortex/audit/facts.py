@@ -29,6 +29,8 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=Fa
 
 
 class Bounded(NamedTuple):
+    """Facts within the limits, as values and as text."""
+
     facts: dict[str, Any]
     text: str
     """The facts as text inside a line, each after a comma."""

@@ -28,6 +28,8 @@ log = logging.getLogger("motor_cortex")
 
 
 class Journal:
+    """The audit of one cortex: knows which facts belong to which event."""
+
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
         self._missed = 0
@@ -131,7 +133,7 @@ class Journal:
             return
         try:
             self._audit.record(kind, **_facts(facts))
-        except Exception as error:  # noqa: BLE001 - also of a clock that is none, or of facts that are not JSON
+        except Exception as error:  # noqa: BLE001 - also for a broken clock, or facts that are not JSON
             # The action has happened and its answer is due; the next one is refused by `require`.
             self._missed += 1
             log.error("Cannot write the audit: %s", error)

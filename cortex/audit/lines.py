@@ -26,6 +26,8 @@ _KIND = re.compile(r"[a-z][a-z_]{0,39}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Record:
+    """One event in the audit."""
+
     seq: int
     """Counts from 1, without gaps."""
     at: datetime

@@ -20,6 +20,8 @@ Flaw = Literal["changed", "missing", "cut off", "foreign"]
 
 @dataclass(frozen=True, slots=True)
 class Damage:
+    """One place in the log that is not as it was written."""
+
     file: str
     """The path below the folder of the log."""
     line: int | None
@@ -34,6 +36,8 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """The result of verifying the log."""
+
     records: int
     files: int
     end: Known
@@ -67,6 +71,7 @@ class Snapshot:
 
 
 def inspect(folder: Path, snapshot: Snapshot) -> Verdict:
+    """Verify the log up to the snapshot."""
     chain = _Chain(snapshot.known)
     found, count = [], 0
     for damage in _damages(folder, snapshot, chain):

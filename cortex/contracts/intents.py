@@ -24,6 +24,8 @@ class Trace(_Data):
 
 
 class RunCode(_Data):
+    """The code to run, with its limits and tools."""
+
     purpose: str
     """The purpose of the code, in the model's words."""
     code: str
@@ -44,6 +46,8 @@ class RunCode(_Data):
 
 
 class RunCodeIntent(_Data):
+    """The intent to run code, and where it came from."""
+
     type: Literal["RUN_CODE"] = "RUN_CODE"
     payload: RunCode
     trace: Trace | None = None

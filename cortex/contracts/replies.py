@@ -39,14 +39,17 @@ def reply_code(outcome: ExecutionOutcome) -> str:
 
 
 def blocked(finding: Finding) -> str:
+    """The reply for code that the guard blocked."""
     return f"EXECUTION_BLOCKED: Code contains disallowed pattern: {finding.pattern}"
 
 
 def denied(reason: str) -> str:
+    """The reply for a request that was refused."""
     return f"EXECUTION_DENIED: {reason}"
 
 
 def failed(kind: str, message: str) -> str:
+    """The reply for code or a tool that failed."""
     return f"EXECUTION_ERROR: {kind}: {message}"
 
 

@@ -13,6 +13,8 @@ from .gate import DUST, FULL, cost_of, floor_of, is_possible, needed_for, second
 
 @dataclass(frozen=True, slots=True)
 class TierForecast:
+    """What the level allows for one tier."""
+
     tier: Tier
     cost: float
     floor: float

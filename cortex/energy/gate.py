@@ -57,6 +57,7 @@ def recharged(level: float, elapsed_s: float, settings: EnergySettings) -> float
 
 
 def weigh(level: float, tier: Tier, settings: EnergySettings) -> Affordable | Insufficient:
+    """Decide whether the tier may run at this level."""
     cost = cost_of(tier, settings)
     if is_possible(level, tier, settings):
         return Affordable(tier, cost, level)

@@ -70,6 +70,8 @@ class Reading:
 
 
 class Ledger:
+    """The ledger file of a home: reads its end, and appends entries."""
+
     _handle = -1
 
     def __init__(self, path: Path) -> None:

@@ -20,6 +20,8 @@ CLOCK_TOLERANCE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
+    """The steps that make the ledger usable again."""
+
     entry: Entry
     """The entry to write next."""
     replaces_ledger: bool = False
@@ -39,6 +41,7 @@ def continued(reading: Reading | None, now: float) -> Entry | None:
 def recover(
     reading: Reading | None, snapshot: Snapshot | DamagedSnapshot | None, now: float, settings: EnergySettings
 ) -> Recovery:
+    """Decide how to continue from what can be read of ledger and snapshot."""
     if reading is not None and reading.newest is not None and not reading.is_damaged:
         return _repaired(reading, reading.newest, now, settings)
     is_damaged = reading is not None and reading.is_damaged

@@ -37,11 +37,15 @@ _BLOCK_BYTES = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
+    """One remembered text and its time."""
+
     at: float
     text: str
 
 
 class Memory:
+    """The file of remembered texts, shared by all processes of a home."""
+
     def __init__(self, folder: Path, *, now: Callable[[], float] = time.time, flusher: Flusher | None = None) -> None:
         self._path = folder / "memory.jsonl"
         self._lock = FileLock(folder / "memory.lock")

@@ -40,7 +40,7 @@ async def answer_all(
     async def answer_or_stop(place: int) -> None:
         try:
             await answer(place)
-        except Exception as error:  # noqa: BLE001 - raised below as it is: the group of tasks would wrap it
+        except Exception as error:  # noqa: BLE001 - raised below unchanged: the task group would wrap it
             failures.append(error)
             tasks.cancel_scope.cancel()
 

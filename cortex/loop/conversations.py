@@ -27,6 +27,8 @@ _TITLE_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
+    """A conversation in a list."""
+
     id: str
     title: str
     """The first words of the user's first message."""
@@ -35,6 +37,8 @@ class ConversationSummary:
 
 
 class Conversations:
+    """The folder of conversations."""
+
     def __init__(self, folder: Path, *, now: Callable[[], float] = time.time) -> None:
         self._folder = folder
         self._now = now

@@ -47,6 +47,8 @@ Message = SystemMessage | UserMessage | AssistantMessage | ToolAnswer
 
 @dataclass(frozen=True, slots=True)
 class Usage:
+    """Tokens used."""
+
     input_tokens: int = 0
     output_tokens: int = 0
     estimated: bool = False
@@ -66,6 +68,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
+    """One reply of a model, with its cost and why it ended."""
+
     message: AssistantMessage
     usage: Usage
     finish: Finish

@@ -26,6 +26,8 @@ def ignore(_: object) -> None:
 
 
 class LanguageModel(Protocol):
+    """A language model, at any endpoint."""
+
     async def reply(
         self,
         messages: Sequence[Message],

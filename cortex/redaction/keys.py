@@ -32,7 +32,7 @@ def jwts(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
 
 
 def _says_how(header: str) -> bool:
-    import base64  # noqa: PLC0415 - for the few that need it
+    import base64  # noqa: PLC0415 - few texts need it
 
     try:
         return b'"alg"' in base64.urlsafe_b64decode(header + "=" * (-len(header) % 4))

@@ -96,6 +96,8 @@ def _of_digits(shape: str, flat: bytes) -> Iterator[Rule]:
 
 
 class Scan:
+    """Finds the wanted kinds of secrets and personal data in texts."""
+
     def __init__(self, kinds: Collection[RedactedKind]) -> None:
         self._kinds = frozenset(kinds)
         self._rules = frozenset(rule for rule, finds in _RULES if finds & self._kinds)

@@ -112,7 +112,7 @@ class Tokens:
 
 
 def _file(path: Path) -> TokenFile:
-    from .token_file import TokenFile  # noqa: PLC0415 - it needs hashes and chance, and few programs keep a file
+    from .token_file import TokenFile  # noqa: PLC0415 - it imports hashing and randomness, and few programs keep a file
 
     return TokenFile(path, MAX_VALUES)
 

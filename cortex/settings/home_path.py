@@ -17,6 +17,8 @@ NOWHERE = Path("/dev/null") / FOLDER
 
 
 class Located(NamedTuple):
+    """A home folder, and a doubt about it."""
+
     path: Path
     doubt: str | None = None
     """Why another place may be meant."""
@@ -92,7 +94,7 @@ def _located(home: Any, environment: Mapping[str, str]) -> Located:
 
 def _home_of(text: str) -> tuple[Any, str | None]:
     """What a settings file says about the home. A damaged file is read line by line, up to its first section."""
-    import tomllib  # noqa: PLC0415 - nobody else here needs it
+    import tomllib  # noqa: PLC0415 - used only here
 
     try:
         return tomllib.loads(text).get("home"), None

@@ -92,7 +92,7 @@ class EnergySettings(Section):
 
 
 class ExecuteSettings(Section):
-    """`core.execute`."""
+    """Limits of `core.execute`."""
 
     max_calls_per_turn: NotNegative = 2
     min_timeout_ms: Positive = 100
@@ -115,7 +115,7 @@ class ToolSettings(Section):
     policies: Policies = Field(default_factory=dict)
     """By tool name; these override what the tool was registered with."""
     owner_timeout_s: Seconds = 120
-    """How long the owner has to answer before it counts as no."""
+    """How long the owner has to answer; after that the answer is no."""
     max_questions_per_turn: NotNegative = 5
     """Further questions are refused without asking."""
     call_timeout_ms: Positive = 30_000
@@ -142,11 +142,11 @@ class LoopSettings(Section):
 
 
 class ModelSettings(Section):
-    """The language model: any endpoint that speaks like OpenAI's."""
+    """The language model: any endpoint with OpenAI's API."""
 
     name: Annotated[str | None, OrNone] = None
     base_url: Annotated[str | None, OrNone, AfterValidator(_address)] = None
-    """None is OpenAI itself."""
+    """None means OpenAI itself."""
     api_key: Annotated[SecretStr | None, OrNone] = None
     temperature: Annotated[Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None, OrNone] = None
     max_reply_tokens: Annotated[Positive | None, OrNone] = None

@@ -8,6 +8,8 @@ MAX_CHARACTERS = 64
 
 
 class NearNames:
+    """An index of names, by pairs of letters."""
+
     def __init__(self, names: Iterable[str]) -> None:
         self._pairs = {name: _pairs(name) for name in names}
 

@@ -33,11 +33,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """The owner's answer."""
+
     allowed: bool
     reason: str = ""
 
 
 class Owner(Protocol):
+    """Asks the person whose consent is needed."""
+
     async def decide(self, question: Question) -> Decision:
         """Ask the owner and wait. The caller has a timeout, and takes silence for a no."""
         ...

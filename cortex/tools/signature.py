@@ -31,6 +31,8 @@ _UNDESCRIBABLE = (PydanticUserError, SchemaError, TypeError, ValueError, NameErr
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
+    """A parameter of the function."""
+
     name: str
     annotation: Any
     """With the description from the docstring, and the name that callers use."""
@@ -45,6 +47,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
+    """All that is needed to describe a function to a model, and to call it with JSON."""
+
     description: str
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None
@@ -199,7 +203,7 @@ def _culprit(parameters: tuple[Parameter, ...]) -> str:
             _described_model((parameter,))
         except _UNDESCRIBABLE as error:
             type_ = inspect.formatannotation(typing.get_args(parameter.annotation)[0])
-            # Of pydantic's advice only this helps here: on older Pythons there are two kinds of TypedDict.
+            # Only this advice of pydantic helps here: on older Pythons there are two kinds of TypedDict.
             is_old = isinstance(error, PydanticUserError) and error.code == "typed-dict-version"
             hint = f" ({str(error).splitlines()[0]})" if is_old else ""
             return f'parameter "{parameter.name}" has the type {type_}, which JSON cannot describe{hint}'

@@ -91,7 +91,7 @@ class Threads:
         def work() -> None:
             try:
                 job.result = context.run(function)
-            except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            except BaseException as error:  # noqa: BLE001 - raised again in `run`
                 job.fault = error
             # The event loop may have ended: then no caller is left to tell.
             with suppress(RuntimeError):

@@ -52,6 +52,8 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
+    """A registered function."""
+
     name: str
     description: str
     policy: Policy
@@ -90,7 +92,7 @@ class Tool:
         checked = self._checked(given)
         try:
             shown = self.signature.shown(checked, given)
-        except Exception:  # noqa: BLE001 - of a serialiser of the tool's author, or of a value that JSON cannot say
+        except Exception:  # noqa: BLE001 - a serialiser of the tool's author, or a value that JSON cannot express
             shown = given
         return Arguments(shown, *self.signature.bind(checked))
 

@@ -20,6 +20,8 @@ class ReadArguments(Protocol):
 
 
 class UsableTool(Protocol):
+    """A tool that can be called through `Calls`."""
+
     @property
     def name(self) -> str:
         """The name with dots: `shop.stock`, `github.list_commits`."""

@@ -157,7 +157,7 @@ class Autonomic:
             report = self._report()
             await self._in_thread(lambda: self._keeper.close(unwritten, report))
 
-    # What a host does
+    # For the host
 
     def emit(self, signal: Signal | str, data: Any = None, *, source: str = "host", priority: int = NORMAL) -> bool:
         """Emit a signal; its data is JSON. Returns False when it is dropped, which is counted with the reason.
@@ -225,7 +225,7 @@ class Autonomic:
             for beat in self._heart.due(self._now(), self._purse.level):
                 self._let_in(Signal(beat.type, "cortex", beat.data, at=self._now()))
 
-    # The way of a signal
+    # How a signal is admitted and delivered
 
     def _let_in(self, signal: Signal) -> bool:
         if self._state is not LayerState.LEADING:
@@ -280,7 +280,7 @@ class Autonomic:
             self._awake.silence(nerve)
         self._news.set()
 
-    # What goes on all the time
+    # Background tasks
 
     async def _beat(self) -> None:
         poll_s = self._settings.kill_poll_ms / 1000

@@ -45,6 +45,8 @@ class Unwritten:
 
 @dataclass(frozen=True, slots=True)
 class Written:
+    """A neuron after its document was written."""
+
     neuron: Neuron
     """The neuron after the write."""
     has_verdict: bool
@@ -63,6 +65,8 @@ class Look:
 
 
 class Keeper:
+    """Reads and writes documents for the layer, and holds the lock of the leading process."""
+
     def __init__(
         self,
         pipeline: Pipeline,
@@ -165,7 +169,7 @@ class Keeper:
         """Call `work` and return its result, or None when it raises. The same trouble is logged once."""
         try:
             result = work(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - a disk ends no layer; what could not be done is tried again
+        except Exception as error:  # noqa: BLE001 - a failing disk must not end the layer; it is tried again
             trouble = f"Cannot {action}: {error}"
             if self._troubles.get(action) != trouble:
                 log.warning("%s", trouble)

@@ -13,6 +13,8 @@ LAYER_KEY = "autonomic/layer"
 
 
 class LayerState(StrEnum):
+    """What the layer does in this process."""
+
     OFF = "off"
     STANDBY = "standby"
     """Another process on the same home runs the neurons."""
@@ -21,6 +23,8 @@ class LayerState(StrEnum):
 
 
 class NerveState(StrEnum):
+    """What an awake neuron does now."""
+
     AWAKE = "awake"
     STARTING = "starting"
     RESTING = "resting"
@@ -62,6 +66,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
+    """The whole layer: its state, energy, neurons and counts."""
+
     state: LayerState
     level: float | None
     """The level of energy; None when it cannot be read."""

@@ -22,6 +22,8 @@ log = logging.getLogger("motor_cortex")
 
 
 class Awake:
+    """The awake neurons: starts and ends their nerves, and collects what they have to write."""
+
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._nerves: dict[str, Nerve] = {}

@@ -16,6 +16,8 @@ MOST_AT_ONCE = 1.0
 
 
 class Purse:
+    """A view of the reserve that never blocks the event loop."""
+
     def __init__(self, energy: Energy) -> None:
         self._energy = energy
         self.level: float | None = None
@@ -26,7 +28,7 @@ class Purse:
         """Read the level of the reserve. May block, so call it in a thread; never raises."""
         try:
             level = self._energy.level()
-        except Exception as error:  # noqa: BLE001 - of whatever reserve it is; neurons rest until it can be read
+        except Exception as error:  # noqa: BLE001 - the reserve may raise anything; neurons rest until it can be read
             self._report(f"Cannot read the energy: {error}")
             return None
         self.trouble = ""
@@ -42,7 +44,7 @@ class Purse:
         with anyio.move_on_after(PAY_TIMEOUT_S):
             try:
                 is_paid = await self._energy.spend(part, reason=reason, floor=0.0, code_hash=code_hash)
-            except Exception as error:  # noqa: BLE001 - likewise
+            except Exception as error:  # noqa: BLE001 - as in `read`
                 self.level = None
                 self._report(f"Cannot pay for a neuron: {error}")
         if not is_paid:

@@ -16,11 +16,15 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Beat:
+    """A built-in signal that is due."""
+
     type: str
     data: dict[str, Any]
 
 
 class Heartbeat:
+    """Decides which built-in signals are due."""
+
     def __init__(self, tick_s: float, now: float) -> None:
         self._tick_s = tick_s
         self._next_tick = now + tick_s

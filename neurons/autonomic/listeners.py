@@ -24,6 +24,8 @@ Callback = Callable[["Signal"], Awaitable[None] | None]
 
 
 class Listener:
+    """One callback with its queue of at most `most` signals."""
+
     def __init__(self, callback: Callback, most: int, rested: Callable[[], None]) -> None:
         self._callback = callback
         self._most = most

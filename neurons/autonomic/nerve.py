@@ -69,6 +69,8 @@ class Surroundings:
 
 
 class Nerve:
+    """Runs one neuron: opens its process, delivers batches, counts, pays and judges."""
+
     def __init__(self, neuron: Neuron, around: Surroundings) -> None:
         self._around = around
         self.neuron = neuron
@@ -121,7 +123,7 @@ class Nerve:
                         self.is_open = self._is_busy = True
                         self.trouble = ""
                         await self._live(resident)
-                except Exception as error:  # noqa: BLE001 - no neuron ends the layer, whatever it is
+                except Exception as error:  # noqa: BLE001 - no error of a neuron may end the layer
                     self._report(error)
                 finally:
                     self.is_open = False

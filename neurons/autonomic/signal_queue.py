@@ -75,6 +75,8 @@ class _Line:
 
 
 class SignalQueue:
+    """All waiting signals: at most `max_queued` together, and `max_per_neuron` in one line."""
+
     def __init__(self, max_queued: int, max_per_neuron: int) -> None:
         self._max_queued = max_queued
         self._max_per_neuron = max_per_neuron

@@ -64,7 +64,7 @@ class Policy(Part):
 
 class Metadata(Part):
     author: Literal["agent", "owner"] = "agent"
-    """Who wrote the code of this version."""
+    """The author of this version's code."""
     created_at: str
     code_hash: str
     """SHA-256 of the code in UTF-8, in hexadecimal."""

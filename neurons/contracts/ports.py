@@ -19,6 +19,8 @@ Change = Callable[[Json | None], Json | None]
 
 @dataclass(frozen=True, slots=True)
 class Document:
+    """A JSON document with its key and revision."""
+
     key: str
     revision: int
     """Grows by one with each write of the key, by any process."""

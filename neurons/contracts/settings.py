@@ -165,7 +165,7 @@ class NeuronSettings(Section):
     """Signals that start a turn of the agent."""
     max_wakes_per_hour: Positive = 10
     kill_poll_ms: Annotated[int, Field(gt=0, le=200)] = 50
-    """How often a process looks whether the kill switch is on."""
+    """How often a process checks the kill switch."""
     habits: HabitSettings = Field(default_factory=HabitSettings)
     proposals: ProposalSettings = Field(default_factory=ProposalSettings)
     quarantine: QuarantineSettings = Field(default_factory=QuarantineSettings)

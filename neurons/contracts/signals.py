@@ -19,6 +19,8 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
+    """A typed message to neurons."""
+
     type: str
     source: str
     """"cortex", "host", or "neuron:<id>"."""

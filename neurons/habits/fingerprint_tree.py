@@ -108,6 +108,8 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
+    """A syntax tree, with the nodes that matter for names."""
+
     root: Node
     declaring: list[Node]
     """The nodes that open a scope, declare a name or write to one, in source order."""

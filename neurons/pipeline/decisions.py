@@ -39,6 +39,7 @@ _DIGITS = frozenset("0123456789abcdef")
 
 
 def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fingerprint | None, now: float) -> Neuron:
+    """A new neuron in quarantine, made from a proposal."""
     code, policy = code_hash(proposal.code), proposal.policy
     first = Version(
         version=1,
@@ -78,6 +79,7 @@ def asked(neuron: Neuron, report: Report, *, now: float, expires_hours: float) -
 
 
 def failed(neuron: Neuron, report: Report, *, now: float) -> Neuron:
+    """The neuron that failed quarantine, disabled with the problems as the reason."""
     _check_report(neuron, report)
     neuron = taken_in(neuron, now)
     reason = "quarantine: " + "; ".join(report.problems)
@@ -103,6 +105,7 @@ def approved(neuron: Neuron, shown: str, *, key: ApprovalKey, settings: TrialSet
 
 
 def rejected(neuron: Neuron, reason: str, *, now: float, by: str) -> Neuron:
+    """The neuron that the owner rejected, disabled and without approvals of this code and policy."""
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
     # The last decision counts: what was approved earlier and is now rejected must not come back by a rollback.
     kept = tuple(one for one in neuron.approvals if (one.code_hash, one.policy_hash) != (code, policy))
@@ -110,6 +113,7 @@ def rejected(neuron: Neuron, reason: str, *, now: float, by: str) -> Neuron:
 
 
 def modified(neuron: Neuron, code: str, *, now: float, by: str) -> Neuron:
+    """The neuron with new code by the owner, in quarantine. Raises Refused."""
     if code == neuron.code:
         raise Refused(f'Cannot modify "{neuron.id}": the code is the same as before')
     neuron = taken_in(neuron, now)
@@ -155,6 +159,7 @@ def rolled_back(
 
 
 def distrusted(neuron: Neuron, reason: str, *, now: float) -> Neuron:
+    """The neuron back in quarantine, because its document was changed by hand."""
     return changed(taken_in(neuron, now), Event.DISTRUST, at=now, by="cortex", reason=reason)
 
 

@@ -1,4 +1,4 @@
-"""The legal changes of a neuron's status: one table. Nothing else in the project sets a status."""
+"""The legal changes of a neuron's status, in one table. No other module computes a new status."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ MAX_REASON = 500
 
 
 class Event(StrEnum):
+    """What can happen to a neuron's status."""
+
     PROPOSE = "propose"
     PASSED = "passed"
     FAILED = "failed"

@@ -50,7 +50,7 @@ class Pipeline:
         self._record = record
         self._now = now
 
-    # What the agent can do
+    # For the agent
 
     def propose(
         self,
@@ -74,7 +74,7 @@ class Pipeline:
             self._tell(neuron)
             return self.store.persist(neuron, new=True)
 
-    # What the cortex does by itself
+    # For the cortex itself
 
     def judged(self, neuron_id: str, report: Report, *, found: Fingerprint | None = None) -> Neuron:
         """Settle a quarantine: ask the owner, or disable the neuron with the problems as the reason. The fingerprint
@@ -153,7 +153,7 @@ class Pipeline:
         neurons.sort(key=lambda neuron: (neuron.status is not Status.ACTIVE, neuron.approvals[0].at, neuron.id))
         return neurons[: self._settings.max_awake]
 
-    # What the owner decides
+    # For the owner
 
     def approve(self, neuron_id: str, shown: str, *, by: str = OWNER) -> Neuron:
         """Start the trial of exactly what the hash was shown for. Raises Refused."""
@@ -207,7 +207,7 @@ class Pipeline:
 
         return self._wake(neuron_id, decide)
 
-    # How it is done
+    # Internals
 
     def _wake(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:
         """Decide under a lock among all processes: two that count the awake neurons at once would both find room."""

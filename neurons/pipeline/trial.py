@@ -49,6 +49,8 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
+    """The neuron has exceeded a limit, and must be disabled."""
+
     reason: str
 
 
@@ -57,6 +59,8 @@ Verdict = Going | Passed | Failed
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """How far a trial is."""
+
     hours_left: float
     signals_left: int
     share: float

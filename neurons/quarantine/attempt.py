@@ -49,6 +49,8 @@ _ORDINARY = "That was an ordinary signal: correct the code, or catch what may fa
 
 @dataclass(slots=True)
 class Attempt:
+    """What one run of a scenario did."""
+
     neuron: Neuron
     program: ResidentProgram
     scenario: Scenario

@@ -82,7 +82,7 @@ class Candidates:
             try:
                 await self._look()
                 complaint = ""
-            except Exception as error:  # noqa: BLE001 - whatever it is, the agent goes on, and it is tried again
+            except Exception as error:  # noqa: BLE001 - no error may end the agent; it is tried again
                 if str(error) != complaint:
                     complaint = str(error)
                     log.warning("Cannot try what is in quarantine: %s", error)

@@ -75,6 +75,8 @@ class Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Audit:
+    """The result of the audit: findings inform the owner, problems reject the candidate."""
+
     findings: tuple[str, ...]
     problems: tuple[str, ...]
 

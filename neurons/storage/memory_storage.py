@@ -50,6 +50,8 @@ class MemoryStorage(Documents):
 
 
 class Disk:
+    """A `Medium` in memory."""
+
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.refuses: str | None = None

@@ -17,6 +17,8 @@ Step = Callable[[Document | None], Json | None]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
+    """The pending changes of one key."""
+
     steps: tuple[Step, ...] = ()
     landing: int = 0
     """How many of the first steps are being written just now."""
@@ -92,7 +94,7 @@ def replayed(document: Document | None, key: str, steps: tuple[Step, ...]) -> tu
     for step in steps:
         try:
             document = applied(document, key, step)
-        except Exception as error:  # noqa: BLE001 - of whoever asked; it was possible then, and others wrote since
+        except Exception as error:  # noqa: BLE001 - the change was possible then, but others wrote since
             lost.append(error)
     return document, lost
 

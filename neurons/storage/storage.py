@@ -228,7 +228,7 @@ class Documents:
     def _tell(self, damage: Damage) -> None:
         try:
             self._on_damage(damage)
-        except Exception as error:  # noqa: BLE001 - whoever is told must not keep the rest from being read
+        except Exception as error:  # noqa: BLE001 - a failing callback must not keep the rest from being read
             log.warning("%s (%s)", damage, error)
 
     def _start_anew(self) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FILE = "KILLED"
 FOLDER = "KILLED.d"
-"""One file for each neuron that was killed alone."""
+"""The folder with one file for each neuron that was killed alone."""
 RUNNING = "running"
 LOCK = ".KILLED.lock"
 LOCK_TIMEOUT_S = 5.0
@@ -139,7 +139,7 @@ class KillSwitch:
         if self._record is not None:
             try:
                 self._record("owner_decision", by=on.by, reason=on.reason, **_what("kill", neuron))
-            except Exception as error:  # noqa: BLE001 - whatever it is, what was killed is killed
+            except Exception as error:  # noqa: BLE001 - a failing audit must not undo the kill
                 problems.append(f"it is not in the audit: {error}")
         found = self._look(str(path), neuron)
         if isinstance(found, Off):

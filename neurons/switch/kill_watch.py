@@ -26,8 +26,8 @@ async def watch_switch(
     on_neuron: Callable[[str, On], None] = lambda *_: None,
 ) -> None:
     """Poll the switch every `poll_ms` until cancelled. Call `on_kill` when the switch is found on, including at the
-    first look, and `on_revive` when it is found off again. Call `on_neuron`, at every look, for each id from `neurons`
-    that was killed alone.
+    first look, and `on_revive` when it is found off again. While it is off, call `on_neuron` at every look for each id
+    from `neurons` that was killed alone.
 
     The callbacks must return soon and not block. If one raises, the error is logged and it is called again at the next
     look.
