@@ -1,7 +1,7 @@
 """Redacts keys, passwords and tokens from what is stored. Pure.
 
-Secrets are recognised by their looks, because nothing marks them. It rather redacts too much: what is stored is only an
-example to try a candidate on.
+Secrets are recognised by their looks, because nothing marks them. It errs on the side of redacting too much: what is
+stored is only an example to try a candidate on.
 """
 
 from __future__ import annotations
