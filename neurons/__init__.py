@@ -1,4 +1,4 @@
-"""Habits and neurons: what an agent does often becomes something that it can do by itself, once a person has agreed."""
+"""Habits and neurons: a script that the agent runs often becomes a program that runs by itself, if the owner agrees."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What happened, in a log that shows when somebody changed it."""
+"""The audit: a log of what happened that shows when it was tampered with."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The code that was run, each piece once, in a file that is named by its hash."""
+"""Keeps the code that was run, each script once, in a file named by its hash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .lines import is_hash
 
 MAX_REMEMBERED = 1_000
 MAX_CODE_BYTES = 1_048_576
-"""More than the sandbox takes; what is longer was refused, and is not kept."""
+"""More than the sandbox accepts; longer code was refused, and is not kept."""
 
 
 def code_hash(code: str) -> str:
@@ -22,18 +22,21 @@ def code_hash(code: str) -> str:
 
 
 class CodeFolder:
+    """The folder of kept code."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._text = str(folder)
-        # A script that keeps coming back is not looked for on disk each time.
+        # Known hashes: a repeated script is not looked up on disk each time.
         self._kept: set[str] = set()
 
     def keep(self, code: str, own_hash: str) -> Path | None:
-        """The file, if it is a new one. One that a killed process left unfinished is made anew."""
+        """Write the code, and return the file if it is new. A file that a killed process left incomplete is written
+        again."""
         if own_hash in self._kept:
             return None
         data = _bytes(code)
-        # Joined by hand, because each run passes here, and a Path is a hundred times slower.
+        # Joined as strings, because every run passes here, and a Path is a hundred times slower.
         name = f"{self._text}/{own_hash[:2]}/{own_hash}.ts"
         if len(data) > MAX_CODE_BYTES:
             return None
@@ -56,8 +59,9 @@ class CodeFolder:
         self._kept.add(own_hash)
 
     def read(self, own_hash: object) -> str | None:
-        """None if it was not kept. It may have been changed since: `code_hash` says."""
-        # From a line that anybody may have written: a hash is the only thing that becomes a path.
+        """The code with this hash; None if it was not kept. Compare with `code_hash`: the file may have been
+        changed."""
+        # The hash comes from a line that anyone may have written: only a valid hash becomes a path.
         if not isinstance(own_hash, str) or not is_hash(own_hash):
             return None
         try:
@@ -71,7 +75,7 @@ class CodeFolder:
             return data.decode(errors="replace")
 
     def changed(self) -> Iterator[str]:
-        """The files that do not hold what their name says, as paths below the folder of the log."""
+        """The files whose content does not match the hash in their name, as paths below the folder of the log."""
         for path in sorted(self._folder.glob("??/*.ts")):
             with path.open("rb") as file:
                 data = file.read(MAX_CODE_BYTES + 1)
@@ -83,7 +87,8 @@ class CodeFolder:
 
 
 def _write_new(name: str, data: bytes) -> None:
-    """Raises FileExistsError if it is there, and OSError, leaving nothing, if the disk does not take all of it."""
+    """Write a new file. Raises FileExistsError if it exists, and OSError, leaving nothing, if the disk does not take
+    all of it."""
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
     try:
         if os.write(handle, data) != len(data):
@@ -96,5 +101,5 @@ def _write_new(name: str, data: bytes) -> None:
 
 
 def _bytes(code: str) -> bytes:
-    # Half of a surrogate pair: the sandbox refuses it, and what was refused has a hash too.
+    # For lone surrogates: the sandbox refuses them, but refused code has a hash, too.
     return code.encode(errors="surrogatepass")

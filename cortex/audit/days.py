@@ -1,6 +1,6 @@
 """The files of the log, one for each day, and their lines in both directions. Memory is bounded whatever they hold.
 
-File by file in the order of their names is the order of the chain.
+The files in order of their names are in the order of the hash chain.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from .lines import MAX_LINE_BYTES, NotARecord, Record, parse
 
 LATEST = "latest"
-"""A link to the newest file. Moved under the lock and before that file's first line, so who finds it where it was
-knows that nobody has gone on to another file."""
+"""A link to the newest file. It is moved under the lock and before that file's first line: while it is unchanged, no
+process has gone on to another file."""
 
 _NAME = re.compile(r"\d{4}-\d\d-\d\d\.jsonl\Z")
 _BLOCK_BYTES = 65_536
@@ -26,22 +26,24 @@ _FIRST_BLOCK_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Line:
+    """One line of a file, with its offsets."""
+
     data: bytes
-    """Without its line end. Of one that is longer than any record, the beginning."""
+    """Without its line end. Of a line longer than any record, only the beginning."""
     start: int
     end: int
-    """Where the next one begins."""
+    """The offset of the next line."""
     is_whole: bool = True
-    """Whether it has its line end."""
+    """Whether the line has its line end."""
 
 
 def day_name(at: str) -> str:
-    """Where a record of that time belongs; the time in ISO format, UTC."""
+    """The name of the file for a record of that time; the time in ISO format, UTC."""
     return f"{at[:10]}.jsonl"
 
 
 def day_names(folder: Path) -> list[str]:
-    """Oldest first; none if there is no such folder."""
+    """The names of all files, oldest first; empty if there is no such folder."""
     try:
         return sorted(name for name in os.listdir(folder) if _NAME.match(name))
     except FileNotFoundError:
@@ -56,7 +58,7 @@ def latest_name(folder: str) -> str | None:
 
 
 def point_latest(folder: Path, name: str) -> None:
-    """Only under the lock: the link is made under one fixed name first."""
+    """Move the link to the newest file. Only under the lock: the link is first made under one fixed name."""
     new = folder / f".{LATEST}"
     with suppress(FileNotFoundError):
         new.unlink()
@@ -65,7 +67,7 @@ def point_latest(folder: Path, name: str) -> None:
 
 
 def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[Line]:
-    """From the first to the last, and then what there is after the last line end."""
+    """The lines of a file in order, and then what follows the last line end."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         end = size if end is None else min(end, size)
@@ -83,7 +85,7 @@ def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[Line]:
 
 
 def lines_backwards(path: Path) -> Iterator[Line]:
-    """From the last to the first. Begins with what there is after the last line end, if there is something."""
+    """The lines of a file in reverse order. Begins with what follows the last line end, if anything."""
     with path.open("rb") as file:
         stop = position = os.fstat(file.fileno()).st_size
         tail, is_whole, block = b"", False, _FIRST_BLOCK_BYTES
@@ -104,14 +106,14 @@ def lines_backwards(path: Path) -> Iterator[Line]:
 
 
 def records(folder: Path, *, last: int | None = None) -> Iterator[Record]:
-    """Those that can be read, oldest first."""
+    """The readable records, oldest first; the last `last`, or all."""
     if last is None:
         return Tail(folder).news()
     return islice(Tail.before(folder, last).news(), last)
 
 
 def find(folder: Path, seq: int) -> Record | None:
-    """The record of that number."""
+    """The record with this number."""
     for name in reversed(day_names(folder)):
         found = _readable(lines(folder / name))
         first = next(found, None)
@@ -121,7 +123,7 @@ def find(folder: Path, seq: int) -> Record | None:
 
 
 class Tail:
-    """A place in the log, and what comes after it."""
+    """A position in the log, and the records after it."""
 
     def __init__(self, folder: Path, name: str = "", offset: int = 0) -> None:
         self._folder = folder
@@ -130,12 +132,12 @@ class Tail:
 
     @classmethod
     def before(cls, folder: Path, last: int) -> Tail:
-        """Before the last so many records."""
+        """The position before the last `last` records."""
         return cls(folder, *_start_of(folder, last))
 
     def news(self) -> Iterator[Record]:
-        """What has come since, as far as it can be read; a line that is not yet whole waits for the next time."""
-        # Listed before they are read: once there is a newer file, nobody writes to this one any more.
+        """The readable records since the last call; an incomplete line waits for the next call."""
+        # The files are listed before they are read: once there is a newer file, no process writes to this one any more.
         for name in [name for name in day_names(self._folder) if name >= self._name]:
             if name != self._name:
                 self._name, self._offset = name, 0
@@ -149,7 +151,7 @@ class Tail:
 
 
 def _start_of(folder: Path, last: int) -> tuple[str, int]:
-    """The file and the place behind which there are only so many records."""
+    """The file and offset after which there are at most `last` records."""
     for name in reversed(day_names(folder)):
         for line in lines_backwards(folder / name):
             if line.is_whole and last <= 0:

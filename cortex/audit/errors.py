@@ -1,4 +1,4 @@
-"""What can go wrong with the audit, in words that say what to do."""
+"""The errors of the audit, in words that say what to do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 class AuditError(Exception):
-    """What happened cannot be written down or read. The message says why and what to do."""
+    """The audit cannot be written or read. The message says why and what to do."""
 
 
 class FactRefused(AuditError, ValueError):
-    """The caller gave something that is not JSON, or a name that the record needs for itself."""
+    """The caller gave a fact that is not JSON, or used a name reserved for the record itself."""
 
 
 _ADVICE = {
@@ -30,7 +30,7 @@ _ADVICE = {
 
 
 def trouble(action: str, path: Path, error: OSError) -> AuditError:
-    """The error as one sentence: what was tried, what the system said, what to do."""
+    """The error in one sentence: what was tried, what the system said, what to do."""
     said = error.strerror or str(error)
     advice = _ADVICE.get(error.errno or 0, "check the folder, or choose another home")
     return AuditError(f'Cannot {action} "{path}": {said}; {advice}')

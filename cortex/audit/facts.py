@@ -1,4 +1,4 @@
-"""What is said of an event, made small enough for one line. Pure; texts may be hostile, and they come out as ASCII."""
+"""Makes the facts of an event small enough for one line of the log. Pure; hostile text comes out as ASCII."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ MAX_TEXT = 2_000
 MAX_ITEMS = 100
 MAX_NAME = 100
 _MAX_DEPTH = 4
-# Of every size that is measured, and neither infinite, nor not a number, nor a thousand digits long.
+# Larger than any size that is measured; rules out infinity, NaN and numbers of a thousand digits.
 _MAX_NUMBER = 2**64
 
-# Tried in this order until all facts together fit: a text that is cut says more than a fact that is left out.
+# Limits on text length, tried in this order until all facts fit: a cut text says more than a missing fact.
 _TEXT_LIMITS = (MAX_TEXT, 400, 80)
 
-# ASCII, so that nobody who looks at the file itself has a terminal that does what a text says. It also carries halves
-# of surrogate pairs, which models do write.
+# ASCII, so that no text can control the terminal of a person who looks at the file. It also carries lone surrogates,
+# which models do write.
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 
 
 class Bounded(NamedTuple):
+    """Facts within the limits, as values and as text."""
+
     facts: dict[str, Any]
     text: str
-    """As they stand inside of a line, each after a comma."""
+    """The facts as text inside a line, each after a comma."""
 
 
 def bounded(facts: Mapping[str, Any]) -> Bounded:
-    """The facts, with what is too long cut and a mark that says by how much. Raises FactRefused."""
+    """The facts within the limits, cut where too long, with a mark that says by how much. Raises FactRefused."""
     if not RESERVED.isdisjoint(facts):
         raise FactRefused(f'"{min(RESERVED & facts.keys())}" is what every record has already; choose another name')
     for max_text in _TEXT_LIMITS:
@@ -65,7 +67,7 @@ def _name(name: object) -> str:
 
 
 def _cut(value: Any, max_text: int, depth: int, name: str) -> Any:
-    # By far the most facts are these, and to look for an abstract class in them costs more than all the rest.
+    # The fast path for most facts: checking for an abstract class costs more than all the rest.
     kind = type(value)
     if value is None or kind is bool or (kind is str and len(value) <= max_text):
         return value

@@ -1,6 +1,6 @@
-"""The end of the chain: as a writer remembers it, as it is on disk, and as it was last known (`head.json`).
+"""The end of the hash chain: as a writer remembers it, as it is on disk, and as last recorded in `head.json`.
 
-Without the last, nobody would notice that the newest lines were cut off: what is left is a chain too.
+Without `head.json` it would go unnoticed if the newest lines were cut off: the rest is a valid chain, too.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ HEAD_FILE = "head.json"
 
 
 class Known(NamedTuple):
-    """A record that has been there."""
+    """The number and hash of a record that was written."""
 
     seq: int = 0
     hash: str = GENESIS
 
 
 START = Known()
-"""Before the first record."""
+"""The state before the first record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last record, and its file as it was then: while the file is still so, nobody else has written."""
+    """The last record, and its file at that time: while the file is unchanged, no other process has written."""
 
     name: str = ""
     inode: int = 0
@@ -42,17 +42,17 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The end of the chain as it is on disk, and what is wrong with it."""
+    """The end of the chain on disk, and what is wrong with it."""
 
     head: Head
     torn_bytes: int = 0
-    """After the last line end: a writer died in the middle of a line."""
+    """Bytes after the last line end: a writer died in the middle of a line."""
     damaged_lines: int = 0
-    """After the last record that is intact."""
+    """Damaged lines after the last intact record."""
 
 
 def find_head(folder: Path, newest: str | None = None) -> Found:
-    """Go back to the last record that is intact; only through the newest file, if the caller knows which it is."""
+    """Search backwards for the last intact record; only in the newest file, if the caller names it."""
     names = [newest] if newest else day_names(folder)
     if not names:
         return Found(Head())
@@ -79,7 +79,7 @@ def _intact(line: bytes) -> Known | None:
 
 
 def read_known(folder: Path) -> Known | None:
-    """What `head.json` says; None if there is none, or if it says nothing that makes sense."""
+    """What `head.json` says; None if it is missing or makes no sense."""
     try:
         with (folder / HEAD_FILE).open("rb") as file:
             fields = json.loads(file.read(1000).decode())
@@ -97,7 +97,7 @@ def write_known(folder: Path, known: Known) -> None:
 
 
 def has_changed(folder: str, head: Head) -> bool:
-    """Whether the newest file is another one, or is not as this writer left it."""
+    """Whether the writer's file was replaced, or is not as this writer left it."""
     try:
         status = os.stat(f"{folder}/{head.name}")
     except FileNotFoundError:

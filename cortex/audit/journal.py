@@ -1,6 +1,6 @@
 """Writes events into the audit: which facts, and never the text of code, of arguments or of results.
 
-An action that could not be written down is the last one: nothing more is done until the audit takes lines again.
+If an action cannot be recorded, it is the last one: nothing more is done until the audit can be written again.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ log = logging.getLogger("motor_cortex")
 
 
 class Journal:
+    """The audit of one cortex: knows which facts belong to which event."""
+
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
         self._missed = 0
@@ -44,7 +46,7 @@ class Journal:
         self._is_closed = True
 
     def require(self) -> None:
-        """Raises AuditError while what happens cannot be written down."""
+        """Raise AuditError while the audit cannot be written."""
         if self._is_closed:
             raise AuditError("The cortex is closed")
         if self._missed:
@@ -52,7 +54,8 @@ class Journal:
             self._missed = 0
 
     def keep_code(self, code: str, max_bytes: int) -> str:
-        """Its hash. What is too long to be run is not kept: refusals are free, and the disk is not."""
+        """Keep the code and return its hash. Code that is too long to run is not kept: refusals are free, disk space is
+        not."""
         if len(code.encode(errors="replace")) > max_bytes:
             return code_hash(code)
         return self._audit.keep_code(code)
@@ -127,9 +130,9 @@ class Journal:
         )
 
     def energy(self, entry: Entry) -> None:
-        """What an owner set, and what the ledger had to repair. What was spent is in the line of the execution.
+        """Record the owner's changes of the level, and repairs of the ledger. Spending is in the line of the execution.
 
-        Raises AuditError for what an owner decides: it is recorded before it is done, or not done.
+        Raises AuditError for an owner's decision: it is recorded before it is carried out, or not carried out.
         """
         if entry.by is not None:
             self._audit.record("owner_decision", what=f"energy {entry.reason}", by=entry.by, level=entry.level)
@@ -141,8 +144,8 @@ class Journal:
             return
         try:
             self._audit.record(kind, **_facts(facts))
-        except Exception as error:  # noqa: BLE001 - also of a clock that is none, or of facts that are not JSON
-            # It has happened, and its answer is due; what comes next is refused by `require`.
+        except Exception as error:  # noqa: BLE001 - also for a broken clock, or facts that are not JSON
+            # The action has happened and its answer is due; the next one is refused by `require`.
             self._missed += 1
             log.error("Cannot write the audit: %s", error)
 
@@ -166,7 +169,7 @@ def _facts(facts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _digest(arguments: Any) -> str:
-    """Of whatever a model sent, also of what cannot be written as JSON."""
+    """The hash of what a model sent, even if it is not JSON."""
     try:
         data = to_json(arguments, inf_nan_mode="strings", serialize_unknown=True)
     except ValueError:

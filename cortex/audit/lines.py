@@ -1,7 +1,7 @@
-"""One record, and the line that it is on disk. Pure.
+"""One record of the audit, and its line on disk. Pure.
 
-A line is JSON and ends with its own hash: SHA-256, in hex, of the bytes of the line without `,"hash":"…"`. It holds the
-hash of the line before it, so no line can be changed, taken out or put in without all later ones saying so.
+A line is JSON and ends with its own hash: SHA-256, in hex, of the bytes of the line without `,"hash":"…"`. It contains
+the hash of the line before it, so no line can be changed, removed or inserted without breaking the chain after it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from .facts import MAX_FACTS_BYTES, RESERVED
 
 GENESIS = "0" * 64
-"""What the first record has as the hash of the one before it."""
+"""The previous hash in the first record."""
 
 MAX_LINE_BYTES = MAX_FACTS_BYTES + 1024
 _SEAL = re.compile(rb',"hash":"([0-9a-f]{64})"}\Z')
@@ -26,8 +26,10 @@ _KIND = re.compile(r"[a-z][a-z_]{0,39}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Record:
+    """One event in the audit."""
+
     seq: int
-    """1 is the first; there are no gaps."""
+    """Counts from 1, without gaps."""
     at: datetime
     kind: str
     facts: dict[str, Any]
@@ -35,14 +37,14 @@ class Record:
     hash: str
 
     def as_json(self) -> dict[str, Any]:
-        """As in the file, name by name."""
+        """The record as JSON, as in the file."""
         at = self.at.astimezone(UTC).isoformat(timespec="microseconds")
         own = {"seq": self.seq, "at": at, "kind": self.kind}
         return {**own, **self.facts, "previous": self.previous, "hash": self.hash}
 
 
 class NotARecord(ValueError):
-    """The line is none of ours. The message says what it lacks."""
+    """The line is not a record. The message says what is wrong."""
 
 
 def is_kind(text: object) -> bool:
@@ -54,20 +56,20 @@ def is_hash(text: object) -> bool:
 
 
 def sealed(seq: int, at: str, kind: str, facts: str, previous: str) -> tuple[bytes, str]:
-    """The line with its line end, and its hash. The facts are the text of `facts.bounded`."""
+    """A finished line with its line end, and its hash. `facts` is the text from `facts.bounded`."""
     body = f'{{"seq":{seq},"at":"{at}","kind":"{kind}"{facts},"previous":"{previous}"'
     digest = sha256(f"{body}}}".encode("ascii")).hexdigest()
     return f'{body},"hash":"{digest}"}}\n'.encode("ascii"), digest
 
 
 def is_intact(line: bytes) -> bool:
-    """Whether the line is what was hashed. Without its line end."""
+    """Whether the line matches its hash. Give it without its line end."""
     seal = _SEAL.search(line)
     return seal is not None and sha256(line[: seal.start()] + b"}").hexdigest().encode() == seal[1]
 
 
 def parse(line: bytes) -> Record:
-    """The record on a line, whether intact or not. Without its line end. Raises NotARecord."""
+    """The record on a line, intact or not. Give it without its line end. Raises NotARecord."""
     if len(line) > MAX_LINE_BYTES:
         raise NotARecord(f"it is longer than any record: more than {MAX_LINE_BYTES} bytes")
     try:

@@ -1,7 +1,7 @@
-"""Writes down what happened: one line for each event, in one chain that all processes of a home share.
+"""Writes the audit: one line for each event, in one hash chain that all processes of a home share.
 
-A record is with the system, whole, before `record` returns: it survives the end of the process. The flusher brings it
-to the disk, where it survives a power cut.
+When `record` returns, the whole line is with the operating system: it survives the end of the process. The flusher
+writes it to disk, where it survives a power cut.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from .verdict import Snapshot, Verdict, inspect
 if TYPE_CHECKING:
     from cortex.settings import AuditSettings
 
-# Whoever waits may be an event loop, and a holder needs microseconds: one that takes so long has been stopped.
+# The caller may be an event loop, and a lock holder needs microseconds: one that takes this long has been stopped.
 LOCK_TIMEOUT_S = 2.0
 FOLLOW_INTERVAL_S = 0.25
 
 
 class Audit:
-    """Any number of objects, threads and processes may write to one folder. Nothing is made before the first record."""
+    """The audit of a home. Any number of objects, threads and processes may write to one folder. Nothing is created
+    before the first record."""
 
     _handle = -1
 
@@ -60,7 +61,7 @@ class Audit:
         self._handle_inode = 0
 
     def record(self, kind: str, /, **facts: Any) -> Record:
-        """Add a line. Raises AuditError if it cannot be written: then there is none, and not a part of one."""
+        """Add a line. Raises AuditError if it cannot be written: then no part of it is there."""
         if not is_kind(kind):
             raise FactRefused(f'"{kind!s:.60}" is not the name of a kind: use small letters and _')
         said = bounded(facts)
@@ -74,7 +75,7 @@ class Audit:
         return record
 
     def keep_code(self, code: str) -> str:
-        """The hash of the code, which is also kept if the settings say so. Raises AuditError."""
+        """Return the hash of the code, and keep the code if the settings say so. Raises AuditError."""
         own_hash = code_hash(code)
         if self._settings.keep_code:
             with _troubles("keep code in", self._folder):
@@ -84,12 +85,12 @@ class Audit:
         return own_hash
 
     def code(self, own_hash: object) -> str | None:
-        """The code of that hash, if it was kept."""
+        """The code with this hash, if it was kept."""
         with _troubles("read the audit in", self._folder):
             return self._code.read(own_hash)
 
     def records(self, *, last: int | None = None) -> Iterator[Record]:
-        """Oldest first; the last so many, or all. Lines that cannot be read are left out: `verify` names them."""
+        """The last `last` records or all, oldest first. Unreadable lines are left out: `verify` names them."""
         with _troubles("read the audit in", self._folder):
             yield from days.records(self._folder, last=last)
 
@@ -104,7 +105,7 @@ class Audit:
         interval_s: float = FOLLOW_INTERVAL_S,
         wait: Callable[[float], object] = time.sleep,
     ) -> Iterator[Record]:
-        """The last so many, and then each that comes, from whatever process. Never ends by itself."""
+        """The last `last` records, and then each new one from any process. Never ends by itself."""
         with _troubles("read the audit in", self._folder):
             tail = days.Tail.before(self._folder, last)
             while True:
@@ -112,15 +113,15 @@ class Audit:
                 wait(interval_s)
 
     def verify(self) -> Verdict:
-        """Read everything, and say what is not as it was written. Raises AuditError if it cannot be read.
+        """Read everything and report what is not as it was written. Raises AuditError if it cannot be read.
 
-        Takes no lock: lines are only added, and one that is being written counts as unfinished.
+        Takes no lock: lines are only appended, and one that is being written counts as unfinished.
         """
         with _troubles("read the audit in", self._folder):
             return inspect(self._folder, Snapshot.of(self._folder))
 
     def close(self) -> None:
-        """Bring everything to the disk, and let go of the files. Never raises."""
+        """Flush everything to disk and close the files. Never raises."""
         self._flusher.flush()
         self._forget_handle()
         self._lock.close()
@@ -131,7 +132,7 @@ class Audit:
 
     def _record(self, kind: str, said: Bounded) -> Record:
         with self._lock.held(LOCK_TIMEOUT_S):
-            # Under the lock: who is later in the chain must not be earlier by the clock.
+            # The time is read under the lock: a later record must not have an earlier time.
             moment = datetime.fromtimestamp(self._now(), UTC)
             at = moment.isoformat(timespec="microseconds")
             head = self._head
@@ -141,7 +142,8 @@ class Audit:
             return Record(self._head.known.seq, moment, kind, said.facts, head.known.hash, self._head.known.hash)
 
     def _catch_up(self, at: str) -> Head:
-        """Others have written, or this is the beginning: find the end of the chain, and repair it if need be."""
+        """Another process has written, or this is the first record: find the end of the chain, and repair it if
+        necessary."""
         mine = self._head
         if mine.name and days.latest_name(self._path) == mine.name:
             with suppress(FileNotFoundError):
@@ -151,14 +153,14 @@ class Audit:
         found = find_head(self._folder)
         known = read_known(self._folder)
         if known is None and not found.head.name and not mine.name:
-            # Before the first line, so that from then on its absence means something.
+            # Written before the first line: from then on, a missing file means something.
             write_known(self._folder, known := START)
         if found.head.name and days.latest_name(self._path) != found.head.name:
             days.point_latest(self._folder, found.head.name)
         return self._repair(found, known, at)
 
     def _repair(self, found: Found, known: Known | None, at: str) -> Head:
-        """Cut off what is not a whole line; for all else, go on behind it and say so: damage is never covered up."""
+        """Cut off an incomplete line. Any other damage stays and is recorded: damage is never covered up."""
         head = found.head
         if found.torn_bytes:
             os.truncate(self._folder / head.name, head.size)
@@ -175,13 +177,13 @@ class Audit:
         if not facts:
             return head
         seq = max(last.seq, head.known.seq + found.damaged_lines)
-        # What was known beats what is there: the gap in the numbers, or the hash that does not fit, stays visible.
+        # What was known beats what is there: the gap in the numbers, or the hash that does not match, stays visible.
         true_end = Known(seq, last.hash if last.seq >= head.known.seq else head.known.hash)
         self._head = self._append(replace(head, known=true_end), at, "recovered", bounded(facts).text)
         return self._head
 
     def _append(self, head: Head, at: str, kind: str, facts: str) -> Head:
-        # A clock that was set back does not lead back: the order of the files is the order of the chain.
+        # A clock that was set back must not lead to an older file: the order of the files is the order of the chain.
         name = max(days.day_name(at), head.name)
         if name != head.name:
             if head.name:
@@ -203,7 +205,7 @@ class Audit:
         return replace(head, inode=status.st_ino, size=status.st_size)
 
     def _write(self, line: bytes, size: int) -> None:
-        """One call, and so whole or nothing: only a disk that is full or a kill in between leaves a part."""
+        """Write the line in one call, so whole or not at all: only a full disk or a kill in between leaves a part."""
         written = os.write(self._handle, line)
         try:
             while written < len(line):
@@ -216,7 +218,7 @@ class Audit:
         head = self._head
         if head.known == self._flushed:
             return
-        # The lines first: an end that is known and not there would look like one that was cut off.
+        # The lines first: a recorded end without its lines would look as if they had been cut off.
         flush_file(self._folder / head.name)
         with self._head_lock.held():
             known = read_known(self._folder)

@@ -1,4 +1,4 @@
-"""Whether the log is what was written: line by line, file by file, and whether its end is there. Reads only."""
+"""Verifies the audit: every line, every file, and whether its end is there. Reads only."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ Flaw = Literal["changed", "missing", "cut off", "foreign"]
 
 @dataclass(frozen=True, slots=True)
 class Damage:
+    """One place in the log that is not as it was written."""
+
     file: str
-    """Below the folder of the log."""
+    """The path below the folder of the log."""
     line: int | None
-    """From 1; None for a file as a whole."""
+    """Counts from 1; None for a file as a whole."""
     flaw: Flaw
     detail: str
 
@@ -34,17 +36,20 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """The result of verifying the log."""
+
     records: int
     files: int
     end: Known
-    """The last record. Who keeps its hash elsewhere can tell later whether all that came before is still the same."""
+    """The last record. An owner who keeps its hash elsewhere can check later that everything before it is unchanged."""
     damages: tuple[Damage, ...] = ()
-    """The first so many."""
+    """The first MAX_LISTED damages."""
     damages_found: int = 0
     recoveries: int = 0
-    """How often a writer found the end unfinished or damaged, and said so in the log."""
+    """How often a writer found the end unfinished or damaged, and recorded it."""
     unfinished_bytes: int = 0
-    """After the last line end: a writer is at it, or was killed, and then the next record cuts them off."""
+    """Bytes after the last line end: a line is being written, or its writer was killed; then the next record cuts them
+    off."""
 
     @property
     def ok(self) -> bool:
@@ -53,19 +58,20 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The extent of the log at one moment: what is written later is not looked at."""
+    """The extent of the log at one moment: later lines are not checked."""
 
     known: Known | None
     sizes: tuple[tuple[str, int], ...]
 
     @classmethod
     def of(cls, folder: Path) -> Snapshot:
-        # The known end first: it may lag behind the lines, never the other way round.
+        # The recorded end first: it may lag behind the lines, never the other way round.
         known = read_known(folder)
         return cls(known, tuple((name, os.stat(folder / name).st_size) for name in day_names(folder)))
 
 
 def inspect(folder: Path, snapshot: Snapshot) -> Verdict:
+    """Verify the log up to the snapshot."""
     chain = _Chain(snapshot.known)
     found, count = [], 0
     for damage in _damages(folder, snapshot, chain):
@@ -100,7 +106,7 @@ def _damages(folder: Path, snapshot: Snapshot, chain: _Chain) -> Iterator[Damage
 
 
 class _Chain:
-    """Where a walk along the lines has come to, and what the next line must be."""
+    """The position in a walk along the lines, and what the next line must be."""
 
     def __init__(self, known: Known | None) -> None:
         self._known = known
@@ -120,7 +126,7 @@ class _Chain:
             return
         expected = self.end.seq + 1
         if not is_intact(line.data):
-            # Taken for the record that belongs here: one changed line is one damage, and not two.
+            # Taken as the expected record: one changed line is one damage, not two.
             yield "changed", f"record {expected} is not as it was written"
             self._step(Known(expected, record.hash), record)
         elif record.seq < expected:

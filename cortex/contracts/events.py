@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStarted:
-    """The energy is taken, and the code is about to run."""
+    """The energy has been taken, and the code is about to run."""
 
     kind: ClassVar[str] = "code_execution_started"
     intent: RunCodeIntent
@@ -59,7 +59,7 @@ class ExecutionCutShort:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing ran. `intent` is there if the request could be read that far."""
+    """Nothing ran. `intent` is set if the request could be read that far."""
 
     kind: ClassVar[str] = "refused"
     tool: str
@@ -125,11 +125,11 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The agent wants to learn something. Nothing comes of it without the owner."""
+    """The agent proposes a neuron. Nothing comes of it without the owner."""
 
     kind: ClassVar[str] = "proposed"
     neuron: str
-    """Its id."""
+    """The neuron's id."""
     name: str
     purpose: str
 

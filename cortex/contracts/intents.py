@@ -1,4 +1,4 @@
-"""What the agent means to do, as data: it travels from the tool to the runtime and into the audit."""
+"""What the agent intends to do, as data: passed from the tool to the runtime and into the audit."""
 
 from __future__ import annotations
 
@@ -16,35 +16,38 @@ class _Data(BaseModel):
 
 
 class Trace(_Data):
-    """Where an intent came from."""
+    """The turn and call that an intent came from."""
 
     turn: str
     call: int
-    """Its place among the calls of that turn, from 1."""
+    """Its position among the calls of that turn, from 1."""
 
 
 class RunCode(_Data):
+    """The code to run, with its limits and tools."""
+
     purpose: str
-    """What the code is for, in the model's words."""
+    """The purpose of the code, in the model's words."""
     code: str
     language: Language = "typescript"
-    """TypeScript takes JavaScript as it is."""
+    """JavaScript is valid TypeScript, and runs as it is."""
     tier: Tier
     timeout: int
     """Milliseconds."""
     expected_output: str | None = Field(default=None, alias="expectedOutput")
     intent: str = ""
-    """What the code is to do, to find tools by; empty when it wants none but those that it names."""
+    """What the code is to do, for finding tools; empty when it needs only tools that it names."""
     tools: tuple[str, ...] = ()
-    """Tools that it wants to be lent, by name."""
+    """Names of tools that it wants to be lent."""
     context: Any = Field(default_factory=dict, repr=False)
-    """JSON that the code finds as `context`. It is written down for a
-    quarantine only, without secrets."""
+    """JSON that the code finds as `context`. It is stored only as a recording for quarantine, with secrets redacted."""
     max_memory_mb: int | None = None
-    """Less than the settings allow, if somebody wants less."""
+    """A memory limit below that of the settings, if wanted."""
 
 
 class RunCodeIntent(_Data):
+    """The intent to run code, and where it came from."""
+
     type: Literal["RUN_CODE"] = "RUN_CODE"
     payload: RunCode
     trace: Trace | None = None

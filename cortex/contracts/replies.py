@@ -1,5 +1,7 @@
-"""From what happened to the one string that a model reads. Nothing else makes these strings, and nothing reads
-them back: inside, outcomes are values."""
+"""Makes the string that a model reads from an outcome. Only this module makes these strings.
+
+Nothing parses them back: inside the program, outcomes are values.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ if TYPE_CHECKING:
     from .refusals import Refusal
 
 OK = "OK"
-"""In place of a code, where one is written down: a result has none."""
+"""The code of a result, which has none of its own, where a code is recorded."""
 
 
 def reply(outcome: ExecutionOutcome) -> str:
-    """Never empty: a result as JSON, or one of the codes with the reason."""
+    """The reply to an outcome: a result as JSON, or one of the codes with the reason. Never empty."""
     if outcome.ok:
         return str(outcome.result) if outcome.truncated else _json(outcome.result)
     error = outcome.error
@@ -32,7 +34,7 @@ def reply(outcome: ExecutionOutcome) -> str:
 
 
 def reply_code(outcome: ExecutionOutcome) -> str:
-    """The code that its reply begins with."""
+    """The code at the beginning of the reply."""
     if outcome.ok or outcome.error is None:
         return OK
     if outcome.refused:
@@ -72,6 +74,7 @@ def denied(reason: str) -> str:
 
 
 def failed(kind: str, message: str) -> str:
+    """The reply for code or a tool that failed."""
     return f"EXECUTION_ERROR: {kind}: {message}"
 
 

@@ -1,4 +1,4 @@
-"""Energy: what an agent may spend on acting, how it comes back, and an account of it that survives any crash."""
+"""Energy: what an agent may spend on acting, how it recharges, and a ledger of it that survives any crash."""
 
 from typing import TYPE_CHECKING
 

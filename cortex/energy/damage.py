@@ -1,4 +1,4 @@
-"""What is damaged is kept: nobody knows yet what happened, and what could still be read from it."""
+"""Keeps a copy of a damaged file: the cause is not known yet, and parts of it may still be readable."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from sandbox import FILE_MODE
 
 
 def set_aside(path: Path) -> None:
-    """Keep a copy beside it, `*.damaged-1` and so on. The file itself stays, until another takes its place.
+    """Copy the file to `*.damaged-1` and so on. The file itself stays until it is replaced.
 
-    One copy, however often that other cannot be written: else every look at a full disk would fill it further.
+    Only one copy of the same content, however often the replacement fails: else every retry on a full disk would fill
+    it further.
     """
     for number in count(1):
         copy = path.with_name(f"{path.name}.damaged-{number}")
@@ -36,7 +37,7 @@ def set_aside(path: Path) -> None:
 
 
 def _is_same(path: Path, copy: Path) -> bool:
-    """A copy that cannot be read is none."""
+    """Whether both files have the same content. A copy that cannot be read does not."""
     try:
         filecmp.clear_cache()
         return filecmp.cmp(path, copy, shallow=False)

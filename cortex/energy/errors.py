@@ -1,4 +1,4 @@
-"""Faults of the reserve. A lack of energy is not one: that is a value."""
+"""Errors of the energy reserve. A lack of energy is not an error: it is returned as a value."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ class EnergyBusy(EnergyError):
 
 
 class EnergyNotOnDisk(EnergyError):
-    """What the owner decided is in force, and may be lost in a power cut. The message says so."""
+    """The owner's decision is in force, but may be lost in a power cut. The message says so."""

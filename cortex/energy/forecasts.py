@@ -1,4 +1,4 @@
-"""What the level allows, now and later, so that an agent or its owner can plan. Pure."""
+"""What the level of energy allows, now and later, for planning by the agent and its owner. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from .gate import DUST, FULL, cost_of, floor_of, is_possible, needed_for, second
 
 @dataclass(frozen=True, slots=True)
 class TierForecast:
+    """What the level allows for one tier."""
+
     tier: Tier
     cost: float
     floor: float
     possible_in_s: float | None
-    """0 is now; None is never by itself."""
+    """0 means now; None means never, unless the owner tops up."""
     runs: int | None
-    """In a row, from this level and without recharge; None when they cost nothing."""
+    """Possible runs in a row from this level, without recharge; None when they cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Seconds are counted from now, and assume that nothing is spent meanwhile."""
+    """A forecast. Seconds count from now, and assume that nothing is spent meanwhile."""
 
     level: float
     full_in_s: float | None

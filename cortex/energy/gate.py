@@ -1,4 +1,4 @@
-"""The gate: whether the energy suffices for a tier, and if not, when it will. Pure decisions about numbers."""
+"""The gate: decides whether the energy suffices for a tier, and if not, when it will. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sandbox import Tier
 from .wording import explain
 
 FULL = 1.0
-# Seventeen times 0.05 from 1 is not quite 0.15: what rounding takes away must not refuse a run.
+# Rounding: 1 minus seventeen times 0.05 is slightly less than 0.15. That must not refuse a run.
 DUST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Affordable:
-    """The tier may run, and it takes the cost from this level."""
+    """The tier may run, and takes the cost from this level."""
 
     tier: Tier
     cost: float
@@ -35,9 +35,9 @@ class Insufficient:
     floor: float
     level: float
     wait_s: float | None
-    """Until it suffices, if nothing is spent meanwhile; None when it never will by itself."""
+    """Seconds until the level suffices, if nothing is spent meanwhile; None when recharging never gets there."""
     cheaper: Tier | None = None
-    """A tier that reaches less, costs no more and is possible now."""
+    """A narrower tier that costs no more and is possible now."""
 
     @property
     def needed(self) -> float:
@@ -48,19 +48,20 @@ class Insufficient:
 
 
 def recharged(level: float, elapsed_s: float, settings: EnergySettings) -> float:
-    """The level after a time in which nothing was spent: never lower, and never more than full.
+    """The level after a time without spending: never lower, and never more than full.
 
-    A clock that went backwards has passed no time.
+    A clock that went backwards counts as no time passed.
     """
     gained = elapsed_s / 60 * settings.recharge_per_minute
     return max(level, min(FULL, level + gained))
 
 
 def weigh(level: float, tier: Tier, settings: EnergySettings) -> Affordable | Insufficient:
+    """Decide whether the tier may run at this level."""
     cost = cost_of(tier, settings)
     if is_possible(level, tier, settings):
         return Affordable(tier, cost, level)
-    # Tiers are listed by what they reach: a model that lacks energy is never led to one that reaches further.
+    # Tiers are listed from narrow to wide: a model that lacks energy must never be led to a wider one.
     narrower = takewhile(lambda other: other is not tier, Tier)
     possible = [other for other in narrower if cost_of(other, settings) <= cost and is_possible(level, other, settings)]
     return Insufficient(
@@ -74,7 +75,7 @@ def weigh(level: float, tier: Tier, settings: EnergySettings) -> Affordable | In
 
 
 def seconds_until(target: float, level: float, settings: EnergySettings) -> float | None:
-    """How long it takes to recharge to the target; None if it never gets there by itself."""
+    """Seconds until recharging reaches the target; None if it never does."""
     if level + DUST >= target:
         return 0.0
     if settings.recharge_per_minute == 0:
@@ -88,7 +89,7 @@ def is_possible(level: float, tier: Tier, settings: EnergySettings) -> bool:
 
 
 def needed_for(tier: Tier, settings: EnergySettings) -> float:
-    """The lowest level at which the tier runs: it must reach the floor, and pay for the run."""
+    """The lowest level at which the tier runs: at least its floor, and enough for its cost."""
     return max(cost_of(tier, settings), floor_of(tier, settings))
 
 

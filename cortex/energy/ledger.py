@@ -1,7 +1,7 @@
-"""The ledger: one line for each change of the level, only ever added to, each line written at once.
+"""The energy ledger: a file with one line for each change of the level, only appended to, each line in one write.
 
-A line is whole when its newline is there. What stands behind the last newline was being written when a process died:
-nobody was given that energy, so it can be cut off. The caller holds the lock for everything that writes.
+A line is complete once its newline is there. What follows the last newline was being written when a process died: that
+energy was never given out, so it can be cut off. The caller holds the lock for every write.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from cortex.settings import Share
 from sandbox import FILE_MODE, Tier, flush_file, flush_folder
 
 _BLOCK_BYTES = 8_192
-# Behind the last newline after a crash there is a part of one line, and after a power cut perhaps a hole.
+# After a crash the last newline is followed by a part of one line, and after a power cut perhaps by a hole.
 _MOST_BYTES = 16 * 1024 * 1024
 _FIRST_LINE = b'{"seq":1,'
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Moment = Annotated[float, Field(ge=0, lt=32_503_680_000)]
-"""Seconds since 1970, and before the year 3000: a clock that says otherwise is no clock."""
+"""Seconds since 1970, before the year 3000: any other time means a broken clock."""
 
 
 class Entry(BaseModel):
-    """One change of the level. Keys that a later version has added are no damage."""
+    """One change of the level. Unknown keys, added by a later version, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -37,32 +37,32 @@ class Entry(BaseModel):
     reason: str
     """`execution`, `settled`, `set`, `top-up`, `initial`, `recovered`, `clock`, or what a caller said."""
     amount: Finite
-    """What was added; below zero, what was taken."""
+    """The amount added; negative if taken."""
     recharged: Finite = 0.0
-    """What the clock had added since the entry before: level = level before + recharged + amount."""
+    """What recharging had added since the previous entry: level = previous level + recharged + amount."""
     level: Share
-    """After it."""
+    """The level after this change."""
     tier: Tier | None = None
     turn: str | None = None
     code_hash: str | None = None
     reserved: Finite | None = None
     settled: Finite | None = None
-    """What the run was measured to cost, where `reserved` had been taken for it."""
+    """The measured cost of the run for which `reserved` had been taken."""
     by: str | None = None
     note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the end of the file says."""
+    """What the end of the file holds."""
 
     inode: int
     size: int
     whole_size: int
-    """Up to the last newline."""
+    """The size up to the last newline."""
     newest: Entry | None
     is_damaged: bool
-    """The last whole line is no entry; `newest` is the one before it that is, if there is one nearby."""
+    """The last complete line is not an entry; `newest` is the last valid entry before it, if one is nearby."""
 
     @property
     def is_sound(self) -> bool:
@@ -70,6 +70,8 @@ class Reading:
 
 
 class Ledger:
+    """The ledger file of a home: reads its end, and appends entries."""
+
     _handle = -1
 
     def __init__(self, path: Path) -> None:
@@ -79,9 +81,9 @@ class Ledger:
         self._known: Reading | None = None
 
     def read(self) -> Reading | None:
-        """The end of the file, from memory when nobody has written since; None when there is no file.
+        """The end of the file, from memory when it has not changed; None when there is no file.
 
-        Without the lock the last line may be one that another process is just writing.
+        Without the lock, the last line may be one that another process is just writing.
         """
         try:
             status = os.stat(self.path)
@@ -91,12 +93,12 @@ class Ledger:
         if known is not None and known.size == status.st_size and known.inode == status.st_ino:
             return known
         reading = _read_end(self.path)
-        # A part of a line may be cut off and another line grow to the same size: that must not be taken for known.
+        # Only a sound reading is remembered: a torn line may be cut off and another line grow to the same size.
         self._known = reading if reading is not None and reading.is_sound else None
         return reading
 
     def append(self, entry: Entry) -> None:
-        """Add the line. All of it is there, or none and OSError is raised."""
+        """Append the entry as one line. Either all of it is written, or nothing and OSError is raised."""
         handle = self._open()
         size = os.fstat(handle).st_size
         line = as_line(entry)
@@ -113,14 +115,14 @@ class Ledger:
         os.ftruncate(self._open(), size)
 
     def flush(self) -> None:
-        """What was written is on disk when this returns. Needs no lock."""
+        """Flush to disk; everything written is on disk when this returns. Needs no lock."""
         flush_file(self.path)
         if self._is_new_name:
             flush_folder(self.path.parent)
             self._is_new_name = False
 
     def entries(self, last: int) -> list[Entry]:
-        """The newest ones, oldest first. Lines that are no entries are left out."""
+        """The newest `last` entries, oldest first. Lines that are not entries are left out."""
         if last <= 0:
             return []
         try:
@@ -143,7 +145,7 @@ class Ledger:
         self.close()
 
     def _open(self) -> int:
-        """Kept open, as long as the path names the same file."""
+        """The open file handle, reopened when the path names another file."""
         try:
             inode = os.stat(self.path).st_ino
         except FileNotFoundError:
@@ -184,13 +186,13 @@ def _read_end(path: Path) -> Reading | None:
     if lines:
         is_damaged = newest is None or _entry(lines[-1]) is None
     else:
-        # The very first line may be torn too; anything else that stands there was no line of ours.
+        # The very first line may be torn, too; any other content was not written by us.
         is_damaged = not (data.startswith(_FIRST_LINE) or _FIRST_LINE.startswith(data))
     return Reading(status.st_ino, start + len(data), start + whole, newest, is_damaged)
 
 
 def _tail(handle: int, size: int, lines: int, most_bytes: int | None) -> tuple[int, bytes]:
-    """The end of the file with at least so many whole lines, if it has them, and where it starts: at a line."""
+    """The end of the file with at least `lines` complete lines, if it has them, and its offset: the start of a line."""
     limit = size if most_bytes is None else min(size, most_bytes)
     block = min(_BLOCK_BYTES, limit)
     while True:
@@ -199,6 +201,6 @@ def _tail(handle: int, size: int, lines: int, most_bytes: int | None) -> tuple[i
             break
         block = min(block * 4, limit)
     start = size - block
-    # The first line of a block in the middle of the file has lost its beginning.
+    # A block from the middle of the file begins with part of a line.
     skipped = data.find(b"\n") + 1 if start > 0 else 0
     return start + skipped, data[skipped:]

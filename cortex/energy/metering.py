@@ -1,4 +1,4 @@
-"""What a run costs. Fixed for each tier, or, metered, what the run was measured to take."""
+"""The cost of a run: fixed for each tier or, if metering is on, from the measured work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _MIB = 1024 * 1024
 
 
 def metered_cost(metrics: Metrics, tier: Tier, settings: EnergySettings) -> float:
-    """Between the floor and the ceiling, whatever was measured. While metering is off, the tier's cost."""
+    """The cost of a run, between the floor and the ceiling whatever was measured. While metering is off, the tier's
+    cost."""
     rates = settings.metered
     if not rates.enabled:
         return cost_of(tier, settings)
@@ -23,5 +24,5 @@ def metered_cost(metrics: Metrics, tier: Tier, settings: EnergySettings) -> floa
         + rates.per_fetched_mib * metrics.fetched_bytes / _MIB
         + rates.per_tool_call * metrics.tool_calls
     )
-    # What cannot be a measurement must not be cheap.
+    # An impossible measurement must not be cheap.
     return min(rates.ceiling, max(rates.floor, measured)) if math.isfinite(measured) else rates.ceiling

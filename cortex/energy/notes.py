@@ -1,4 +1,4 @@
-"""What a model is told about its energy: everything when it asks, and a line unasked when it runs low."""
+"""What the model is told about its energy: everything when it asks, and one unasked line when energy runs low."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from cortex.settings import EnergySettings
 from .forecasts import forecast
 from .wording import outlook, rounded_down
 
-# With one run left there is still time to plan. Before that, a line after each result would be noise.
+# With one run left there is still time to plan. Earlier, a line after each result would be noise.
 _FEW_RUNS = 1
 
 
 def energy_note(level: float, settings: EnergySettings) -> str | None:
-    """One line, when some tier is out of reach or will be after one more run; else None."""
+    """One line when some tier is out of reach, or will be after one more run; else None."""
     tiers = forecast(level, settings).tiers
     if all(tier.runs is None or tier.runs > _FEW_RUNS for tier in tiers):
         return None
@@ -23,7 +23,7 @@ def energy_note(level: float, settings: EnergySettings) -> str | None:
 
 
 def prices(level: float, settings: EnergySettings) -> dict[str, Any]:
-    """The level and what it buys, as JSON. Rounded for a reader that pays by the token, and never in its favour."""
+    """The level and what it buys, as JSON. Rounded to save tokens, and never in the model's favour."""
     seen = forecast(level, settings)
     answer: dict[str, Any] = {
         "level": float(rounded_down(level, 4)),

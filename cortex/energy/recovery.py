@@ -1,6 +1,6 @@
-"""How to go on when the ledger cannot simply be continued: first use, a crash, damage, a clock set back. Pure.
+"""Recovers the ledger after first use, a crash, damage or a clock set back. Pure.
 
-What is known is kept, the newest account counts, and where nothing can be believed there is no energy.
+What is known is kept and the newest account counts; where nothing can be trusted, the level is 0.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ from .gate import recharged
 from .ledger import Entry, Reading
 from .snapshot import DamagedSnapshot, Snapshot
 
-# A clock is corrected by milliseconds all the time. Further back it was set, and recharge starts anew from there.
+# Clocks are corrected by milliseconds all the time. Further back means that the clock was set, and recharge starts
+# anew.
 CLOCK_TOLERANCE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
+    """The steps that make the ledger usable again."""
+
     entry: Entry
-    """To be written next."""
+    """The entry to write next."""
     replaces_ledger: bool = False
-    """It begins a new ledger; the old one is set aside."""
+    """The entry begins a new ledger; the old one is set aside."""
     cut_to: int | None = None
-    """So long is the part of the ledger that is kept."""
+    """The length of the part of the ledger that is kept."""
     sets_snapshot_aside: bool = False
 
 
 def continued(reading: Reading | None, now: float) -> Entry | None:
-    """The entry that the next one follows; None when something has to be put right first."""
+    """The entry to continue from; None when the ledger has to be recovered first."""
     if reading is None or reading.newest is None or not reading.is_sound:
         return None
     return reading.newest if now >= reading.newest.at - CLOCK_TOLERANCE_S else None
@@ -38,6 +41,7 @@ def continued(reading: Reading | None, now: float) -> Entry | None:
 def recover(
     reading: Reading | None, snapshot: Snapshot | DamagedSnapshot | None, now: float, settings: EnergySettings
 ) -> Recovery:
+    """Decide how to continue from what can be read of ledger and snapshot."""
     if reading is not None and reading.newest is not None and not reading.is_damaged:
         return _repaired(reading, reading.newest, now, settings)
     is_damaged = reading is not None and reading.is_damaged
@@ -69,7 +73,7 @@ def _repaired(reading: Reading, newest: Entry, now: float, settings: EnergySetti
     if now < newest.at - CLOCK_TOLERANCE_S:
         notes.append(f"the clock was set back by {newest.at - now:.0f} s")
     else:
-        now = max(now, newest.at)  # or a clock that trembles would give the same moment twice
+        now = max(now, newest.at)  # else a jittering clock would count the same moment twice
     reason = "recovered" if torn_bytes else "clock"
     entry = _entry(reason, newest.level, now - newest.at, now, newest.seq, settings, "; ".join(notes))
     return Recovery(entry, cut_to=reading.whole_size if torn_bytes else None)

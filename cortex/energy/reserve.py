@@ -1,8 +1,8 @@
-"""The energy of a home, shared by all its processes: what one has taken, no other can take, whatever dies meanwhile.
+"""The energy of a home, shared by all its processes: what one has taken no other can take, even after a crash.
 
-A change is one line in the ledger, written under a lock between processes, and it counts from that moment. So a
-process that is killed loses nothing that it was given and gives nothing away. A power cut can lose what the flusher
-had not yet brought to disk; what the owner has set is on disk before the owner is told.
+A change is one line in the ledger, written under a lock between processes, and counts from that moment. So a process
+that is killed loses nothing that it was given, and gives nothing away. A power cut can lose what the flusher had not
+yet written to disk; what the owner sets is on disk before the owner is told.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _SNAPSHOT_ATTEMPTS = 5
 
 @dataclass(slots=True)
 class Reservation:
-    """Energy that was taken for one run, before it. It stays taken unless it is settled."""
+    """Energy taken for one run, before the run. It stays taken unless it is settled."""
 
     tier: Tier
     cost: float
     level_before: float
     level: float
-    """After it."""
+    """The level after taking it."""
     seq: int
     turn: str | None = None
     code_hash: str | None = None
     is_settled: bool = False
     charged: float = field(default=0.0, init=False)
-    """What it came to: the cost, or what was settled, and never more than there was."""
+    """What was charged in the end: the cost, or the settled cost, and never more than there was."""
 
     def __post_init__(self) -> None:
         self.charged = self.cost
@@ -61,7 +61,8 @@ def _nobody(entry: Entry) -> None:
 
 
 def is_untouched(folder: Path) -> bool:
-    """Whether nothing was ever spent or set there: the level is the initial one. Makes nothing. Raises EnergyError."""
+    """Whether nothing was ever spent or set there, so that the level is the initial one. Creates nothing. Raises
+    EnergyError."""
     try:
         return not (folder / LEDGER).exists() and not (folder / SNAPSHOT).exists()
     except OSError as error:
@@ -69,8 +70,9 @@ def is_untouched(folder: Path) -> bool:
 
 
 class EnergyReserve:
-    """One for each home in a process. `on_change` is told of every entry that this process writes, repairs included: of
-    what an owner decides before it is written, and what it raises leaves the level as it was.
+    """The reserve of a home; one object for each home in a process. `on_change` gets every entry that this process
+    writes, repairs included. It gets an owner's decision before that is written; if it raises then, the level stays as
+    it was.
 
     Raises EnergyBusy when another process holds the lock for too long, and EnergyError when the disk refuses: energy
     that cannot be accounted for is not given out.
@@ -101,28 +103,28 @@ class EnergyReserve:
             private_folder(folder)
 
     def level(self) -> float:
-        """Now, with what has recharged and with what other processes did."""
+        """The level now, including recharge and what other processes did."""
         with self._faults():
             reading = self._ledger.read()
         now = self._now()
         if (newest := continued(reading, now)) is not None:
             return self._recharged(newest, now)
-        # Not decided by a look from outside: a line that is just being written looks torn, and a pause before the
-        # clock was read like a clock set back.
+        # Decided under the lock: without it, a line that is just being written looks torn, and a pause before the clock
+        # was read looks like a clock set back.
         return self._alone_now(lambda: self._recharged(*self._current()))
 
     def weigh(self, tier: Tier) -> Affordable | Insufficient:
-        """What `take` would say now. Nothing is taken, and by then another may have."""
+        """What `take` would answer now. Nothing is taken; another process may take it first."""
         return weigh(self.level(), tier, self._settings)
 
     async def take(
         self, tier: Tier, *, turn: str | None = None, code_hash: str | None = None, reason: str = "execution"
     ) -> Reservation | Insufficient:
-        """Take what the tier costs, or nothing and say what is missing."""
+        """Take what the tier costs, or take nothing and return what is missing."""
         return await self._alone(lambda: self._take(tier, turn, code_hash, reason))
 
     async def settle(self, reservation: Reservation, cost: float) -> float:
-        """Correct what was taken for the run to what it cost, and return the level. The level never goes below 0.
+        """Correct the energy taken for a run to its real cost, and return the level, which never goes below 0.
 
         Raises ValueError for a reservation that was settled before: the same energy must not come back twice.
         """
@@ -131,9 +133,9 @@ class EnergyReserve:
         return await self._alone(lambda: self._settle(reservation, cost))
 
     async def spend(self, amount: float, *, reason: str, floor: float = 0.0, code_hash: str | None = None) -> bool:
-        """Take the amount, or nothing and False when the level is below the floor or less than the amount.
+        """Take the amount; or take nothing and return False when the level is below the floor or the amount.
 
-        For what has no tier: the signals of neurons.
+        For spending without a tier: the signals of neurons.
         """
         if not 0 <= amount <= FULL:
             raise ValueError(f"what is spent is a number from 0 to 1, not {amount}")
@@ -142,29 +144,29 @@ class EnergyReserve:
         )
 
     def set(self, level: float, *, by: str = "owner") -> Entry:
-        """On disk when it returns. Raises ValueError for what is no level."""
+        """Set the level; on disk when it returns. Raises ValueError for an invalid level."""
         if not 0 <= level <= FULL:
             raise ValueError(f"a level is a number from 0 to 1, not {level}")
         return self._decide(by, reason="set", level=level)
 
     def top_up(self, amount: float, *, by: str = "owner") -> Entry:
-        """Add to the level, up to full. On disk when it returns. Raises ValueError for what cannot be added."""
+        """Add to the level, up to full; on disk when it returns. Raises ValueError for an invalid amount."""
         if not 0 < amount <= FULL:
             raise ValueError(f"what is added is a number above 0 and up to 1, not {amount}")
         return self._decide(by, reason="top-up", amount=amount)
 
     def entries(self, last: int = 20) -> list[Entry]:
-        """The newest ones, oldest first."""
+        """The newest `last` entries, oldest first."""
         with self._faults():
             return self._ledger.entries(last)
 
     def close(self) -> None:
-        """Bring everything to disk and let go of the files. Never raises."""
+        """Flush everything to disk and close the files. Never raises."""
         try:
-            # Who only looked leaves everything as it was.
+            # A reserve that was only read leaves everything as it was.
             if self._has_written:
                 self._ledger.flush()
-                with suppress(OSError):  # what counts is the ledger
+                with suppress(OSError):  # the ledger counts, not the snapshot
                     self._write_snapshot()
         except OSError as error:
             log.warning('Cannot flush the energy of "%s": %s', self._folder, error)
@@ -215,7 +217,7 @@ class EnergyReserve:
         return entry.level
 
     def _decide(self, by: str, **change: Any) -> Entry:
-        """What the owner decides is in force once it stands in the ledger, and is told when it is on disk."""
+        """Carry out an owner's decision: in force once it is in the ledger, and returned once it is on disk."""
         entry = self._alone_now(lambda: self._decided(_bounded(by), change))
         try:
             self._ledger.flush()
@@ -227,27 +229,27 @@ class EnergyReserve:
         try:
             self._write_snapshot(durable=True)
         except OSError as error:
-            # The ledger has it. A snapshot is for others to look at, and for a ledger that is lost.
+            # The ledger has it. The snapshot is for other readers, and for a lost ledger.
             log.warning('Cannot write "%s": %s; the ledger counts', self._snapshot, error.strerror or error)
         return entry
 
     def _decided(self, by: str, change: dict[str, Any]) -> Entry:
         current = self._current()
-        self._announce()  # what was repaired came before it
+        self._announce()  # repairs came first
         entry = self._next(*current, by=by, **change)
         self._on_change(entry)
         self._append(entry)
         return entry
 
     def _current(self) -> tuple[Entry, float]:
-        """The newest entry and the time, once the ledger can be continued."""
+        """The newest entry and the time, after recovering the ledger if necessary."""
         reading = self._ledger.read()
         now = self._now()
         if (newest := continued(reading, now)) is not None:
             return newest, now
         recovery = recover(reading, read_snapshot(self._snapshot), now, self._settings)
-        # Killed between any two of these steps, the next start recovers to the same level: a home without both files
-        # would count as new, and full.
+        # Crash-safe: killed between any two of these steps, the next start recovers to the same level. A home without
+        # both files would count as new, and full.
         if recovery.sets_snapshot_aside:
             set_aside(self._snapshot)
         if recovery.replaces_ledger:
@@ -278,14 +280,14 @@ class EnergyReserve:
     def _next(
         self, newest: Entry, now: float, *, reason: str, amount: float = 0.0, level: float | None = None, **cause: Any
     ) -> Entry:
-        """The amount is added to the level, or the level is the one that is given."""
+        """The next entry: the amount is added to the level, or the level is set."""
         before = self._recharged(newest, now)
         after = min(FULL, max(0.0, before + amount)) if level is None else level
         return Entry(
             seq=newest.seq + 1,
             at=max(now, newest.at),
             reason=reason,
-            # What really moved: less than was asked for, when there was no more to take or no room for more.
+            # What really moved: less than asked for when there was no more to take, or no room for more.
             amount=amount if after == before + amount else after - before,
             recharged=before - newest.level,
             level=after,
@@ -296,7 +298,7 @@ class EnergyReserve:
         return recharged(newest.level, now - newest.at, self._settings)
 
     async def _alone(self, work: Callable[[], T]) -> T:
-        """Do the work under the lock. It does not wait for anything, so that a cancellation cannot fall into it."""
+        """Do the work under the lock. The work itself does not await, so that no cancellation can interrupt it."""
         with self._faults():
             if not self._lock.try_take():
                 await self._lock.take(self._lock_timeout_s)
@@ -319,18 +321,18 @@ class EnergyReserve:
         while self._news:
             try:
                 entry = self._news.popleft()
-            except IndexError:  # another thread was faster, and tells of it
+            except IndexError:  # another thread was faster, and announces it
                 return
             self._on_change(entry)
 
     def _write_out(self) -> None:
-        """The ledger to disk, and beside it a snapshot of its end. Without the lock: nobody waits for the disk."""
+        """Flush the ledger to disk and write a snapshot of its end. Without the lock: no process waits for the disk."""
         self._ledger.flush()
         self._write_snapshot()
 
     def _write_snapshot(self, *, durable: bool = False) -> None:
         shown = None
-        # Again, if there is a newer entry by then: whoever wrote that may have written its snapshot before this one.
+        # Repeat if there is a newer entry by then: its writer may have written its snapshot before this one.
         for _ in range(_SNAPSHOT_ATTEMPTS):
             reading = self._ledger.read()
             if reading is None or reading.newest is None or reading.newest == shown:

@@ -1,4 +1,4 @@
-"""`energy.json`: the level at one moment, for whoever looks, and to go on from if the ledger is lost."""
+"""`energy.json`: the level at one moment, for other readers, and to continue from if the ledger is lost."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _MOST_BYTES = 65_536
 
 
 class Snapshot(BaseModel):
-    """Written by hand it may be no more than `{"level": 0.5}`."""
+    """The content of the file. Written by hand, `{"level": 0.5}` is enough."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     level: Share
     at: Moment | None = None
-    """None counts as now."""
+    """The time of the snapshot; None means now."""
     seq: Annotated[int, Field(ge=0)] = 0
-    """Of the newest entry that it knows of."""
+    """The number of the newest ledger entry that it includes."""
     format: Annotated[int, Field(ge=1, le=FORMAT)] = FORMAT
 
 
 class DamagedSnapshot:
-    """There is a file, and it says nothing that can be used."""
+    """The file exists, but cannot be used."""
 
 
 def read_snapshot(path: Path) -> Snapshot | DamagedSnapshot | None:

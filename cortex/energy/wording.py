@@ -1,4 +1,4 @@
-"""Energy in words, for a model and for its owner. A time that is promised is never too early."""
+"""Energy in words, for the model and the owner. A promised time is never too early."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
-# (up to, in steps of, said in units of, called): finer than anybody waits, coarse enough to say.
+# (up to, in steps of, in units of, name): finer than a person waits, coarse enough to say.
 _STEPS = (
     (10, 1, 1, "second"),
     (90, 5, 1, "second"),
@@ -25,7 +25,7 @@ _CELLS = 10
 
 
 def explain(lack: Insufficient) -> str:
-    """What is missing, when it will suffice, and what is possible instead."""
+    """Explain a refusal: what is missing, when it will suffice, and what is possible instead."""
     needed, level = _side_by_side(lack.needed, lack.level)
     missing = f"The {lack.tier} tier needs {needed} and the level is {level}"
     if lack.wait_s is None:
@@ -37,7 +37,7 @@ def explain(lack: Insufficient) -> str:
 
 
 def outlook(tier: TierForecast) -> str:
-    """What the level means for a tier, to follow its name and "is"."""
+    """What the level means for a tier, to follow "<tier> is"."""
     if tier.possible_in_s is None:
         return "not possible until it is topped up"
     if tier.possible_in_s > 0:
@@ -46,13 +46,13 @@ def outlook(tier: TierForecast) -> str:
 
 
 def drawn(level: float, full: str, empty: str) -> str:
-    """The level as a row of marks. It looks full only when it is."""
+    """The level as a bar of marks. It looks full only when it is."""
     count = _CELLS if level >= 1 else min(max(int(level * _CELLS + 0.5), 0), _CELLS - 1)
     return full * count + empty * (_CELLS - count)
 
 
 def in_about(seconds: float) -> str:
-    """A time from now that a person would say. Rounded up: whoever comes back then does not come in vain."""
+    """A time from now in words. Rounded up: a person who comes back then does not come in vain."""
     for limit, step, unit, name in _STEPS:
         rounded = math.ceil(seconds / step - 1e-9) * step
         if rounded <= limit:
@@ -62,13 +62,13 @@ def in_about(seconds: float) -> str:
 
 
 def rounded_down(level: float, decimals: int = 2) -> str:
-    """A level as text. Never more than there is, or a refusal would read as a mistake."""
+    """A level as text. Rounded down, or a refusal would read as a mistake."""
     shown = math.floor(level * 10**decimals + 1e-9 * 10**decimals) / 10**decimals
     return f"{shown:.{decimals}f}"
 
 
 def _side_by_side(needed: float, level: float) -> tuple[str, str]:
-    """Both with as many decimals as show that one is lower."""
+    """Both numbers, with enough decimals to show that the level is lower."""
     for decimals in range(2, _MOST_DECIMALS):
         if math.isclose(round(needed, decimals), needed, abs_tol=1e-9):
             break

@@ -1,4 +1,4 @@
-"""The folder in which an agent keeps its state."""
+"""The home: the folder in which an agent keeps its state, and what it remembers."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The folder where everything is kept that outlives a program, and that nobody but its owner can change."""
+"""The home folder: holds all that outlives a program, and only its owner may write there."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class HomeError(SettingsError):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Folders are made when they are asked for, 0700. Each property raises HomeError for a place that is not safe.
+    """The folders of a home, created on first use with mode 0700. Each property raises HomeError for an unsafe place.
 
-    Whoever can write there can give the agent energy, put words in its memory and rewrite what it did.
+    A user who can write there can give the agent energy, plant memories and rewrite its audit.
     """
 
     path: Path
@@ -41,12 +41,12 @@ class Home:
 
     @property
     def cache(self) -> Path:
-        """What can be made again: deleting it loses nothing."""
+        """Data that can be made again: deleting it loses nothing."""
         return self._folder("cache")
 
     @property
     def state_to_read(self) -> Path:
-        """The same for who only looks: it is not made, and need not be writable."""
+        """The state folder for readers: it is not created, and need not be writable."""
         folder = self.path / "state"
         for path in (self.path, folder):
             _refuse_to_look(path)
@@ -56,7 +56,7 @@ class Home:
         folder = self.path / name
         for path in (self.path, folder):
             _make_or_refuse(path)
-        # A person's own folder may be read by others; what the agent was told and did may not.
+        # The home itself may be readable for others; what the agent was told and did may not.
         if stat.S_IMODE(folder.stat().st_mode) != FOLDER_MODE:
             folder.chmod(FOLDER_MODE)
         return folder
@@ -91,7 +91,7 @@ def _refuse_to_look(path: Path) -> None:
 
 
 def problem_of(path: Path, found: os.stat_result) -> str | None:
-    """Why a folder or a file is not safe: others could have written it."""
+    """Why a folder or file is unsafe, because other users could have written it; None if it is safe."""
     if found.st_uid != os.geteuid():
         return f"it belongs to user {found.st_uid}, and this is user {os.geteuid()}"
     if found.st_mode & _OTHERS_WRITE:

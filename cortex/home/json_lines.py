@@ -1,5 +1,4 @@
-"""Files of lines that only grow: a line is there whole or not at all, and one that a kill or a power cut has torn
-takes no other with it."""
+"""Appends lines to a file so that each is there whole or not at all, and a torn one damages no other."""
 
 from __future__ import annotations
 
@@ -9,21 +8,21 @@ from pathlib import Path
 
 
 def append_line(handle: int, line: bytes) -> None:
-    """Add a line, with its end, to a file that was opened for reading and appending. Raises OSError.
+    """Append a line, with its line end, to a file opened for reading and appending. Raises OSError.
 
-    The caller is the only one who writes meanwhile.
+    The caller must be the only writer meanwhile.
     """
     size = os.fstat(handle).st_size
-    # What was torn must not spoil this one.
+    # A torn last line must not spoil this one.
     mend = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
     if os.write(handle, mend + line) != len(mend + line):
-        # Else it would be said to be there, and whoever reads would pass it over.
+        # Else an incomplete line would count as written, and readers would skip it.
         os.ftruncate(handle, size)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def last_lines(path: Path, max_bytes: int) -> list[bytes]:
-    """Those in so many bytes at the end, however large somebody made the file; none where there is no file."""
+    """The lines in the last `max_bytes` of the file, however large it is; empty when there is no file."""
     try:
         with path.open("rb") as file:
             start = max(0, file.seek(0, os.SEEK_END) - max_bytes)
@@ -31,5 +30,5 @@ def last_lines(path: Path, max_bytes: int) -> list[bytes]:
             lines = file.read(max_bytes).split(b"\n")
     except FileNotFoundError:
         return []
-    # What comes before the first line end may be the rest of a line.
+    # The text before the first line end may be part of a line.
     return [line for line in (lines[1:] if start else lines) if line.strip()]

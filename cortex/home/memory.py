@@ -1,7 +1,6 @@
-"""What the agent chose to remember, between conversations: short texts, the newest at the end, never too many.
+"""The agent's memory between conversations: short texts, the newest last, at most about a thousand.
 
-One line of JSON for each. A line is written whole or, when the power fails in the middle, is passed over and reported;
-it never takes others with it.
+One line of JSON for each. A line that was torn by a power cut is skipped and reported; it never damages others.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ log = logging.getLogger("motor_cortex")
 
 MAX_CHARACTERS = 2_000
 MAX_ENTRIES = 1_000
-# One character is at most twelve bytes of JSON (two escaped halves), and the rest of the line is short.
+# One character takes at most twelve bytes of JSON (two escaped halves), and the rest of the line is short.
 _MAX_LINE_BYTES = 12 * MAX_CHARACTERS + 200
-# The oldest make way so many at a time: what is left has to be written anew, and that may be megabytes.
+# The oldest are dropped this many at a time: the rest has to be rewritten, and that may be megabytes.
 _SURPLUS = 100
 _MAX_FILE_BYTES = (MAX_ENTRIES + _SURPLUS) * _MAX_LINE_BYTES
 _BLOCK_BYTES = 1_048_576
@@ -38,11 +37,15 @@ _BLOCK_BYTES = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
+    """One remembered text and its time."""
+
     at: float
     text: str
 
 
 class Memory:
+    """The file of remembered texts, shared by all processes of a home."""
+
     def __init__(self, folder: Path, *, now: Callable[[], float] = time.time, flusher: Flusher | None = None) -> None:
         self._path = folder / "memory.jsonl"
         self._lock = FileLock(folder / "memory.lock")
@@ -51,9 +54,9 @@ class Memory:
         self._inode = self._counted_bytes = self._counted_lines = 0
 
     def remember(self, text: str) -> None:
-        """Keep the text, as much of it as there is room for; the oldest make way for it. Raises ValueError for a text
-        that says nothing, and OSError or LockBusy when it cannot be kept."""
-        # Half a surrogate pair cannot be sent to a model: the request would fail, and every later one with it.
+        """Keep the text, cut if too long; the oldest texts make way. Raises ValueError for an empty text, and OSError
+        or LockBusy when it cannot be kept."""
+        # A lone surrogate cannot be sent to a model: this request would fail, and every later one.
         text = beginning(whole(text).strip(), MAX_CHARACTERS)
         if not text:
             raise ValueError("there is nothing to remember in an empty text")
@@ -63,7 +66,7 @@ class Memory:
             self._keep(line)
 
     def recent(self, most: int = MAX_ENTRIES) -> list[Recollection]:
-        """The newest, oldest first. Lines that cannot be read are passed over and reported."""
+        """The newest `most` texts, oldest first. Unreadable lines are skipped and reported."""
         most = min(most, MAX_ENTRIES)
         lines = last_lines(self._path, most * _MAX_LINE_BYTES)
         found: list[Recollection] = []
@@ -97,7 +100,7 @@ class Memory:
             self._flusher.want(self._path, partial(flush_file, self._path))
 
     def _is_full(self, handle: int) -> bool:
-        """Whether the oldest have to make way. Only what came since the last time is read."""
+        """Whether the oldest must make way. Reads only what was added since the last call."""
         status = os.fstat(handle)
         if status.st_size > _MAX_FILE_BYTES:
             return True
@@ -119,7 +122,7 @@ def _entry(line: bytes) -> Recollection | None:
 
 
 class LearnedSkills:
-    """Neurons that have passed their trial, as the agent remembers them."""
+    """Remembers neurons that have passed their trial."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory

@@ -1,4 +1,4 @@
-"""One chat turn, from a message of the user to the agent's last word, and the conversations that turns make up."""
+"""The chat loop: one turn, from a message of the user to the agent's last word, and the stored conversations."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The calls of one message: run at once, answered in their order, and each of them answered whatever happens."""
+"""Runs the tool calls of one message concurrently, and answers each of them in order, whatever happens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _answered: ContextVar[str | None] = ContextVar("answered_call", default=None)
 
 
 def answered_call() -> str | None:
-    """The id of the call that is being answered here, for whoever is told of something that happens meanwhile."""
+    """The id of the call being answered in this task, for callbacks that report what happens meanwhile."""
     return _answered.get()
 
 
@@ -32,7 +32,7 @@ async def answer_all(
     conversation: Conversation,
     watch: Callable[[Event], None],
 ) -> None:
-    """Run those that have no refusal; calls that ask for the same are run once. Raises what a watcher raises."""
+    """Run the calls without a refusal; identical calls run once. Raises what a watcher raises."""
     same_as = firsts(calls)
     answers: dict[int, Answer] = {}
     failures: list[Exception] = []
@@ -40,13 +40,13 @@ async def answer_all(
     async def answer_or_stop(place: int) -> None:
         try:
             await answer(place)
-        except Exception as error:  # noqa: BLE001 - raised below as it is: the group of tasks would wrap it
+        except Exception as error:  # noqa: BLE001 - raised below unchanged: the task group would wrap it
             failures.append(error)
             tasks.cancel_scope.cancel()
 
     async def answer(place: int) -> None:
         call, refusal = calls[place], refusals[place]
-        _answered.set(call.id)  # In a task of its own: others do not see it.
+        _answered.set(call.id)  # In a task of its own: other tasks do not see it.
         watch(CallStarted(call))
         if refusal is not None:
             given = turn.refuse(call.name, refusal)
@@ -59,10 +59,10 @@ async def answer_all(
         async with anyio.create_task_group() as tasks:
             for place in sorted(set(same_as)):
                 tasks.start_soon(answer_or_stop, place)
-                # They begin in their order: where there is energy for one, it is the first that gets it.
+                # Started in order: if there is energy for only one, the first gets it.
                 await anyio.lowlevel.checkpoint()
     finally:
-        # Also when the turn is cancelled: endpoints refuse a conversation in which a call has no answer.
+        # Also on cancellation: endpoints refuse a conversation in which a call has no answer.
         for call, first in zip(calls, same_as, strict=True):
             conversation.append(ToolAnswer(call.id, call.name, _read_by_model(answers.get(first))))
     if failures:

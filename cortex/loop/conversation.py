@@ -1,4 +1,4 @@
-"""One conversation: what was said, in memory and, if it has a file, on disk before the next thing happens."""
+"""One conversation: its messages, in memory and, if it has a file, on disk before the next step."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from .records import header, to_line
 
 
 class ConversationError(Exception):
-    """The conversation cannot be kept or read. The message says why."""
+    """The conversation cannot be written or read. The message says why."""
 
 
 class ConversationBusy(ConversationError):
-    """Somebody else is talking in it."""
+    """Another turn or program is using the conversation."""
 
 
 class Conversation:
-    """Without a path it lives as long as this object. `close` lets others open the file; leaving a `with` does too."""
+    """The messages of a conversation. Without a path it lives as long as this object. `close`, or leaving a `with`,
+    lets other programs open the file."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class Conversation:
         self._closed = False
 
     def append(self, message: Message) -> None:
-        """Raises ConversationError when it cannot be written; for this program it has been said even so."""
+        """Add a message. Raises ConversationError when it cannot be written; in memory it is kept even then."""
         at = self._now()
         line = to_line(message, at)
         self._messages.append(message)
@@ -56,7 +57,7 @@ class Conversation:
             raise ConversationError(f'Cannot write conversation "{self.id}": it is closed')
         try:
             if self._file is None:
-                # Made with the first message: who opens a chat and says nothing leaves nothing behind.
+                # Created with the first message: opening a chat without saying anything leaves no file.
                 self._file = JsonLines(self._path, create=True)
                 line = header(self.id, at) + line
             self._file.append(line)
@@ -64,14 +65,14 @@ class Conversation:
             raise ConversationError(f'Cannot write conversation "{self.id}": {error.strerror or error}') from error
 
     def messages(self, max_bytes: int | None = None) -> list[Message]:
-        """All, or the last turn and as many whole turns before it as fit."""
+        """All messages, or the last turn and as many whole turns before it as fit."""
         return list(self._messages) if max_bytes is None else recent(self._messages, self._sizes, max_bytes)
 
     def call_ids(self) -> set[str]:
         return {call.id for said in self._messages if isinstance(said, AssistantMessage) for call in said.calls}
 
     def interrupt(self, last_word: str) -> None:
-        """End the present turn so that the conversation can be gone on with. Never raises."""
+        """End the present turn so that the conversation can continue. Never raises."""
         missing: list[Message] = [
             ToolAnswer(call.id, call.name, CALL_INTERRUPTED) for call in unanswered(self._messages)
         ]
@@ -81,7 +82,8 @@ class Conversation:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """One at a time: the answers of two turns would end up between each other's calls."""
+        """One turn at a time: else the answers of two turns would mix with each other's calls. Raises
+        ConversationBusy."""
         if self._in_turn:
             raise ConversationBusy(f'Cannot begin a turn in conversation "{self.id}": another one is under way')
         self._in_turn = True

@@ -1,4 +1,4 @@
-"""All conversations of a home, one file each, to be listed and taken up again."""
+"""The conversations of a home, one file each: list them, begin one, continue one."""
 
 from __future__ import annotations
 
@@ -21,32 +21,36 @@ log = logging.getLogger("motor_cortex")
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
 _ENDING = ".jsonl"
 _MAX_TITLE_CHARS = 80
-# The first message of the user is found in there, or it is too long for a title.
+# The first message of the user is found within this, or it is too long for a title.
 _TITLE_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
+    """A conversation in a list."""
+
     id: str
     title: str
-    """The first words of the user."""
+    """The first words of the user's first message."""
     changed_at: float
     size_bytes: int
 
 
 class Conversations:
+    """The folder of conversations."""
+
     def __init__(self, folder: Path, *, now: Callable[[], float] = time.time) -> None:
         self._folder = folder
         self._now = now
 
     def new(self) -> Conversation:
-        """A conversation that gets its file with its first message."""
+        """Begin a conversation. Its file is created with its first message."""
         begun = datetime.fromtimestamp(self._now(), UTC)
         conversation_id = f"{begun:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
         return Conversation(conversation_id, path=self._path(conversation_id), now=self._now)
 
     def open(self, conversation_id: str) -> Conversation:
-        """Take it up where it ended. Raises ConversationBusy when another program has it, else ConversationError."""
+        """Continue a conversation. Raises ConversationBusy when another program has it open, else ConversationError."""
         path = self._path(conversation_id)
         try:
             file = JsonLines(path, create=False)
@@ -66,19 +70,19 @@ class Conversations:
         return Conversation(conversation_id, past, path=path, file=file, now=self._now)
 
     def latest(self) -> Conversation | None:
-        """The one that was talked in last, opened; None when there is none."""
+        """Open the most recently used conversation; None when there is none."""
         known = self.list()
         return self.open(known[0].id) if known else None
 
     def list(self) -> list[ConversationSummary]:
-        """The last one first."""
+        """All conversations, the most recently used first."""
         found = []
         for path in self._folder.glob(f"*{_ENDING}"):
             try:
                 status = path.stat()
                 title = _title(first_lines(path, _TITLE_BYTES))
             except OSError:
-                continue  # Gone since, or not ours to read.
+                continue  # Deleted meanwhile, or not readable.
             found.append(ConversationSummary(path.name.removesuffix(_ENDING), title, status.st_mtime, status.st_size))
         return sorted(found, key=lambda summary: (summary.changed_at, summary.id), reverse=True)
 

@@ -1,4 +1,4 @@
-"""How a turn ends, and the words with which it does when the model does not find any."""
+"""How a turn ends, and the words for it when the model finds none."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "model_error"
 
 NUDGE = "(Your reply was empty. Answer the user in words, or call a tool.)"
 NO_ANSWER = "(no answer)"
-"""What a model reads of a turn that ended with a fault: which one is the person's business, and not that of a model
-that may be at another endpoint."""
+"""What the model reads about a turn that ended with a fault: the details are for the user, not for a model that may be
+at another endpoint."""
 INTERRUPTED = "(This turn was interrupted before it had ended.)"
 CALL_INTERRUPTED = failed(
     "ToolError", "The call was interrupted before it had ended; what it had begun may have happened."
@@ -29,19 +29,19 @@ EMPTY = "(The model replied with nothing, twice. Put the question in other words
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """The agent's last word on a message of the user."""
+    """The end of a turn: the agent's last word on a message of the user."""
 
     text: str
-    """What the model said, and after it what there is to say of its end."""
+    """What the model said, followed by our notice about the end, if any."""
     stopped: Stopped
     usage: Usage
     rounds: int
     calls: int
-    """That were run. Refused and repeated ones do not count."""
+    """Calls that were run. Refused and repeated ones do not count."""
 
 
 def last_words(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:
-    """For a bound of the turn that was reached."""
+    """The notice that a limit of the turn was reached."""
     return f"(Stopped: {_reached(stopped, settings, usage)}. Say “continue” to go on.)"
 
 
@@ -52,7 +52,7 @@ def too_many_calls(settings: LoopSettings) -> str:
 
 
 def not_run(stopped: Stopped, settings: LoopSettings, usage: Usage) -> str:
-    """For calls whose answers nobody would read in this turn."""
+    """The refusal of calls that are not run because the turn ends."""
     return denied(f"Not run, because the turn ended: {_reached(stopped, settings, usage)}.")
 
 

@@ -1,5 +1,7 @@
-"""What happens in a turn, for whoever watches. All of the last word comes as events too: what the model said as
-`TextArrived`, and what the loop says of it as `Notice`."""
+"""Events of a turn, for a watcher such as the chat.
+
+The whole last word is sent as events, too: the model's words as `TextArrived`, and the loop's as `Notice`.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,19 @@ class TextArrived:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Words of ours and not of the model: why there is no answer, or no whole one. Comes last in a turn."""
+    """Words of the loop, not of the model: why there is no answer, or an incomplete one. Comes last in a turn."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The model keeps us waiting. Told by models and by those who watch over them, and not by the loop."""
+    """The model has not answered yet. Sent by models and their wrappers, not by the loop."""
 
     reason: str = ""
-    """What went wrong with the last attempt; empty when nothing did, and nothing came either."""
+    """What went wrong in the last attempt; empty when nothing did, but nothing came either."""
     again_in_s: float | None = None
-    """So long it takes until the next attempt."""
+    """Seconds until the next attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """Comes once for each `CallStarted`, unless the turn is cancelled. Calls that were refused have both."""
+    """Comes once for each `CallStarted`, unless the turn is cancelled. Refused calls have both."""
 
     call: ToolRequest
     answer: Answer
@@ -50,7 +52,7 @@ class RoundEnded:
 
     rounds: int
     usage: Usage
-    """Of the turn so far."""
+    """Tokens used in the turn so far."""
 
 
 Event = TextArrived | Notice | Waiting | CallStarted | CallEnded | RoundEnded

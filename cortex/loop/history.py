@@ -1,4 +1,4 @@
-"""Which messages a model sees: a valid conversation, cut between turns. Pure."""
+"""Selects the messages that the model sees: a valid conversation, cut between turns. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .messages import AssistantMessage, Message, ToolAnswer, ToolRequest, UserMe
 
 
 def repaired(messages: Iterable[Message]) -> list[Message]:
-    """The same conversation as endpoints want it: every call answered right after it, every turn ended.
+    """The same conversation in the form that endpoints accept: every call answered right after it, every turn ended.
 
-    What a killed program left half done stays in its file as it is and is completed here each time it is read. So a
+    What a killed program left incomplete stays in its file as it is, and is completed here each time it is read. So a
     repair can neither fail nor be done twice.
     """
     result: list[Message] = []
@@ -40,13 +40,13 @@ def repaired(messages: Iterable[Message]) -> list[Message]:
             case ToolAnswer(call_id) if waiting.pop(call_id, None) is not None:
                 result.append(message)
             case _:
-                pass  # An answer to a call that nobody made, or made twice.
+                pass  # An answer to a call that was never made, or was answered before.
     end_turn()
     return result
 
 
 def unanswered(messages: Sequence[Message]) -> list[ToolRequest]:
-    """Calls of the last message of the model that have no answer yet."""
+    """Calls in the model's last message that have no answer yet."""
     answered = set()
     for message in reversed(messages):
         match message:
@@ -64,7 +64,7 @@ def _ends_turn(message: Message) -> bool:
 
 
 def recent(messages: Sequence[Message], sizes: Sequence[int], max_bytes: int) -> list[Message]:
-    """The last turn whole, and as many whole turns before it as there is room for."""
+    """The whole last turn, and as many whole turns before it as fit into `max_bytes`."""
     starts = [place for place, message in enumerate(messages) if isinstance(message, UserMessage)]
     if not starts:
         return list(messages)

@@ -1,4 +1,4 @@
-"""What the model is told first."""
+"""The system message: instructions for the model, and the agent's memories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ refused call unchanged.
 
 
 def first_words(settings: LoopSettings, memories: Sequence[str] = ()) -> str:
-    """The instructions, and the newest of what the agent once decided to remember."""
+    """The instructions, and the newest of the agent's own memories."""
     said = INSTRUCTIONS if settings.instructions is None else settings.instructions
     newest = list(memories)[-settings.max_memories :] if settings.max_memories else []
     if not newest:

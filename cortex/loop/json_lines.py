@@ -1,5 +1,7 @@
-"""A file of lines that only grows. Each line is one write, so a program that is killed leaves at most half a line at
-its end, which the next one cuts off."""
+"""The file of a conversation: lines that are only appended, for one writer among all processes.
+
+Each line is one write, so a killed program leaves at most part of a line at the end, which the next one cuts off.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from sandbox import FILE_MODE, private_folder
 
 log = logging.getLogger("motor_cortex")
 
-# The end of a file that is larger than this; its beginning is left alone.
+# Of a larger file only the end is read; its beginning is left alone.
 MAX_READ_BYTES = 16 * 1024 * 1024
 
 
@@ -26,7 +28,8 @@ class JsonLines:
     _handle = -1
 
     def __init__(self, path: Path, *, create: bool, max_read_bytes: int = MAX_READ_BYTES) -> None:
-        """Raises FileBusy, FileNotFoundError (or FileExistsError when it is to be made), and OSError."""
+        """Open or create the file. Raises FileBusy, FileNotFoundError (or FileExistsError with `create`), and
+        OSError."""
         if create:
             private_folder(path.parent)
         flags = os.O_CREAT | os.O_EXCL if create else 0
@@ -45,18 +48,18 @@ class JsonLines:
     def _read(self, max_bytes: int) -> list[bytes]:
         size = os.fstat(self._handle).st_size
         begin = max(0, size - max_bytes)
-        # The byte before tells whether a line begins there.
+        # The byte before shows whether a line begins there.
         data = _read_at(self._handle, max(0, begin - 1), size)
         whole, _, torn = data.rpartition(b"\n")
         if torn:
-            # Cut off before anything is appended: the next line would be glued to it and lost as well.
+            # Cut off before anything is appended: else the next line would be glued to it, and lost as well.
             os.ftruncate(self._handle, size - len(torn))
             log.warning("Cut off %d bytes of a line that was never finished at the end of %s", len(torn), self._path)
         lines = whole.split(b"\n")
         return lines[1:] if begin else lines
 
     def append(self, data: bytes) -> None:
-        """Whole or not at all, as far as this program lives to see. Raises OSError."""
+        """Append data, whole or not at all unless the program is killed. Raises OSError."""
         before = os.fstat(self._handle).st_size
         written = os.write(self._handle, data)
         if written < len(data):
@@ -73,7 +76,7 @@ class JsonLines:
 
 
 def first_lines(path: Path, max_bytes: int) -> list[bytes]:
-    """Whole lines from the beginning of a file that another program may be writing to."""
+    """Complete lines from the beginning of a file that another program may be writing."""
     with path.open("rb") as file:
         whole, _, _ = file.read(max_bytes).rpartition(b"\n")
     return whole.split(b"\n")

@@ -1,4 +1,4 @@
-"""What a conversation is made of, and what a model gives back. Plain values; no endpoint's format is known here."""
+"""The messages of a conversation, and a model's reply. Plain values, independent of any endpoint's format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Finish = Literal["stop", "tools", "length", "filter"]
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One call that the model wants. Its arguments are what the model wrote, which need not be JSON."""
+    """A tool call that the model wants. The arguments are what the model wrote, which need not be JSON."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What the model reads about a call of its last message."""
+    """The answer to a tool call of the model's last message."""
 
     call_id: str
     name: str
@@ -47,10 +47,12 @@ Message = SystemMessage | UserMessage | AssistantMessage | ToolAnswer
 
 @dataclass(frozen=True, slots=True)
 class Usage:
+    """Tokens used."""
+
     input_tokens: int = 0
     output_tokens: int = 0
     estimated: bool = False
-    """The endpoint did not count; the numbers are a guess from the sizes."""
+    """The endpoint did not count tokens; the numbers are estimated from the sizes."""
 
     @property
     def total(self) -> int:
@@ -66,6 +68,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
+    """One reply of a model, with its cost and why it ended."""
+
     message: AssistantMessage
     usage: Usage
     finish: Finish

@@ -1,4 +1,4 @@
-"""What the loop needs of others: a model that replies, and a turn that answers calls."""
+"""The ports of the loop: a model that replies, and a turn that answers tool calls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ class ModelError(Exception):
         self.retryable = retryable
         """The same request may succeed later."""
         self.retry_after_s = retry_after_s
-        """What the endpoint asks for, if it does."""
+        """The wait that the endpoint asks for, if any."""
 
 
 def ignore(_: object) -> None:
-    """For whoever does not want to know."""
+    """A callback that does nothing."""
 
 
 class LanguageModel(Protocol):
+    """A language model, at any endpoint."""
+
     async def reply(
         self,
         messages: Sequence[Message],
@@ -33,17 +35,17 @@ class LanguageModel(Protocol):
         *,
         on_text: Callable[[str], None] = ignore,
     ) -> ModelReply:
-        """One reply to the conversation. `on_text` gets its text as it comes. Raises ModelError."""
+        """Reply once to the conversation. `on_text` gets the text as it arrives. Raises ModelError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call came to, for the model. Never empty."""
+    """The answer to a call, for the model. Never empty."""
 
     text: str
     note: str | None = None
-    """For a line of its own below the text."""
+    """Shown on a separate line below the text."""
     ok: bool = True
 
 
@@ -55,13 +57,13 @@ class Turn(Protocol):
 
     @property
     def said(self) -> Sequence[str]:
-        """What the agent has said to the user by a tool. After that, an empty reply is the end of a turn."""
+        """What the agent has said to the user with a tool. After that, an empty reply ends the turn."""
         ...
 
     def refuse(self, tool: str, reply: str) -> Answer:
-        """The answer to a call that the loop itself does not let through: written down, and never raising."""
+        """Record a call that the loop itself refuses, and return its answer. Never raises."""
         ...
 
     async def answer(self, name: str, arguments: str | Mapping[str, Any]) -> Answer:
-        """Never raises but when it is cancelled: unknown tools and malformed arguments are answered too."""
+        """Answer a call; unknown tools and malformed arguments are answered, too. Raises nothing but a cancellation."""
         ...

@@ -1,4 +1,4 @@
-"""One message as one line of JSON, and back. A line that does not fit is damaged, never guessed at."""
+"""Writes a message as one line of JSON, and reads it back. An invalid line counts as damaged; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FORMAT = 1
 
 
 class DamagedLine(ValueError):
-    """The line is not one that was written here."""
+    """The line was not written by this program."""
 
 
 class NewerFormat(ValueError):
@@ -36,7 +36,8 @@ def to_line(message: Message, at: float) -> bytes:
 
 
 def from_line(line: bytes) -> Message | None:
-    """The message; None for the header. Raises DamagedLine, and NewerFormat for a header that is not ours."""
+    """The message on a line; None for the header. Raises DamagedLine, and NewerFormat for a header of a later
+    version."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -65,5 +66,5 @@ def _call(data: Any) -> ToolRequest:
 
 
 def _line(data: dict[str, Any]) -> bytes:
-    # Escaped to ASCII: half a character that somebody typed or pasted stays what it is and breaks nothing.
+    # Escaped to ASCII: a lone surrogate that a user typed or pasted is kept, and breaks nothing.
     return json.dumps(data, separators=(",", ":")).encode("ascii") + b"\n"

@@ -1,4 +1,4 @@
-"""A reply of a model made fit for the conversation: bounded, with ids that are unique. Pure."""
+"""Makes a model's reply fit for the conversation: bounded, with unique call ids. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TEXT_CHARS = 200_000
 MAX_ARGUMENTS_CHARS = 262_144
 MAX_NAME_CHARS = 128
 MAX_CALLS = 128
-# Longer ones are the same only when they are so letter by letter.
+# Longer arguments count as the same only if equal letter by letter.
 MAX_COMPARED_CHARS = 2_048
 ARGUMENTS_LIMITS = JsonLimits(containers=20_000, values=20_000)
 
@@ -27,8 +27,8 @@ _USABLE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 def tidied(message: AssistantMessage, taken_ids: Iterable[str]) -> AssistantMessage:
     """The message as it goes into the conversation.
 
-    Ids that are missing, odd, or taken are replaced: an endpoint that finds one id twice cannot tell which answer
-    belongs to which call, and refuses the conversation from then on.
+    Call ids that are missing, odd or taken are replaced: an endpoint that finds one id twice cannot match answers to
+    calls, and refuses the conversation from then on.
     """
     taken = set(taken_ids)
     calls = []
@@ -40,7 +40,7 @@ def tidied(message: AssistantMessage, taken_ids: Iterable[str]) -> AssistantMess
 
 
 def _free_id(taken: set[str]) -> str:
-    # Nine letters and digits: some endpoints take nothing else.
+    # Nine letters and digits: some endpoints accept nothing else.
     number = len(taken)
     while (candidate := f"call{number:05d}") in taken:
         number += 1
@@ -48,7 +48,7 @@ def _free_id(taken: set[str]) -> str:
 
 
 def without_excess(message: AssistantMessage) -> AssistantMessage:
-    """For the conversation: arguments that are too long to be run are too long to be kept."""
+    """The message without arguments that are too long to run: they are too long to keep, too."""
     return AssistantMessage(
         message.text,
         tuple(
@@ -61,7 +61,7 @@ def without_excess(message: AssistantMessage) -> AssistantMessage:
 
 
 def refusal(call: ToolRequest, reply: ModelReply) -> str | None:
-    """Why this call is not to be run, if so: nobody knows what the rest of its arguments would have said."""
+    """Why this call must not run, or None. Incomplete arguments are not run: the missing part is unknown."""
     if len(call.arguments_json) > MAX_ARGUMENTS_CHARS:
         return denied(
             f"The arguments have {len(call.arguments_json)} characters and may have {MAX_ARGUMENTS_CHARS}; send less."
@@ -72,7 +72,7 @@ def refusal(call: ToolRequest, reply: ModelReply) -> str | None:
 
 
 def parsed_arguments(arguments_json: str) -> Any:
-    """The arguments as a value, or None when they are not JSON, or hold too much to be read."""
+    """The parsed arguments; None when they are not JSON, or too complex."""
     try:
         check_json(arguments_json, ARGUMENTS_LIMITS)
         return json.loads(arguments_json)
@@ -81,7 +81,7 @@ def parsed_arguments(arguments_json: str) -> Any:
 
 
 def firsts(calls: Iterable[ToolRequest]) -> list[int]:
-    """For each call the place of the first one that asks for the same. A model that repeats itself acts once."""
+    """For each call the index of the first identical one. A model that repeats itself acts once."""
     seen: dict[tuple[str, str], int] = {}
     return [seen.setdefault((call.name, _canonical(call.arguments_json)), place) for place, call in enumerate(calls)]
 

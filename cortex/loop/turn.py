@@ -1,4 +1,4 @@
-"""One turn: the model replies, its calls are answered, and so on until it has said its last word or reached a bound."""
+"""Runs one turn: the model replies, its calls are answered, and so on until its last word or a limit."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ async def run_turn(
     watch: Callable[[Event], None] = ignore,
     memories: Sequence[str] = (),
 ) -> TurnEnd:
-    """What the agent says to the text of the user. Faults of the model end the turn and are told in its end; the
-    conversation has only that there was no answer.
+    """Run a turn and return the agent's answer to the user's text. A fault of the model ends the turn and is reported
+    in its end; the conversation only shows that there was no answer.
 
-    However it ends, the conversation is one that can be gone on with: each call has its answer, and the turn has a last
-    word. Raises ConversationError when the conversation cannot be written, ConversationBusy when it is in use, and what
-    the watcher raises.
+    However it ends, the conversation can continue: each call has an answer, and the turn has a last word. Raises
+    ConversationError when the conversation cannot be written, ConversationBusy when it is in use, and what the watcher
+    raises.
     """
     with conversation.turn():
         rounds = _Rounds(model, turn, tools, conversation, settings, watch, first_words(settings, memories))
@@ -67,12 +67,12 @@ async def run_turn(
                 stopped = "model_error"
                 rounds.end_with(f"(The model gave no answer: {error.message})")
         except BaseException:
-            # Cancelled by the user, most of the time. What was shown has been said.
+            # Usually cancelled by the user. What was shown counts as said.
             conversation.interrupt(_paragraphs("".join(rounds.said), INTERRUPTED))
             raise
         words, notice = "".join(rounds.said), rounds.notice
         if not words.strip() and not notice:
-            # Who has said it with a tool need not say it again.
+            # What the agent has said with a tool it need not say again.
             words = "\n".join(turn.said)
         conversation.append(AssistantMessage(_paragraphs(words, NO_ANSWER if stopped == "model_error" else notice)))
         return TurnEnd(_paragraphs(words, notice), stopped, rounds.usage, rounds.count, rounds.calls)
@@ -95,12 +95,12 @@ class _Rounds:
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     said: list[str] = field(default_factory=list)
-    """Of the present message, as far as it has been shown. When the rounds are over: the model's last word."""
+    """The shown pieces of the present message. After the last round: the model's last word."""
     notice: str = ""
-    """Our words about the end, if there are any."""
+    """The loop's own words about the end, if any."""
     said_chars: int = 0
     is_told: bool = False
-    """That the calls of this turn are used up."""
+    """The model was told that the calls of this turn are used up."""
     is_nudged: bool = False
 
     async def run(self) -> Stopped:
@@ -117,7 +117,7 @@ class _Rounds:
         self.count += 1
         self.usage += reply.usage
         if not self.said:
-            self.say(reply.message.text)  # A model that does not stream.
+            self.say(reply.message.text)  # The model does not stream.
         finish: Finish = "length" if len(reply.message.text) > MAX_TEXT_CHARS else reply.finish
         return ModelReply(tidied(reply.message, self.conversation.call_ids()), reply.usage, finish)
 
@@ -125,11 +125,11 @@ class _Rounds:
         messages: list[Message] = [SystemMessage(self.instructions)] if self.instructions else []
         messages += self.conversation.messages(self.settings.max_history_bytes)
         if self.is_nudged:
-            messages.append(UserMessage(NUDGE))  # Not kept: it is not what the user said.
+            messages.append(UserMessage(NUDGE))  # Not kept: the user did not say it.
         return messages
 
     def _end(self, reply: ModelReply) -> Stopped | None:
-        """A reply without calls is the last one, unless it says nothing."""
+        """End the turn: a reply without calls is the last one, unless it is empty."""
         if reply.finish == "filter":
             self.end_with(FILTERED)
             return "model_error"
@@ -151,7 +151,7 @@ class _Rounds:
         refusals = [refusal(call, reply) for call in calls]
         stopped = self._bound()
         if stopped is not None:
-            # Nobody would read the answers in this turn, and to run the calls costs energy.
+            # The model would not see the answers in this turn, and running the calls costs energy.
             refusals = [not_run(stopped, self.settings, self.usage)] * len(calls)
         elif self._refuse_excess(calls, refusals):
             stopped = "calls" if self.is_told else None
@@ -165,13 +165,13 @@ class _Rounds:
         return stopped
 
     def _bound(self) -> Stopped | None:
-        """The one that does not let the model reply again."""
+        """The limit that keeps the model from replying again, if reached."""
         if self.count >= self.settings.max_rounds:
             return "rounds"
         return "tokens" if self.usage.total >= self.settings.max_turn_tokens else None
 
     def _refuse_excess(self, calls: Sequence[ToolRequest], refusals: list[str | None]) -> bool:
-        """Refuse what is beyond the limit of calls, count the rest, and say whether anything was refused."""
+        """Refuse the calls beyond the limit, count the others, and return whether any was refused."""
         is_any = False
         for place in sorted(set(firsts(calls))):
             if refusals[place] is not None:
@@ -188,7 +188,7 @@ class _Rounds:
         self.said_chars = 0
 
     def say(self, text: str) -> None:
-        """Show a piece of the present message. More than a message may hold is left out."""
+        """Show a piece of the present message. Text beyond the limit of a message is left out."""
         if piece := whole(text)[: MAX_TEXT_CHARS - self.said_chars]:
             self.said.append(piece)
             self.said_chars += len(piece)

@@ -1,4 +1,4 @@
-"""Redaction: personal data and secrets become tokens before a model or a log gets to see them."""
+"""Redaction: replaces personal data and secrets by tokens before a model or a log sees them."""
 
 from typing import TYPE_CHECKING
 

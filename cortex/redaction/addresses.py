@@ -1,4 +1,4 @@
-"""IP addresses, and not the versions, times and names of code that look like them."""
+"""Finds IP addresses, but not versions, times and names in code that look like them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .spans import Span
 
-# What four numbers with dots are after one of these; the second ones only as words of their own.
+# Words before four dotted numbers that make them a version; the second list only as whole words.
 _VERSIONS = ("version", "versions", "version number", "version_number", "version-number", "firmware", "identifier")
 _SHORT = ("v", "ver", "rev", "oid", "release", "revision", "section", "chapter", "clause", "build", "build number", "§")
 _WORD = re.compile(r"(?:\A|[^a-z])(?:" + "|".join(_SHORT) + r")\Z")
@@ -18,18 +18,18 @@ _PRODUCT_BEFORE = re.compile(r"(?:\A|[^\w.-])[a-z][\w-]{0,40}/\Z")
 # "::" or three colons near each other: a time of day has two.
 _COLONS = re.compile(r":(?::[0-9a-fA-F]|[0-9a-fA-F]{1,4}:(?::|[0-9a-fA-F]{1,4}:))")
 _V6 = re.compile(r"[0-9a-fA-F:]{2,45}+(?:(?:\.[0-9]{1,3}){3})?")
-# What is handed out: global, unique local, link-local, multicast, and IPv4 in IPv6. `add::dead` in a program is none.
+# Prefixes in use: global, unique local, link-local, multicast, and IPv4 in IPv6. `add::dead` in a program is not one.
 _V6_BEGINNING = re.compile(r"[23][0-9a-f]{3}:|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|64:ff9b:|::ffff:")
 _HEX = "0123456789abcdefABCDEF"
 
 
 def is_ipv4(lowered: str, start: int, end: int) -> bool:
-    """Whether the four numbers there are the address of a machine, other than this one."""
+    """Whether the four numbers are the address of a machine other than this one."""
     parts = lowered[start:end].split(".")
     if any(int(part) > 255 or (part[0] == "0" and part != "0") for part in parts):
         return False
     first, second = int(parts[0]), int(parts[1])
-    # Loopback, "any address", masks and whole networks tell nothing about anybody.
+    # Loopback, "any address", masks and whole networks identify no person.
     if first in {0, 127, 255} or parts[1:] == ["0", "0", "0"]:
         return False
     is_private = first == 10 or (first == 172 and 16 <= second <= 31) or (first == 192 and second == 168)
@@ -38,7 +38,8 @@ def is_ipv4(lowered: str, start: int, end: int) -> bool:
 
 
 def _is_numbering(before: str) -> bool:
-    """A paragraph of a standard in a comment, a file, `Chrome/120.0.0.0`."""
+    """Whether the numbers follow a comment sign, a file name or a product: a section of a standard,
+    `Chrome/120.0.0.0`."""
     if before.endswith("-"):
         return before[-2:-1].isalpha()
     return before.endswith("// ") or (before.endswith("/") and _PRODUCT_BEFORE.search(before) is not None)

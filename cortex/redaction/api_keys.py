@@ -1,4 +1,4 @@
-"""Keys of well-known services, by how they begin and how they go on."""
+"""Finds API keys of well-known services by their prefix and the shape of the rest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import cache
 from .spans import Span
 from .strength import is_random
 
-# Those that have a sign before what is random. One search for the sign, with two letters before it and a long word
-# behind it, finds the place of all; a search for each of them would cost four times as much.
+# Prefixes that end with a sign. One search for the sign, with two letters before it and a long word after it, finds the
+# places of all; a search for each prefix would cost four times as much.
 _SIGNED: dict[str, str] = {
     "sk-": r"[\w-]{20,300}",
     "glpat-": r"[\w-]{20,255}(?:\.[0-9a-z]{2}\.[0-9a-z]{7,9})?",
@@ -54,7 +54,7 @@ _SIGNED: dict[str, str] = {
     "sbp_": r"[a-f0-9]{40}",
     "rubygems_": r"[a-f0-9]{48}",
 }
-# Those without: found by a plain search for each.
+# Prefixes without a sign: found by a plain search for each.
 _UNSIGNED: dict[str, str] = {
     "AKIA": r"[A-Z0-9]{16}",
     "ASIA": r"[A-Z0-9]{16}",
@@ -63,7 +63,7 @@ _UNSIGNED: dict[str, str] = {
     "dapi": r"[a-f0-9]{32}(?!\w)",
 }
 _HOOKS = re.compile(r"hooks(?:\.slack\.com/services/([\w/]{20,120})|(?<=/api/webhooks)/([0-9]{15,22}/[\w-]{50,100}))")
-# With these names behind "sk-" and so many characters, nobody needs to look whether they were made by chance.
+# With these names after "sk-" and this many characters, no test for randomness is needed.
 _NAMED_SK = re.compile(r"(?:ant|proj|svcacct|or-v1)-[\w-]{40}")
 _NAME_OF_SK = re.compile(r"(?:ant|proj|svcacct|admin|or-v1|lf)-")
 _LONG_NUMBER = re.compile(r"[0-9]{9}")
@@ -78,7 +78,7 @@ def signed_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
             begin = place.end()
             for prefix in by_end[text[begin - 3 : begin]]:
                 start = begin - len(prefix)
-                # Asked before the shape: in "ghp_ghp_ghp_…" each of them would have a long word behind it.
+                # Checked before the shape: in "ghp_ghp_ghp_…" a long word follows each of them.
                 if not text.startswith(prefix, start) or not begins(text, start):
                     continue
                 match = _compiled(_SIGNED[prefix]).match(text, begin)
@@ -104,7 +104,7 @@ def hooks(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
 
 
 def bots(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    """Of Telegram: the number of a bot, and its key."""
+    """Keys of Telegram bots: the number of a bot, and its key."""
     for match in _TELEGRAM.finditer(text):
         before = _BOT.search(text[max(0, match.start() - 15) : match.start()])
         if before is not None:
@@ -116,8 +116,8 @@ def begins(text: str, at: int) -> bool:
 
 
 def _is_key(prefix: str, rest: str) -> bool:
-    """Words with hyphens are everywhere in style sheets: `sk-cube-grid-animation`. What is made by chance may have
-    hyphens anywhere, so they are left out before it is judged."""
+    """Whether the match is a key, and not words with hyphens as in style sheets: `sk-cube-grid-animation`. Random text
+    may have hyphens anywhere, so they are removed before it is judged."""
     if prefix == "sk-":
         name = _NAME_OF_SK.match(rest)
         return _NAMED_SK.match(rest) is not None or _is_random(rest[name.end() if name else 0 :])
@@ -132,7 +132,8 @@ def _is_random(rest: str) -> bool:
 
 @cache
 def _places(sign: str) -> tuple[dict[str, list[str]], re.Pattern[str]]:
-    """The beginnings with this sign by their last three characters, the longest first, and where one may end."""
+    """The prefixes with this sign by their last three characters, the longest first, and the pattern for where one may
+    end."""
     by_end: dict[str, list[str]] = {}
     for prefix in sorted((prefix for prefix in _SIGNED if prefix.endswith(sign)), key=len, reverse=True):
         by_end.setdefault(prefix[-3:], []).append(prefix)
@@ -142,5 +143,5 @@ def _places(sign: str) -> tuple[dict[str, list[str]], re.Pattern[str]]:
 
 @cache
 def _compiled(shape: str) -> re.Pattern[str]:
-    """Not all fifty at the start: each command would wait for them."""
+    """Compiled on demand: compiling all fifty at the start would delay each command."""
     return re.compile(f"(?:{shape})")

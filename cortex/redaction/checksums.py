@@ -1,11 +1,11 @@
-"""The arithmetic that tells a card or an account from any other number. Pure."""
+"""Check digits that tell a card or an account (IBAN) from any other number. Pure."""
 
 from __future__ import annotations
 
 _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
-# First digits, from and to, and the lengths that a brand has. Thirteen digits (old Visa) are left out: so long is the
-# number under each bar code. So are nineteen of Visa, which nobody issues and many a database key has.
+# First digits, from and to, and the lengths of each brand. Thirteen digits (old Visa) are left out: every bar code has
+# that many. So are nineteen digits of Visa, which are not issued but are common as database keys.
 _BRANDS: tuple[tuple[str, str, frozenset[int]], ...] = (
     ("4", "4", frozenset({16})),
     ("51", "55", frozenset({16})),
@@ -24,7 +24,7 @@ _BRANDS: tuple[tuple[str, str, frozenset[int]], ...] = (
     ("5018", "5038", frozenset({16, 18, 19})),
 )
 
-# As the registry of IBANs has them.
+# Lengths from the registry of IBANs.
 _REGISTRY = (
     "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BI:27 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 "
     "DJ:27 DK:18 DO:28 EE:20 EG:29 ES:24 FI:18 FK:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 "
@@ -44,7 +44,7 @@ def is_luhn(digits: str) -> bool:
 
 
 def is_card(digits: str) -> bool:
-    """A brand's beginning and length, the check digit, and not one digit over and over."""
+    """Whether the digits have a brand's prefix and length and a valid check digit, and are not all the same."""
     return is_card_beginning(digits, whole=True) and len(set(digits)) > 1 and is_luhn(digits)
 
 
@@ -56,7 +56,7 @@ def is_card_beginning(digits: str, *, whole: bool = False) -> bool:
 
 
 def is_iban(account: str) -> bool:
-    """Without blanks and in capitals."""
+    """Whether this is a valid IBAN. Give it without blanks and in capitals."""
     if IBAN_LENGTHS.get(account[:2]) != len(account):
         return False
     return int("".join(str(int(character, 36)) for character in account[4:] + account[:4])) % 97 == 1

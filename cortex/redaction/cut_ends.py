@@ -1,4 +1,4 @@
-"""What was cut in the middle: an address, a card or a key before the "…" of a text that was too long."""
+"""Finds values that were cut in the middle: an address, a card or a key before the "…" of a shortened text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .spans import Span
 
 _MARK = "…"
 _LOOK_BACK = 120
-# A text is cut once, and a list of texts once each. Who writes a million of them gets no more looks.
+# A text is cut once, and each text of a list once. Text with more marks than this is not searched further.
 _MAX_MARKS = 1_000
-# Most of a card that lacks its last digits can be guessed from its check digit and a second leak.
+# Nine digits of a card are enough to leak it: the missing ones can be guessed from the check digit and a second leak.
 _MIN_CARD_DIGITS = 9
 
 _ENDS = (

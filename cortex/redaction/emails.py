@@ -1,4 +1,4 @@
-"""E-mail addresses, wherever an "@" stands: in prose, in URLs and in JSON inside of JSON."""
+"""Finds e-mail addresses wherever an "@" stands: in prose, in URLs and in JSON inside JSON."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from .spans import Span
 from .strength import is_random
 
-# "@" as it is and as URLs have it. What stands beside it is looked at by hand: a pattern that begins with the name
-# would try each word of the text.
+# "@" itself and as in URLs. The text around it is checked by hand: a pattern that begins with the name would try every
+# word.
 _AT = re.compile(r"@(?<=[\w+'-]@)(?=\w)|%40(?<=[\w+'-]%40)(?=\w)")
 _NAME_BACKWARDS = re.compile(r"[\w.+'-]{1,64}+")
 _DOMAIN = re.compile(r"[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}+")
-# Files for screens with two dots for one (logo@2x.png), and versions of packages that end like a file.
+# Endings of files with a scale in their names (logo@2x.png), and of package versions that look like a file.
 _NOT_DOMAINS = (
     ".png .jpg .jpeg .gif .svg .webp .avif .ico .pdf .css .js .mjs .cjs .ts .tsx .jsx .json .html .lock .tgz .gz "
     ".zip .yaml .yml .toml .txt .xml .whl .jar"
@@ -42,10 +42,10 @@ def emails(text: str, lowered: str) -> Iterator[Span]:
 
 def _end_of_domain(lowered: str, domain: re.Match[str]) -> int | None:
     found = lowered[domain.start() : domain.end()].rstrip("-_")
-    # "ann@example.com.2024" is an address and a number behind it; "lodash@4.17.21" is a package.
+    # "ann@example.com.2024" is an address followed by a number; "lodash@4.17.21" is a package.
     while found:
         above, _, last = found.rpartition(".")
-        # "ann@example.com2" is an address with something stuck to it, if it is no version like "2.0.rc1".
+        # "ann@example.com2" is an address with something stuck to it, unless it is a version like "2.0.rc1".
         if above.strip(".0123456789"):
             glued = last.rstrip("0123456789")
             found, last = found[: len(found) - len(last) + len(glued)], glued
@@ -64,7 +64,7 @@ def _start_of_name(text: str, at: int, floor: int) -> int | None:
 def _is_no_person(text: str, start: int, at: int, end: int) -> bool:
     if text[start:at] == "git" and text[end : end + 1] == ":":
         return True
-    # Of "https://ann:secret@example.com" the password is a secret, and not the name of somebody.
+    # In "https://ann:secret@example.com" the part before "@" is a password, not the name of a person.
     before = text[max(0, at - _MAX_CREDENTIALS) : at]
     _, scheme, credentials = before.rpartition("://")
     credentials = credentials.lstrip("/")

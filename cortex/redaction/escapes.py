@@ -1,4 +1,4 @@
-"""Texts inside of JSON have signs for line ends, quotes and other letters. Pure."""
+"""Hides JSON escapes (line ends, quotes, \\u) from the search for values. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ _NUMBERED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 def smooth(text: str) -> str:
-    """The text of the same length without them, to look for values in: in `\\nann@example.com` the name is ann.
+    """The text with escapes replaced, at the same length, for searching: in `\\nann@example.com` the name is ann.
 
-    Done for every text, because a result is often JSON that holds JSON. A path like `C:\\new` suffers, and only here.
+    Done for every text, because a result is often JSON that contains JSON. A path like `C:\\new` is distorted, but only
+    for the search.
     """
     if "\\" not in text:
         return text
@@ -19,6 +20,7 @@ def smooth(text: str) -> str:
 
 
 def _six(match: re.Match[str]) -> str:
-    """Six of the letter, for a letter; for a sign, the sign and blanks on its inner side, where a value may begin."""
+    """Six characters for an escape: a letter repeated; for a sign, blanks and then the sign, because a value may
+    follow."""
     letter = chr(int(match[1], 16))
     return letter * 6 if letter.isalnum() else letter.rjust(6) if letter.isprintable() else " " * 6

@@ -1,6 +1,6 @@
-"""The strings of a JSON value as one text, and the value again with what became of them. Pure.
+"""Joins the strings of a JSON value to one text, and puts the redacted strings back. Pure.
 
-One text, because a thousand small searches take far longer than one over all; and a name stands before its value there.
+One text, because a thousand small searches take far longer than one; and so each name stands before its value.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from .spans import BETWEEN, NAMED
 
 MAX_DEPTH = 200
 TOO_DEEP = "[TOO_DEEP]"
-# A number that is shorter is no phone, no card and no account.
+# A shorter number is no phone, card or account.
 _MIN_NUMBER = 1_000_000
 
 
 def pieces_of(value: Any) -> list[str]:
-    """The strings, and long whole numbers as strings, in order, each followed by a sign."""
+    """The strings, and long integers as strings, in order, each followed by a separator."""
     pieces: list[str] = []
     _collect(value, pieces, 0)
     return pieces
 
 
 def rebuilt(value: Any, pieces: Iterator[str]) -> Any:
-    """A copy with other strings in the same order. What is deeper than anybody has looked is left out."""
+    """A copy of the value with other strings in the same order. Data nested too deep to be searched is left out."""
     return _rebuild(value, pieces, 0)
 
 
@@ -62,7 +62,7 @@ def _object(value: Mapping[Any, Any], pieces: Iterator[str], depth: int) -> dict
     made: dict[Any, Any] = {}
     for old, item in value.items():
         name = next(pieces) if isinstance(old, str) else old
-        # Tokens without a number are alike, and no member may be lost to another.
+        # Tokens without a number look alike, and no member may overwrite another.
         if name in made:
             name = f"{name} ({len(made) + 1})"
         made[name] = _rebuild(item, pieces, depth + 1)

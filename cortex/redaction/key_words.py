@@ -1,5 +1,4 @@
-"""Secrets that no shape gives away, found by the word before them: `password=`, `"api_key": `, `--token `, `Bearer `;
-and the password in a URL."""
+"""Finds secrets by the word before them (`password=`, `"api_key": `, `--token `, `Bearer `), and passwords in URLs."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from collections.abc import Iterator
 from .spans import NAMED, Span
 from .strength import is_password, is_placeholder, is_random
 
-# The word in small letters, and what may stand before it for it to mean a secret; () is anything.
+# The word in small letters, and what must stand before it to mean a secret; () means anything.
 _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pass", ()),
     ("pwd", ()),
@@ -21,7 +20,7 @@ _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("session", ()),
     ("key", ("api", "access", "private", "secret", "signing", "encryption", "account", "auth", "shared", "master")),
 )
-# With these a page of results goes on, and the model needs them; or they are there to be seen. They open nothing.
+# Harmless: tokens for the next page of results, which the model needs, and public keys. They open nothing.
 _HARMLESS = ("publickey", "public_key", "page", "next", "cursor", "continuation", "sync", "nextpage", "pagination")
 
 _VALUE = re.compile(
@@ -30,15 +29,15 @@ _VALUE = re.compile(
     r"(?P<quote>[\\\"'`]{0,8})(?:(?:bearer|basic|token|digest)\s{1,4}|\w{1,20}=(?=\w{12}))?"
     r"(?P<value>[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{4,256}+)(?P<after>[(.\[]?)"
 )
-# What follows in other words, and in none that _VALUE takes.
+# Letters that follow in other words, and never where _VALUE matches.
 _GO_ON = frozenset("bdefghjlmnoqrstuyz.,)")
 _QUOTED = re.compile(r"[^\s\"'`\\\x1e\x1f]{4,256}+")
 _JUDGED = 256
-# So much more belongs to a value that was found to be one.
+# The rest of a value that was found to be a secret, up to this much.
 _REST = re.compile(r"[^\s\"'`\\,;&<>(){}\[\]\x1e\x1f]{0,3840}+")
 _QUOTED_REST = re.compile(r"[^\s\"'`\\\x1e\x1f]{0,3840}+")
-# How often a word is looked at that stands in the value of the same word: "token=token=token=…" would take a look at
-# two hundred characters for each.
+# How often to check a word inside the value of the same word: "token=token=token=…" would cost two hundred characters
+# for each.
 _MAX_WITHIN = 2
 _NAME = re.compile(r"[A-Za-z_$][\w$.]*;?")
 _BEARER = re.compile(r"(?:bearer|basic)\s{1,4}([A-Za-z0-9._~+/=-]{12,4096}+)", re.IGNORECASE)
@@ -48,12 +47,12 @@ _CREDENTIALS = re.compile(
 
 
 def key_words(text: str, lowered: str) -> Iterator[Span]:
-    # Asked first, because nearly always none is there, and the question costs less than a search.
+    # Checked first: nearly always there is none, and this costs less than a search.
     for word, befores in [entry for entry in _WORDS if entry[0] in lowered]:
         begin, value_end, within = 0, 0, 0
         while (at := lowered.find(word, begin)) >= 0:
             begin = at + len(word)
-            # "tokens", "passed" and "keys" are everywhere, and this letter is cheaper than the pattern.
+            # "tokens", "passed" and "keys" are everywhere, and checking one letter is cheaper than the pattern.
             if lowered[begin : begin + 1] in _GO_ON:
                 continue
             if befores and not lowered[max(0, at - 12) : at].rstrip("_- ").endswith(befores):
@@ -93,24 +92,24 @@ def _judged(text: str, lowered: str, word: str, at: int, match: re.Match[str]) -
 
 
 def _is_meant(word: str, before: str, between: str, after: str) -> bool:
-    """Whether the word says what the value is, by what stands around it."""
+    """Whether the word names the value, judged by what stands around it."""
     if between.endswith(">"):
         # <password>hunter2</password>
         return after == "<"
     if not any(sign in between for sign in (":", "=", "\x1f", " is ", " was ")) and "--" not in before:
-        # A blank alone is enough after a flag only: "--password hunter2".
+        # A blank alone is enough only after a flag: "--password hunter2".
         return False
     if word == "token":
         return not before.rstrip("_-").endswith(_HARMLESS)
     if word == "pass" and not between.startswith(("word", "wd", "phrase", "code")):
-        # Alone it is a verb, or the end of "compass".
+        # Alone it is a verb, or the end of a word like "compass".
         return not before[-1:].isalpha() and not between.startswith(" ")
     return True
 
 
 def _is_code(value: str, after: str, between: str) -> bool:
-    """`password = readPassword2()` and `token: user.token1`: a name, and not what it stands for. And a number in JSON,
-    such as how often the word was counted."""
+    """Whether the value is a name in code, as in `password = readPassword2()` or `token: user.token1`, or a number in
+    JSON, such as a count of the word."""
     if after == "(" or (value.isdigit() and '"' in between):
         return True
     if " " not in between or is_random(value) or not _NAME.fullmatch(value):

@@ -1,7 +1,7 @@
-"""Numbers that belong to somebody: social security, cards, accounts, phones; and IPv4, which is found on the way.
+"""Finds numbers of persons (social security, cards, IBANs, phones), and IPv4 addresses on the way.
 
-One pattern for all that begins with a digit, so that a text is gone through once; it lets through little that is none,
-because what it lets through costs a hundred times as much.
+One pattern for everything that begins with a digit, so that a text is scanned once. It is strict, because each false
+match costs a hundred times as much.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .phones import is_international
 from .spans import NAMED, Span
 
 _NUMBER = re.compile(
-    # The first digit is taken before the look back, because a pattern that begins with a look back is slow to search.
-    # The look ahead is true for all that follows, and for few of the numbers that are just numbers.
+    # The first digit is taken before the lookbehind, because a pattern that begins with a lookbehind is slow to search.
+    # The lookahead holds for everything that follows, and for few ordinary numbers.
     r"[0-9](?<![\w.][0-9])(?=[0-9]{0,4}[-. \xa0]|[0-9]{13})(?:"
     r"(?P<ip>[0-9]{0,2}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?!\w|\.[0-9]|-[A-Za-z]))"
     r"|(?<![0-9]-[0-9])(?:"
@@ -26,7 +26,7 @@ _NUMBER = re.compile(
     r"(?P<in>[ \xa0-])[0-9]{6}(?P=in)[0-9]{4,5})(?!\w|[.-][0-9]))"
     r"|(?P<phone>(?<=1)(?P<a>[-. ])[2-9][0-9]{2}(?P=a)[2-9][0-9]{2}(?P=a)[0-9]{4}(?![\w-]|\.[0-9])"
     r"|(?<=[2-9])[0-9]{2}(?P<b>[-.])[2-9][0-9]{2}(?P=b)[0-9]{4}(?![\w-]|\.[0-9])"
-    # France; then Britain and others in three groups; then what begins with 00 and a country.
+    # France; then Britain and others in three groups; then numbers that begin with 00 and a country.
     r"|(?<=0)[1-9](?P<c>[ .-])[0-9]{2}(?P=c)[0-9]{2}(?P=c)[0-9]{2}(?P=c)[0-9]{2}(?![\w.-])"
     r"|(?<=0)[1-9][0-9]{1,3} [0-9]{3,4} [0-9]{3,4}(?![\w-]| ?[0-9]|\.[0-9])"
     r"|(?<=0)0[1-9][0-9]{0,2}(?:[ -][0-9]{2,9}){2,5}(?![\w-]|\.[0-9]))"
@@ -77,14 +77,14 @@ def ibans(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     for match in _IBAN.finditer(text):
         length = IBAN_LENGTHS.get(match[0][:2], 0)
         account = _BLANKS.sub("", match[0])
-        # What follows in capitals or digits was taken along.
+        # The match may include capitals or digits that follow the account.
         end = match.start() + _reach(match[0], length)
         if length and is_iban(account[:length]) and not text[end : end + 1].isalnum():
             yield Span(match.start(), end, "iban")
 
 
 def named_ssns(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    """Without hyphens nine digits are anything, except where it is said what they are."""
+    """Nine digits without hyphens count only after a word that says what they are."""
     if "ssn" in lowered or "social" in lowered:
         for match in _SSN_WORDS.finditer(lowered.replace(NAMED, ":")):
             if is_ssn(*match.groups()):
@@ -96,7 +96,7 @@ def is_ssn(area: str, group: str, serial: str) -> bool:
 
 
 def _reach(text: str, characters: int) -> int:
-    """How far so many characters go, without counting the blanks."""
+    """The length of the text up to the given number of characters, not counting separators."""
     for place, character in enumerate(text):
         characters -= character not in " \xa0-"
         if not characters:

@@ -1,4 +1,4 @@
-"""Whether digits are a phone number: by its country, or because the text says so just before."""
+"""Recognises phone numbers: by their country code, or by a word for "phone" just before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .spans import Span
 
-# Countries by the beginning of the number, without the "+". Two digits, unless three of them are given out.
+# Country codes without the "+": two digits, unless three are assigned.
 _COUNTRIES = (
     "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 "
     "91 92 93 94 95 98"
@@ -16,7 +16,7 @@ _TWO = frozenset(_COUNTRIES.split())
 _THREE_BEGIN = tuple("21 22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99".split())  # noqa: SIM905
 _NOT_DIGIT = re.compile(r"[^0-9]")
 
-# Words in small letters; the number follows after a few signs at most.
+# Words in small letters; the number follows after at most a few signs.
 _WORDS = ("phone", "mobil", "cell", "tel", "fax", "whatsapp", "sms", "fono", "call")
 _PARTS_OF_WORDS = ("cell", "call", "tel")
 _NUMBER = re.compile(
@@ -26,9 +26,9 @@ _NUMBER = re.compile(
 
 
 def is_international(number: str) -> bool:
-    """The number without its "+" or "00": a country, and as many digits as phones there have."""
+    """Whether the number, without its "+" or "00", has a country code and as many digits as phones have there."""
     digits = _NOT_DIGIT.sub("", number)
-    # One dot is the point of a number, and dots beside hyphens are coordinates.
+    # One dot is a decimal point, and dots beside hyphens are coordinates.
     if "." in number and (number.count(".") < 2 or "-" in number):
         return False
     if digits[0] == "1":
@@ -39,7 +39,7 @@ def is_international(number: str) -> bool:
 
 
 def named_phones(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    """Any digits that could be one, after a word for it."""
+    """Any digits that could be a phone number, after a word for it."""
     for word in [word for word in _WORDS if word in lowered]:
         begin = 0
         while (at := lowered.find(word, begin)) >= 0:

@@ -1,11 +1,11 @@
-"""The door's own class: texts and JSON values in, the same without what must not be seen out.
+"""The redactor: takes texts and JSON values, and returns them with secrets and personal data replaced.
 
 All strings of a value are joined to one text, which is scanned once. A result of two thousand rows has 18,000 short
-strings, and each scan has its price before it reads the first letter: one by one they take three times as long. It
-also shows a name beside its value, so that {"password": "…"} is found by the rule for `password=…`. Two signs that
-hardly any text has (and where one does, it is a blank) keep the strings apart: BETWEEN ends a string, and no rule but
-that for private keys reaches across it; NAMED stands between a name and its value. What is found in the joined text is
-dealt out to the strings again, by where each begins.
+strings, and each scan has a fixed cost: one by one they take three times as long. Joined, a name also stands beside its
+value, so that {"password": "…"} is found by the rule for `password=…`. Two characters that hardly any text contains
+(where one does, it becomes a blank) separate the strings: BETWEEN ends a string, and only the rule for private keys
+reaches across it; NAMED stands between a name and its value. What is found in the joined text is mapped back to the
+strings by their offsets.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .tokens import TOKEN, Tokens
 if TYPE_CHECKING:
     from .scan import Scan
 
-# What a model hands back is small. A token for a long key, written a thousand times, must not fill the memory.
+# What a model returns is small. A token for a long key, repeated a thousand times, must not fill the memory.
 MAX_RESTORED_CHARACTERS = 4_194_304
 _BLANKS = {ord(BETWEEN): " ", ord(NAMED): " "}
 
 
 class Redactor:
-    """What must not go to the model, replaced by tokens that stay the same through one conversation.
+    """Replaces what the model must not see by tokens that stay the same through one conversation.
 
-    It stops what would be told by accident. Code that wants to can spell a value in a way that nobody recognises.
-    Redact before a text is cut: of half a value it may not be seen what it was.
+    It stops accidental leaks. Code that wants to leak a value can encode it beyond recognition. Redact before a text is
+    cut: half a value may not be recognised.
     """
 
     def __init__(self, settings: RedactionSettings, tokens: Tokens | None = None) -> None:
@@ -60,7 +60,7 @@ class Redactor:
         return redacted
 
     def value(self, value: Any) -> Any:
-        """A copy, with the names of members and long numbers looked at too."""
+        """A redacted copy; member names and long numbers are checked, too."""
         if not self._is_on:
             return value
         if isinstance(value, str):
@@ -70,7 +70,7 @@ class Redactor:
             return rebuilt(value, iter(()))
         joined, pieces = "".join(parts), parts[::2]
         if joined.count(BETWEEN) + joined.count(NAMED) != len(pieces):
-            # One of the strings has such signs itself, and would pass for several.
+            # One of the strings contains such a character, and would be split.
             parts[::2] = [piece.translate(_BLANKS) for piece in pieces]
             joined = "".join(parts)
         self._tokens.leave_alone(joined)
@@ -80,8 +80,8 @@ class Redactor:
         return rebuilt(value, iter(pieces))
 
     def restored(self, value: Any, written: str | None = None) -> Any:
-        """Values for the tokens in it that were given out; nothing else, and only if the settings want it. With a text,
-        only those that are in that text."""
+        """The value with known tokens replaced by what they stand for, if the settings allow it. With `written`, only
+        tokens that occur in that text."""
         if not self._restores:
             return value
         only = None if written is None else frozenset(TOKEN.findall(written))
@@ -95,7 +95,8 @@ class Redactor:
         return rebuilt(value, iter([self._tokens.restored(piece, fits, only) for piece in pieces_of(value)[::2]]))
 
     def without_numbers(self, text: str) -> str:
-        """For what is kept beyond this conversation, where the numbers stand for something else."""
+        """The text with the numbers of its tokens removed, for storage beyond this conversation, where they would mean
+        something else."""
         return TOKEN.sub(lambda token: f"[{token[1]}]", text) if self._is_on else text
 
     def _replaced(self, text: str, spans: list[Span]) -> str:
@@ -109,7 +110,7 @@ class Redactor:
 
 
 def _by_piece(pieces: list[str], spans: list[Span]) -> dict[int, list[Span]]:
-    """The spans of all pieces joined, each with one sign behind it, as spans of each piece."""
+    """Map spans of the joined text, in which one separator follows each piece, to spans of the pieces."""
     starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=0)) if spans else []
     found: dict[int, list[Span]] = {}
     for start, end, kind in spans:

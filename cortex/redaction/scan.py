@@ -1,4 +1,4 @@
-"""All that is found in a text, by the rules of the kinds that are wanted. Pure; the time grows with the text only."""
+"""Scans a text with the rules for the wanted kinds of secrets. Pure; the time is linear in the text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _RULES: tuple[tuple[Rule, frozenset[RedactedKind]], ...] = (
 )
 
 
-# Digits, capitals and small letters are each as good as the other; signs stay.
+# All digits become 0, all capitals A; signs stay.
 _SHAPE = bytes.maketrans(b"123456789BCDEFGHIJKLMNOPQRSTUVWXYZ\xa0", b"0" * 9 + b"A" * 25 + b" ")
 _SHORTEST_PHONE = "0" * 7
 _SHORTEST_CARD = "0" * 14
@@ -48,9 +48,9 @@ _MIN_COLONS = 7
 
 
 def _worth_asking(text: str, lowered: str) -> list[Rule]:
-    """The rules that can find something there at all. Nearly every text of a turn is short and has nothing to hide:
-    plain searches tell so in half the time that it takes to ask each rule."""
-    # Only to look at: other letters become question marks.
+    """The rules that could find anything in this text. Most texts are short and harmless: plain searches find that out
+    in half the time of running each rule."""
+    # Only for the search: other characters become question marks.
     flat = text.encode("latin-1", "replace").translate(_SHAPE)
     shape = flat.decode("latin-1")
     rules: list[Rule] = [signed_keys, key_words]
@@ -78,7 +78,7 @@ def _worth_asking(text: str, lowered: str) -> list[Rule]:
 
 
 def _of_digits(shape: str, flat: bytes) -> Iterator[Rule]:
-    """Nothing is asked about times, counts and decimal numbers; about dates only whether they are phones."""
+    """The rules for digits. None for times, counts and decimal numbers; for dates only the one for phones."""
     if (
         "0 00" in shape
         or ("." in shape and (".0." in shape or ".00." in shape or ".000." in shape))
@@ -96,17 +96,19 @@ def _of_digits(shape: str, flat: bytes) -> Iterator[Rule]:
 
 
 class Scan:
+    """Finds the wanted kinds of secrets and personal data in texts."""
+
     def __init__(self, kinds: Collection[RedactedKind]) -> None:
         self._kinds = frozenset(kinds)
         self._rules = frozenset(rule for rule, finds in _RULES if finds & self._kinds)
 
     def found(self, text: str) -> list[Span]:
-        """In order, without overlaps."""
-        # Letter for letter as long as the text, so that places in one are places in the other.
+        """The spans to redact, in order, without overlaps."""
+        # Always the same length as the text, so that offsets are valid in both.
         text = smooth(text)
         lowered = text.lower()
         if len(lowered) != len(text):
-            # The one letter that becomes two in small letters.
+            # The one letter that becomes two in lower case.
             lowered = text.replace("İ", "I").lower()
         rules = [rule for rule in _worth_asking(text, lowered) if rule in self._rules]
         spans = [span for rule in rules for span in rule(text, lowered) if span.kind in self._kinds]

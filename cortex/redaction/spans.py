@@ -1,4 +1,4 @@
-"""Where in a text something is that must not be seen, and what it is."""
+"""A secret found in a text: position and kind."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from cortex.settings import RedactedKind
 
-# Between the strings of a JSON value when they are looked at as one text. No rule reaches across the first; the second
-# stands between a name and its value, so that {"password": "…"} is seen for what it is.
+# Separators between the strings of a JSON value when they are scanned as one text. Only the rule for private keys
+# reaches across the first; the second stands between a name and its value, so that {"password": "…"} is recognised.
 BETWEEN = "\x1e"
 NAMED = "\x1f"
 
-# The longest that is found as one: a private key.
+# The longest value that is found as one: a private key.
 MAX_VALUE_CHARACTERS = 65_536
 
-# Who wins where two kinds overlap: the worse to lose comes first.
+# Which kind wins where two overlap: the worse leak comes first.
 _ORDER: tuple[RedactedKind, ...] = (
     "private_key",
     "jwt",
@@ -38,8 +38,8 @@ class Span(NamedTuple):
 
 
 def disjoint(spans: Iterable[Span]) -> list[Span]:
-    """In order and without overlaps. Those that overlap become one over all that either covers: a rest of the weaker
-    one would still tell something."""
+    """The spans in order and without overlaps. Overlapping spans are merged over all that either covers: a rest of the
+    weaker one would still leak something."""
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:

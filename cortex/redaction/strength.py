@@ -1,4 +1,4 @@
-"""Whether a word was made by chance, as keys are, or by a person who writes code or prose. Pure."""
+"""Tells whether a word is random, like a key, or written by a person as code or prose. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _CHANGE = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])|(?<=[a-z])(
 _CASE_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
 # A UUID, or a hash of twelve bytes and more.
 _HEX = re.compile(r"(?=(?:[^0-9]*[0-9]){4})(?=(?:[^a-f]*[a-f]){2})[0-9a-f-]{24,}\Z")
-# Forty bytes in base64 begin with "/" one time in 64, and have few more of them. A path has one before each name.
+# Forty bytes in base64 begin with "/" one time in 64, and have few more. A path has one before each name.
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}\Z")
-# The pairs of letters that two thirds of all words in programs are made of, by our own count over fifty thousand; and
-# those of the words that stand for secrets. By chance one pair in six is among them.
+# The pairs of letters that make up two thirds of all words in programs, by our own count over fifty thousand; and those
+# of words that stand for secrets. By chance one pair in six is among them.
 _COMMON = (
     "in er re te at st on es le ti en ar se et co de or nt al ed li ng tr ra an ta ri is ro ma me ge it ec ne nd lo la "
     "as to el di pe ea un io ca pa ac ns fi si ch pr il ce ve ic na ct no ll ex ou ol rs ad nc ab ss rt am om ts th he "
@@ -27,21 +27,21 @@ _COMMON = (
     "cl rm rc ag ir ia ba ok ey sw wo ki pi ph eb"
 )
 _WRITTEN = frozenset(spelt for pair in _COMMON.split() for spelt in (pair, pair.upper(), pair.capitalize()))
-# All but two digits, which say nothing: also years and counts have them.
+# All pairs except two digits, which say nothing: years and counts have them, too.
 _PAIR = re.compile(r"(?=([A-Za-z][A-Za-z0-9]|[0-9][A-Za-z]))")
 _LOOKED_AT = 100
-# Fewer letters, and a name of three abbreviations would do.
+# With fewer letters, a name of three abbreviations would pass as random.
 _MIN_UNLIKE_WORDS, _MIN_PAIRS, _MANY_MIXED = 16, 10, 5
 _LETTER_AND_OTHER = re.compile(r"(?=.*[A-Za-z])(?=.*[^A-Za-z_.-])", re.DOTALL)
 
 
 def is_random(word: str) -> bool:
-    """Small letters, capitals and digits take turns far more often than in words and in names of programs; or the
-    letters stand beside others than they do in words."""
+    """Whether small letters, capitals and digits alternate far more often than in words and names; or the pairs of
+    letters are not those of words."""
     word = word[:_LOOKED_AT]
     if len(word) < 12 or len(set(word)) < 8:
         return False
-    # `Ed25519PrivateKey` changes once in six letters; letters and digits by chance in nearly each second one.
+    # `Ed25519PrivateKey` changes once in six letters; random letters and digits at nearly every second one.
     if len(_CHANGE.findall(word)) * 9 >= len(word) * 2 or len(_CASE_CHANGE.findall(word)) * 9 >= len(word) * 4:
         return True
     return len(word) >= _MIN_UNLIKE_WORDS and (_HEX.match(word.lower()) is not None or _is_unlike_words(word))
@@ -51,13 +51,14 @@ def _is_unlike_words(word: str) -> bool:
     pairs = _PAIR.findall(word)
     if len(pairs) < _MIN_PAIRS:
         return False
-    # Where digits stand here and there, it takes more of them to make it a name.
+    # With digits scattered in it, it takes more common pairs to count as a name.
     limit = 0.45 if sum(not pair.isalpha() for pair in pairs) >= _MANY_MIXED else 0.3
     return sum(pair in _WRITTEN for pair in pairs) < len(pairs) * limit
 
 
 def is_placeholder(word: str) -> bool:
-    """What stands where a secret would: its name, a variable, stars; or a place or a time, which are none."""
+    """Whether the word is a placeholder for a secret (its name, a variable, stars), or a path or a time, which are no
+    secrets."""
     small = word.lower()
     return (
         small.strip("_-.*x") in _NOT_SECRETS
@@ -73,7 +74,8 @@ def _is_base64(word: str) -> bool:
 
 
 def is_password(word: str) -> bool:
-    """What somebody may have chosen for one: not a word alone, which is more likely a label or a type."""
+    """Whether the word may be a password that a person chose: not a plain word, which is more likely a label or a
+    type."""
     if len(word) < 5 or is_placeholder(word):
         return False
     return word.isdigit() or is_random(word) or _LETTER_AND_OTHER.match(word) is not None

@@ -1,4 +1,4 @@
-"""The numbers of a conversation's tokens on disk: a key, and for each value its kind, its number and a keyed hash."""
+"""Stores the token numbers of a conversation: a key and, for each value, its kind, number and keyed hash."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MAX_LINE_BYTES = 120
 
 
 class TokenFile:
-    """One line of JSON for each. Lines that cannot be read are passed over; a file that cannot be written is reported
-    once, and what was to be kept in it is not."""
+    """One line of JSON for each value. Unreadable lines are skipped; a file that cannot be written is reported once,
+    and then not used."""
 
     def __init__(self, path: Path, max_values: int) -> None:
         self._path = path
@@ -33,7 +33,7 @@ class TokenFile:
         """The highest number of each kind."""
         self._read(4 * max_values * _MAX_LINE_BYTES)
         if self._key is None:
-            # Without the old key no old hash is recognised; its numbers are not given out again all the same.
+            # Without the old key no old hash is recognised, but old numbers are still not reused.
             self._key = secrets.token_bytes(32)
             self._lines.append(_line({"key": self._key.hex()}))
 

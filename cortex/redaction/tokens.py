@@ -1,4 +1,4 @@
-"""Which token stands for which value: the same for the same value, as long as a conversation lasts."""
+"""Maps values to tokens: the same token for the same value throughout a conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 10_000
 MAX_CHARACTERS = 8_388_608
-"""Of all values together that are kept to be restored."""
+"""Characters of all values that are kept for restoring, together."""
 _MAX_FOREIGN = 10_000
 
 _NAMES: dict[RedactedKind, str] = {
@@ -38,11 +38,13 @@ _BETWEEN_DIGITS = re.compile(r"[\s().\xa0/-]")
 
 
 class Tokens:
-    """In memory, values are kept; with a path, the numbers outlive the program and the values do not: the file has a
-    keyed hash of each. Whoever can read the file can try values that are few, such as phone numbers, against it."""
+    """The tokens of a conversation. Values are kept in memory only; with a path, the numbers outlive the program, and
+    the file has a keyed hash of each value. A reader of the file can try a small set of values, such as phone numbers,
+    against it."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """The caller has the file to itself. Never raises: a file that cannot be used is reported, and done without."""
+        """The caller has exclusive use of the file. Never raises: a file that cannot be used is reported and
+        ignored."""
         self._tokens: dict[tuple[str, str], str] = {}
         self._values: dict[str, str] = {}
         self._characters = 0
@@ -53,18 +55,18 @@ class Tokens:
         self._given = sum(self._last.values())
 
     def token(self, kind: RedactedKind, value: str) -> str:
-        """One without a number when there are too many values."""
+        """The token for a value; without a number when there are too many values."""
         same = _same(kind, value)
         with self._lock:
             return self._tokens.get((kind, same)) or self._new(kind, same, value)
 
     def value(self, token: str) -> str | None:
-        """None for what was never given out, and for what was given out before a restart and was not seen since."""
+        """The value of a token; None for a token that was never given out, or was given out before a restart and not
+        seen since."""
         return self._values.get(token)
 
     def leave_alone(self, text: str) -> None:
-        """Texts from outside may have such tokens of their own: their numbers are passed over, so that nobody takes one
-        for the other."""
+        """Skip the numbers of tokens that occur in outside text, so that they are never confused with ours."""
         if "[" not in text or "_" not in text:
             return
         for match in TOKEN.finditer(text):
@@ -73,14 +75,14 @@ class Tokens:
                 self._foreign.add((kind, number))
 
     def keep(self) -> None:
-        """Write what is new to the file, if there is one."""
+        """Write new tokens to the file, if there is one."""
         if self._file is not None:
             with self._lock:
                 self._file.write()
 
     def restored(self, text: str, fits: Callable[[int], bool], only: frozenset[tuple[str, str]] | None = None) -> str:
-        """With values for the tokens that are known. `fits` is told how long each is, and may refuse it; `only` are the
-        names and numbers of those that may be."""
+        """The text with known tokens replaced by their values. `fits` gets the length of each and may refuse it; `only`
+        limits which tokens are replaced, by name and number."""
 
         def back(match: re.Match[str]) -> str:
             value = self._values.get(match[0]) if only is None or match.groups() in only else None
@@ -110,13 +112,13 @@ class Tokens:
 
 
 def _file(path: Path) -> TokenFile:
-    from .token_file import TokenFile  # noqa: PLC0415 - it needs hashes and chance, and few programs keep a file
+    from .token_file import TokenFile  # noqa: PLC0415 - it imports hashing and randomness, and few programs keep a file
 
     return TokenFile(path, MAX_VALUES)
 
 
 def _same(kind: RedactedKind, value: str) -> str:
-    """Two spellings of one value are one."""
+    """The canonical spelling: two spellings of one value get one token."""
     if kind in {"email", "ip"}:
         return value.lower()
     return _BETWEEN_DIGITS.sub("", value) if kind in {"phone", "ssn", "card", "iban"} else value

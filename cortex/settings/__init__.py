@@ -1,4 +1,4 @@
-"""What the owner may set, read from files, environment and command line."""
+"""Settings: what the owner may set, read from files, environment and command line."""
 
 from typing import TYPE_CHECKING
 

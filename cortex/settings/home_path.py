@@ -1,5 +1,4 @@
-"""Where the home is. Loads next to nothing, so that what stops everything need not wait for the settings, and works
-when those are broken."""
+"""Finds the home folder. Imports next to nothing, so that the kill switch is fast and works with broken settings."""
 
 from __future__ import annotations
 
@@ -13,18 +12,20 @@ CONFIG_VARIABLE = "CORTEX_CONFIG"
 HOME_VARIABLE = "CORTEX_HOME"
 FOLDER = "motor-cortex"
 
-# Where a person without a home lives. Nothing can be made there, and nothing is asked of it before state is kept.
+# For a user without a home directory. Nothing can be created there, and it is not used until state is kept.
 NOWHERE = Path("/dev/null") / FOLDER
 
 
 class Located(NamedTuple):
+    """A home folder, and a doubt about it."""
+
     path: Path
     doubt: str | None = None
-    """Why it may be another place that is meant."""
+    """Why another place may be meant."""
 
 
 def default_home(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-    """Where state lives when nobody says: CORTEX_HOME, or else the user's data folder of this platform."""
+    """The default home: CORTEX_HOME, or else the user's data folder on this platform."""
     environment = os.environ if environment is None else environment
     if named := environment.get(HOME_VARIABLE):
         return Path(named)
@@ -40,7 +41,7 @@ def default_home(environment: Mapping[str, str] | None = None, platform: str = s
 
 
 def absolute(value: Any) -> Any:
-    """A `~` is the user's folder, and a relative path begins where the program was started."""
+    """An absolute path: `~` is the user's folder, and a relative path starts in the current folder."""
     if not isinstance(value, str | os.PathLike):
         return value
     text = os.fspath(value)
@@ -53,7 +54,8 @@ def absolute(value: Any) -> Any:
 
 
 def home_in_file(home: Any, file: Path) -> Any:
-    """The home as a file of settings names it: a file means the same wherever the program is started."""
+    """The home as a settings file names it, relative to that file: it means the same wherever the program is
+    started."""
     if isinstance(home, str) and home and not home.startswith("~"):
         return file.absolute().parent / home
     return home
@@ -62,7 +64,7 @@ def home_in_file(home: Any, file: Path) -> Any:
 def find_home(
     option: Path | None = None, config: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Located:
-    """The home that `load_settings` would give, and the likeliest one when that would fail. Never raises."""
+    """The home that `load_settings` would return, or the likeliest one when that would fail. Never raises."""
     environment = os.environ if environment is None else environment
     if option is not None or environment.get(HOME_VARIABLE):
         return _located(option or environment[HOME_VARIABLE], environment)
@@ -91,8 +93,8 @@ def _located(home: Any, environment: Mapping[str, str]) -> Located:
 
 
 def _home_of(text: str) -> tuple[Any, str | None]:
-    """What a file of settings says of the home. One that is damaged is read line by line, up to its first section."""
-    import tomllib  # noqa: PLC0415 - nobody else here needs it
+    """What a settings file says about the home. A damaged file is read line by line, up to its first section."""
+    import tomllib  # noqa: PLC0415 - used only here
 
     try:
         return tomllib.loads(text).get("home"), None

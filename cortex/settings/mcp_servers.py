@@ -1,4 +1,4 @@
-"""The MCP servers that the owner names, spelled as in `.mcp.json`. Plain data: nothing here starts anything."""
+"""The MCP servers that the owner configures, spelled as in `.mcp.json`. Plain data: nothing here starts a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .sections import Policy, Positive
 
 _URL = re.compile(r"https?://[^/\s]+")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,40}", re.ASCII)
-"""What a server may be called: `tools.<name>` in code, the first part of a name on every wire."""
+"""Valid names of servers: `tools.<name>` in code, the first part of a tool's name on the wire."""
 
 
 SSE = (
@@ -24,12 +24,12 @@ ALIKE = 'the servers "{}" and "{}" are called the same but for case, - and _: gi
 
 
 class McpServerSettings(BaseModel):
-    """One server: a command that is started and spoken to through its pipes, or a URL."""
+    """One server: a command that is started and talked to through its pipes, or a URL."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     type: Literal["stdio", "http", "streamable-http"] | None = None
-    """Needed by none; some write it."""
+    """Not needed; some files have it."""
     command: str | None = None
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = Field(default_factory=dict)
@@ -37,7 +37,7 @@ class McpServerSettings(BaseModel):
     url: str | None = None
     headers: Mapping[str, str] = Field(default_factory=dict)
     policy: Policy = "allow"
-    """Of its tools, unless `tools.policies` names one."""
+    """The policy of its tools, unless `tools.policies` names one."""
     max_calls_per_minute: Positive | None = None
     disabled: bool = False
 
@@ -56,7 +56,7 @@ class McpServerSettings(BaseModel):
             raise ValueError('"headers" are for a "url"; a command takes "env"')
         if self.url is not None and (self.args or self.env or self.cwd):
             raise ValueError('"args", "env" and "cwd" are for a "command"')
-        # One that begins with a reference is known only when it is called.
+        # An address that begins with a reference is known only when it is used.
         if self.url is not None and not (_URL.match(self.url) or begins_with_reference(self.url)):
             raise ValueError('"url" does not begin with http:// or https://')
         return self
@@ -75,13 +75,13 @@ def _checked_name(name: str) -> str:
 
 
 def likeness(name: str) -> str:
-    """The same for all names that are spelled alike in code: `git-hub`, `git_hub` and `gitHub`."""
+    """A key that is the same for all names that look alike in code: `git-hub`, `git_hub` and `gitHub`."""
     return name.replace("-", "").replace("_", "").casefold()
 
 
 def alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Two of these that are the same but for case, `-` and `_`. Which of them `tools.<name>` means would depend on who
-    else is there."""
+    """Two names that differ only in case, `-` and `_`. Which one `tools.<name>` means would depend on the other
+    servers."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(likeness(name), name)
@@ -99,4 +99,4 @@ def _distinct(table: dict[str, McpServerSettings]) -> dict[str, McpServerSetting
 McpServerTable: TypeAlias = Annotated[
     dict[Annotated[str, AfterValidator(_checked_name)], McpServerSettings], AfterValidator(_distinct)
 ]
-"""The value of `mcpServers`, in the settings and in the file of the home."""
+"""The value of `mcpServers`, in the settings and in the file in the home."""

@@ -1,5 +1,4 @@
-"""References to the environment: `${env:NAME}` and `${env:NAME:-default}`, and those of other programs, which become
-these. Pure."""
+"""Expands `${env:NAME}` and `${env:NAME:-default}` in settings, and converts references of other programs. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +12,18 @@ _ANY = re.compile(r"\$\{([^${}]{1,1000})\}")
 _OPEN = re.compile(rf"\$\{{(?:env:)?{_NAME}:-", re.ASCII)
 _VARIABLE = re.compile(rf"(?:env:)?({_NAME})(:-.*)?", re.ASCII | re.DOTALL)
 _ASKED = re.compile(r"input:([\w-]+)", re.ASCII)
-# Places that only an editor knows.
+# Variables that only an editor knows.
 _OF_EDITORS = re.compile(r"(?:workspace\w*|file\w*|relativeFile\w*|cwd|pathSeparator|execPath)(?::.*)?", re.ASCII)
 
 Warn = Callable[[str], None]
 
 
 class MissingVariable(ValueError):
-    """A reference to a variable that the environment does not have. The message says which."""
+    """The environment lacks a referenced variable. The message says which."""
 
 
 def expanded(text: str, environment: Mapping[str, str]) -> str:
-    """The text with each reference replaced; as in a shell, a default stands also for a variable that is empty. Raises
+    """The text with each reference replaced; as in a shell, a default also replaces an empty variable. Raises
     MissingVariable."""
 
     def value(reference: re.Match[str]) -> str:
@@ -47,13 +46,13 @@ def begins_with_reference(text: str) -> bool:
 
 
 def defaults_in(text: str) -> list[str]:
-    """What stands there for variables that are not set."""
+    """The default values in the references of the text."""
     return [found[2] for found in _OURS.finditer(text) if found[2]]
 
 
 def as_our_references(value: Any, server: str, warn: Warn) -> Any:
-    """A text, or a list or table of texts, with `${NAME}`, `${NAME:-default}`, `${input:id}` and `${userHome}` written
-    our way."""
+    """A text, or a list or table of texts, with `${NAME}`, `${NAME:-default}`, `${input:id}` and `${userHome}`
+    converted to our form."""
     match value:
         case str():
             text = _ANY.sub(lambda found: _ours(found[0], found[1], server, warn), value)

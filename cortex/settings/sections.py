@@ -17,7 +17,7 @@ Policy = Literal["allow", "ask", "deny"]
 
 
 def _none_if_empty(value: Any) -> Any:
-    """An environment variable cannot say "none": an empty one does."""
+    """An environment variable cannot say "none": an empty one means none."""
     return None if value == "" else value
 
 
@@ -31,8 +31,8 @@ OrNone = BeforeValidator(_none_if_empty)
 
 
 def _by_name(value: Any) -> Any:
-    """In an environment variable: "shop.stock=allow,shop.order=ask". In TOML a name without quotes is a table in a
-    table, and means the same as with them."""
+    """Parse policies from an environment variable: "shop.stock=allow,shop.order=ask". In TOML a dotted name without
+    quotes makes nested tables, and means the same as with quotes."""
     if isinstance(value, str):
         pairs = [pair.strip().rpartition("=") for pair in value.split(",") if pair.strip()]
         for name, _, policy in pairs:
@@ -54,21 +54,21 @@ Policies = Annotated[dict[str, Policy], BeforeValidator(_by_name)]
 
 
 class Section(BaseModel):
-    # Deferred: all of them together are built once, as parts of Settings, and each command pays for that.
+    # Deferred: all sections are built once, as parts of Settings, because every command pays for it.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class MeteredSettings(Section):
-    """What a run costs when it is measured. Off: each run costs what its tier costs."""
+    """The cost of a run when it is measured. If off, each run costs what its tier costs."""
 
     enabled: bool = False
     floor: Share = 0.01
-    """No run costs less."""
+    """The minimum cost of a run."""
     ceiling: Share = 0.25
-    """And none more."""
+    """The maximum cost of a run."""
     per_cpu_second: Rate = 0.05
     per_peak_gib: Rate = 0.04
-    """Of memory, at its highest."""
+    """Per GiB of peak memory."""
     per_fetched_mib: Rate = 0.02
     per_tool_call: Rate = 0.001
 
@@ -81,7 +81,7 @@ class MeteredSettings(Section):
 
 class EnergySettings(Section):
     initial_level: Share = 1.0
-    """Of a home that has never spent any."""
+    """The level of a new home."""
     recharge_per_minute: Rate = 0.05
     cost_isolated: Share = 0.05
     cost_network: Share = 0.15
@@ -92,14 +92,14 @@ class EnergySettings(Section):
 
 
 class ExecuteSettings(Section):
-    """`core.execute`."""
+    """Limits of `core.execute`."""
 
     max_calls_per_turn: NotNegative = 2
     min_timeout_ms: Positive = 100
     max_timeout_isolated_ms: Positive = 5_000
     max_timeout_network_ms: Positive = 30_000
     guard: bool = True
-    """The static check before a run. It is a smoke detector, and the wall holds without it."""
+    """The static check before a run. It is a smoke detector; the wall holds without it."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -113,125 +113,126 @@ class ToolSettings(Section):
     """The tools of the toolbox."""
 
     policies: Policies = Field(default_factory=dict)
-    """By name; these beat what the tool was registered with."""
+    """By tool name; these override what the tool was registered with."""
     owner_timeout_s: Seconds = 120
-    """How long the owner has to answer before it counts as no."""
+    """How long the owner has to answer; after that the answer is no."""
     max_questions_per_turn: NotNegative = 5
-    """More are refused without asking."""
+    """Further questions are refused without asking."""
     call_timeout_ms: Positive = 30_000
-    """Of a tool that the model calls. The sandbox has its own for the tools that code calls."""
+    """For a tool that the model calls. The sandbox has its own timeout for tools that code calls."""
     max_result_bytes: Positive = 32_768
-    """A longer result of a tool that the model calls is cut, and its size is said."""
+    """A longer result of a tool that the model calls is cut, and its size is mentioned."""
 
 
 class LoopSettings(Section):
     """One turn: from a message of the user to the agent's last word on it."""
 
     instructions: str | None = None
-    """What the model is told first; None takes the text that comes with the program."""
+    """The system instructions; None means the text that comes with the program."""
     max_rounds: Positive = 12
-    """Replies of the model."""
+    """Replies of the model, at most."""
     max_tool_calls: Positive = 24
     max_turn_s: Seconds = 300
     max_turn_tokens: Positive = 200_000
-    """Of all replies together, input and output."""
+    """Input and output tokens of all replies together."""
     max_history_bytes: Positive = 200_000
-    """Of earlier turns that the model sees; the oldest are left out first."""
+    """Size of the earlier turns that the model sees; the oldest are left out first."""
     max_memories: NotNegative = 20
-    """Of what it remembered that it sees."""
+    """Memories that the model sees, at most."""
 
 
 class ModelSettings(Section):
-    """The language model: any endpoint that speaks like OpenAI's."""
+    """The language model: any endpoint with OpenAI's API."""
 
     name: Annotated[str | None, OrNone] = None
     base_url: Annotated[str | None, OrNone, AfterValidator(_address)] = None
-    """None is OpenAI itself."""
+    """None means OpenAI itself."""
     api_key: Annotated[SecretStr | None, OrNone] = None
     temperature: Annotated[Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None, OrNone] = None
     max_reply_tokens: Annotated[Positive | None, OrNone] = None
     stream: bool = True
     connect_timeout_s: Seconds = 10
     stall_timeout_s: Seconds = 60
-    """Between one piece of a reply and the next."""
+    """The longest wait between one piece of a reply and the next."""
     reply_timeout_s: Seconds = 180
-    """Of one whole reply."""
+    """For one whole reply."""
     max_attempts: Positive = 4
     max_wait_s: Seconds = 30
-    """Between two attempts. An endpoint that asks for a longer wait is given up at once."""
+    """The longest wait between two attempts. If an endpoint asks for a longer one, the request fails at once."""
     max_reply_bytes: Positive = 1_048_576
 
 
 class AuditSettings(Section):
     keep_code: bool = True
-    """Also the code itself, in a folder by its hash; the log has only the hash."""
+    """Keep the code itself, too, in a folder by its hash; the log has only the hash."""
     flush_ms: Positive = 50
-    """So long may the disk lag behind. What is written survives the end of the process at once, and a power cut after
-    this."""
+    """The disk may lag behind by this much. A written line survives the end of the process at once, and a power cut
+    after this."""
 
 
 class ServeSettings(Section):
     """`cortex mcp serve`: the cortex as an MCP server over HTTP."""
 
     token: Annotated[SecretStr | None, OrNone] = None
-    """What clients send as `Authorization: Bearer …`; None makes one that holds until the server stops."""
+    """The token that clients send as `Authorization: Bearer …`; None makes one that is valid until the server stops."""
     hosts: tuple[str, ...] = ()
-    """Names that a request may call this server by, beside those of the loopback."""
+    """Host names that a request may use for this server, besides those of the loopback."""
     origins: tuple[str, ...] = ()
-    """Web pages that may call it; none, unless they are named."""
+    """Origins of web pages that may call it; none by default."""
 
 
 class McpSettings(Section):
-    """What holds for all MCP servers whose tools the agent may use. The servers themselves are in `mcpServers`."""
+    """Limits for all MCP servers whose tools the agent may use. The servers themselves are in `mcpServers`."""
 
     start_timeout_ms: Positive = 30_000
-    """For a server to start and to tell its tools. Those that package managers start are slow the first time."""
+    """For a server to start and list its tools. A server started by a package manager is slow the first time."""
     call_timeout_ms: Positive = 30_000
     max_calls_per_minute: Positive = 300
-    """To one server, by everybody in this process; more are refused."""
+    """Calls to one server from this whole process; more are refused."""
     max_tools: Positive = 2_000
-    """Of one server; more are left out."""
+    """Tools of one server; more are left out."""
     max_result_bytes: Positive = 8_388_608
     """A longer result is refused."""
     restart_s: Seconds = 1
-    """So long after a crash is a server started again, and twice as long after each further one."""
+    """A server is restarted this long after a crash, and twice as long after each further one."""
     max_restart_s: Seconds = 60
     serve: ServeSettings = Field(default_factory=ServeSettings)
 
 
 class DiscoverySettings(Section):
-    """How tools are found by what they are for."""
+    """How tools are found by their purpose."""
 
     tools_per_intent: Positive = 5
-    """The best so many are lent to a run that says its intent."""
+    """At most this many matching tools are lent to a run that gives an intent."""
     max_results: Positive = 10
-    """Of `core.search`."""
+    """Results of `core.search`, at most."""
     max_listed: NotNegative = 8
-    """So many tools of the toolbox are told to the model in full; when there are more, it searches for them."""
+    """At most this many tools of the toolbox are described to the model in full; if there are more, it searches for
+    them."""
     semantic: Literal["off", "onnx", "endpoint"] = "off"
-    """By meaning, too: with a model on this machine, or by the endpoint of `model`."""
+    """Search by meaning, too: with a model on this machine, or with the endpoint of `model`."""
     model: Annotated[str | None, OrNone] = None
-    """For "onnx": an installed package that carries a model, or the path of a folder with one. For "endpoint": the name
-    of its model for embeddings."""
+    """For "onnx": an installed package that contains a model, or the path of a folder with one. For "endpoint": the
+    name of its embedding model."""
 
 
 RedactedKind = Literal["email", "phone", "ssn", "card", "iban", "ip", "jwt", "api_key", "private_key", "secret"]
 
 
 class RedactionSettings(Section):
-    """What is replaced by tokens like `[EMAIL_1]` in whatever goes to the model and into logs."""
+    """What is replaced by tokens like `[EMAIL_1]` in everything that goes to the model and into logs."""
 
     enabled: bool = True
     kinds: tuple[RedactedKind, ...] = get_args(RedactedKind)
     restore: bool = False
-    """A token that the model hands back in an argument of a tool is the value again there."""
+    """Replace a token by its value when the model uses it in an argument of a tool."""
 
 
 class CacheSettings(Section):
-    """Results of code that always gives the same."""
+    """The cache of results, for code that always gives the same result."""
 
     enabled: bool = True
     max_bytes: Positive = 67_108_864
     max_age_s: Seconds = 86_400
     hit_cost: Share = 0.002
-    """The energy for a result that was there already."""
+    """The energy for a cached result."""

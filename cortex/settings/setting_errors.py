@@ -1,4 +1,4 @@
-"""What is wrong about settings. In a file of its own: a command that catches it need not load them."""
+"""The error for invalid settings. In a file of its own: a command that catches it need not import the settings."""
 
 from __future__ import annotations
 

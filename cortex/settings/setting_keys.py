@@ -1,4 +1,4 @@
-"""What each setting is called, who set it, which one was meant, and what of it may be shown."""
+"""The keys of settings: their names, where each was set, suggestions for typing errors, and hiding of secrets."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ PREFIX = "CORTEX_"
 HIDDEN = "•••"
 ANY = "*"
 
-# Of an entry of the allowlist, or of an MCP server: what the host adds is there because the code must not see it.
+# In an entry of the allowlist or an MCP server: the host adds these because the code must not see them.
 _HIDDEN_TABLES = frozenset({"headers", "query", "env"})
-# Of an address: the name and password before the host, and the query.
+# In an address: the user name and password before the host, and the query.
 _HIDDEN_PARTS = re.compile(r"(?<=://)[^/?#@]*(?=@)|(?<=\?).+")
 
 Key = tuple[str, ...]
 
 
 class Said(NamedTuple):
-    """One value that somebody gave: the file, a variable, the caller. What is said later counts."""
+    """One value from a source: a file, a variable, or the caller. A later one overrides."""
 
     key: Key
     value: Any
@@ -31,7 +31,7 @@ class Said(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """A setting as it is in force, with what must not be seen hidden."""
+    """A setting in force, with secrets hidden."""
 
     key: str
     value: Any
@@ -43,7 +43,7 @@ def variable_of(key: Key) -> str:
 
 
 def sources_of(key: Key, said: Sequence[Said]) -> tuple[str, ...]:
-    """Who set it, the last first. A table can be of several, when each set a part of it."""
+    """The sources that set it, the last first. A table can have several, if each set a part of it."""
     found: dict[str, None] = {}
     for other, value, source in reversed(said):
         if key[: len(other)] == other:
@@ -56,7 +56,7 @@ def sources_of(key: Key, said: Sequence[Said]) -> tuple[str, ...]:
 
 
 def leaves(model: type[BaseModel], above: Key = ()) -> Iterator[Key]:
-    """Every setting that is not a section of others, in the order of the models."""
+    """Every setting that is not a section, in the order of the models."""
     for name, field in model.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from leaves(field.annotation, (*above, name))
@@ -65,8 +65,8 @@ def leaves(model: type[BaseModel], above: Key = ()) -> Iterator[Key]:
 
 
 def known(model: type[BaseModel], above: Key = ()) -> Iterator[str]:
-    """Everything that a file may name: settings, sections, and the parts of an entry of a list or of a table, whose
-    names are the file's own, here ANY."""
+    """Everything that a file may name: settings, sections, and the parts of entries in lists and tables. Names that the
+    file chooses are ANY here."""
     for name, field in model.model_fields.items():
         if not field.exclude:
             yield ".".join((*above, name))
@@ -76,7 +76,7 @@ def known(model: type[BaseModel], above: Key = ()) -> Iterator[str]:
 
 
 def known_beside(key: Key, model: type[BaseModel]) -> list[str]:
-    """The same, with the names that this key has where the names are the file's own."""
+    """Like `known`, but with the names from this key in place of ANY."""
     names = (name.split(".") for name in known(model))
     return [".".join(_like(part, key, at) for at, part in enumerate(parts)) for parts in names]
 
@@ -93,11 +93,11 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:
-    """The one that was probably meant, of dotted names."""
-    # Late: nobody who makes no mistake pays for it.
+    """The dotted name that was probably meant."""
+    # Imported late: only a mistake pays for it.
     from difflib import get_close_matches  # noqa: PLC0415
 
-    # The right name in the wrong section is a likelier mistake than another name in this one.
+    # The right name in the wrong section is a likelier mistake than another name in this section.
     namesakes = [other for other in names if other.rpartition(".")[2] == name.rpartition(".")[2]]
     matches = get_close_matches(name, namesakes, 1, 0) or get_close_matches(name, names, 1)
     return matches[0] if matches else None

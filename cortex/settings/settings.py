@@ -1,4 +1,4 @@
-"""The settings of all folders together. This is the only reader of TOML files and of the environment."""
+"""Loads the settings of all folders. The only reader of TOML settings files and of the environment."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from .setting_keys import PREFIX, Explained, Key, Said, known_beside, leaves, ne
 
 DEFAULT, OPTION = "default", "option"
 
-# What other programs that talk to such models read. Ours beat them, and so does a file.
+# Variables that other programs use for such models. Our own override them, and so does a file.
 MODEL_VARIABLES = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL", "name": "OPENAI_MODEL"}
 
 
 class Settings(BaseModel):
     """The settings of every folder, each under its name."""
 
-    # What was wrong about a value is said without it: it may be a key that stands where it does not belong.
+    # Errors do not show the value: it may be a key in the wrong place.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     home: Annotated[Path, BeforeValidator(absolute)] = Field(default_factory=default_home, validate_default=True)
-    """The folder of everything that is kept: energy, conversations, memories, audit."""
+    """The folder of all stored data: energy, conversations, memories, audit."""
     energy: EnergySettings = Field(default_factory=EnergySettings)
     execute: ExecuteSettings = Field(default_factory=ExecuteSettings)
     tools: ToolSettings = Field(default_factory=ToolSettings)
@@ -53,7 +53,7 @@ class Settings(BaseModel):
     audit: AuditSettings = Field(default_factory=AuditSettings)
     neurons: NeuronSettings = Field(default_factory=NeuronSettings)
     mcpServers: McpServerTable = Field(default_factory=dict)  # noqa: N815 - spelled as in .mcp.json
-    """By name, as in `.mcp.json`. Those of `cortex mcp add` are in the home and not here."""
+    """By name, as in `.mcp.json`. Servers added with `cortex mcp add` are in the home, not here."""
     mcp: McpSettings = Field(default_factory=McpSettings)
     discovery: DiscoverySettings = Field(default_factory=DiscoverySettings)
     redaction: RedactionSettings = Field(default_factory=RedactionSettings)
@@ -66,7 +66,7 @@ def load_settings(
     home: Path | None = None,
     **overrides: Any,
 ) -> Settings:
-    """The defaults, changed by the file, changed by the environment, changed by what the caller says.
+    """The defaults, overridden by the file, then the environment, then the caller.
 
     Raises SettingsError for a file that cannot be read, and for every key that does not exist.
     """
@@ -79,7 +79,7 @@ def explain_settings(
     home: Path | None = None,
     **overrides: Any,
 ) -> list[Explained]:
-    """Each setting that `load_settings` would give, and who set it: "default", the path of a file, the name of a
+    """Each setting that `load_settings` would return, and its source: "default", the path of a file, the name of a
     variable, "option". Secrets are hidden."""
     said = list(_all_said(config, environment, home, overrides))
     settings = _settled(said)
@@ -115,7 +115,7 @@ def _from_file(path: Path) -> Iterator[Said]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[Said]:
-    """`CORTEX_SANDBOX__POOL_SIZE=2` is `pool_size = 2` in `[sandbox]`. pydantic makes numbers of the texts."""
+    """`CORTEX_SANDBOX__POOL_SIZE=2` is `pool_size = 2` in `[sandbox]`. pydantic converts the texts to numbers."""
     names = sorted(name for name in environment if name.startswith(PREFIX) and name != CONFIG_VARIABLE)
     keys: dict[Key, str] = {}
     for name in names:
@@ -153,7 +153,7 @@ def _settled(said: Sequence[Said]) -> Settings:
             if not isinstance(place.get(part), dict):
                 place[part] = {}
             place = place[part]
-        # An empty table says nothing about what is in it. A copy, since what follows is put into it.
+        # An empty table does not remove what is in it. A new dict, because more is put into it later.
         if value == {}:
             place.setdefault(key[-1], {})
         else:
@@ -166,7 +166,7 @@ def _settled(said: Sequence[Said]) -> Settings:
 
 
 def _complaint(place: tuple[int | str, ...], kind: str, message: str, said: Sequence[Said]) -> str:
-    # The parts of an entry of a list are named as if it were a section.
+    # Parts of an entry in a list are named as if the list were a section.
     key = tuple(part for part in place if isinstance(part, str))
     entry = next((entry for entry in reversed(said) if entry.key[: len(key)] == key[: len(entry.key)]), None)
     source = OPTION if entry is None else entry.source

@@ -1,4 +1,4 @@
-"""Text for people: terminal, colour, widths, code that is shown."""
+"""Text for people: terminal output, colour, widths, and code shown safely."""
 
 from typing import TYPE_CHECKING
 

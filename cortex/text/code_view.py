@@ -1,8 +1,9 @@
-"""Code as somebody sees it who has to consent to it: no two codes look the same, and nothing in one is hidden.
+"""Shows code to an owner who must consent to it: no two codes look the same, and nothing in it is hidden.
 
-What a chat may show as it is, because people write so, can deceive in code: a letter that looks like another, a mark on
-top of one, text that runs to the left. Here all of it is spelled out, also a blank that ends a line. What we write for
-that is spelled out itself where code has it: from what is shown one can tell the code, character by character.
+Text that a chat may show, because people write it, can deceive in code: a letter that looks like another, a combining
+mark, text that runs from right to left. Here all of it is spelled out, also a blank at the end of a line. Our own marks
+are spelled out, too, where the code contains them: the code can be read back from what is shown, character by
+character.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Iterator
 from .terminal import columns_of, is_seen
 
 CODE, MORE = "  | ", "  : "
-"""How a line begins that shows code, and how one that goes on with the same line of it."""
+"""The beginning of a line of code, and of one that continues the same line."""
 TAB, BLANK = "→", "·"
-"""Like the brackets of what is spelled out, these are not plain themselves, and must not become so."""
+"""Like the brackets around spelled-out characters, these are not plain characters, and must never be treated as
+plain."""
 
 _MOST_LINES = 8
 _PARTS = re.compile(r"[\w$]+|[^\w$]+")
@@ -24,29 +26,29 @@ _LAST_BLANKS = re.compile(r" +$", re.MULTILINE)
 
 _LATIN = range(0xC0, 0x180)
 _GREEK_AND_CYRILLIC = (range(0x386, 0x3CF), range(0x400, 0x460))
-# A word that has one of these passes for no word of ASCII letters; "сор" does.
+# A word with one of these letters cannot pass for a word in ASCII letters; "сор" can.
 _TELLING = re.compile("[БДЖИЛПФЦЧШЩЪЫЭЮЯбджзилптфцчшщъыэюяΓΔΘΛΞΠΣΦΨΩβδεζηθλμξπσςφψω]")
 _ASCII = re.compile(r"[\x00-\x7f]")
 _SYMBOLS = range(0x2600, 0x27C0)
 _PUNCTUATION = frozenset("–—…‘’‚“”„«»¡¿§°±×÷")
-# Parts of Korean syllables look like the syllables that they make up.
+# Parts of Korean syllables look like the syllables they form.
 _JAMO = (range(0x1100, 0x1200), range(0xA960, 0xA980))
 
 
 def visible_code(code: str) -> str:
-    """The code in the same lines, with all that could deceive spelled out: `⟨U+200B⟩`, `→` for a tab, and `·` for a
-    blank at the end of a line."""
+    """The code in the same lines, with everything deceptive spelled out: `⟨U+200B⟩`, `→` for a tab, and `·` for a blank
+    at the end of a line."""
     shown = "".join(_shown(part) for part in _PARTS.findall(code))
     return _LAST_BLANKS.sub(lambda blanks: BLANK * len(blanks[0]), shown)
 
 
 def code_lines(code: str) -> list[str]:
-    """Each line of the code, behind a bar."""
+    """Each line of the code, after a bar."""
     return [f"{CODE}{line}" for line in visible_code(code).split("\n")]
 
 
 def broken(line: str, width: int) -> Iterator[str]:
-    """One of `code_lines` in lines that are no wider. Breaks anywhere, and drops no blank."""
+    """A line from `code_lines` broken into lines of at most `width`. Breaks anywhere, and drops no blank."""
     room, head, piece, used = max(width - len(CODE), 2), CODE, "", 0
     for character in line.removeprefix(CODE):
         columns = columns_of(character)
@@ -59,7 +61,7 @@ def broken(line: str, width: int) -> Iterator[str]:
 
 
 def beyond_ascii(code: str) -> str:
-    """In which lines the code has characters that are not ASCII: `3, 7 and 2 more`; empty when in none."""
+    """The lines with characters beyond ASCII: `3, 7 and 2 more`; empty when there are none."""
     found = [str(number) for number, line in enumerate(code.split("\n"), 1) if not line.isascii()]
     more = len(found) - _MOST_LINES
     return ", ".join(found[:_MOST_LINES]) + (f" and {more} more" if more > 0 else "")
@@ -84,7 +86,7 @@ def _spelled(character: str) -> str:
 
 
 def _is_plain(character: str) -> bool:
-    """Looks like itself and like nothing else, whatever stands beside it."""
+    """Whether the character looks only like itself, whatever stands beside it."""
     code = ord(character)
     if code < 0x80:
         return character.isprintable() or character == "\n"

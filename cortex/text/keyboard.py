@@ -1,4 +1,4 @@
-"""What a person types at a terminal in answer to a question, and nothing that was typed before it."""
+"""Reads a person's answer to a question at a terminal, ignoring what was typed before the question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TextIO
 from .terminal import styled
 
 READING_S = 0.7
-"""So long a question is there before it can be answered: shorter than anybody reads one."""
+"""A question is shown this long before it can be answered: shorter than any person needs to read it."""
 _MAX_LINE_BYTES = 1_024
 
 
@@ -19,8 +19,8 @@ def is_somebody_there(keyboard: TextIO, screen: TextIO) -> bool:
 
 
 def typed(words: str, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> str | None:
-    """The line that is typed after the words were there; None at Ctrl-D."""
-    # What was typed before anybody could have read the question cannot be its answer.
+    """The line typed after the question was shown; None at Ctrl-D."""
+    # Text typed before the question could be read cannot be its answer.
     select.select([], [], [], reading_s)
     termios.tcflush(keyboard, termios.TCIFLUSH)
     screen.write(styled(words, "bold", screen))

@@ -1,5 +1,4 @@
-"""Two ways not to hold up the event loop: work on long texts in a thread, and let others have their turn in a loop that
-may go on for long without waiting for anything."""
+"""Keeps the event loop responsive: works on long texts in a thread, and yields in loops that rarely wait."""
 
 from __future__ import annotations
 
@@ -9,9 +8,9 @@ from typing import ParamSpec, TypeVar
 import anyio.lowlevel
 import anyio.to_thread
 
-# Redacting as much as this takes up to 25 ms, as long as hundreds of turns that have nothing to hide.
+# Redacting this much takes up to 25 ms, as long as hundreds of turns with nothing to redact.
 MAX_ON_LOOP = 16 * 1024
-# Each takes about 30 µs until it is here.
+# Each piece takes about 30 µs to get here.
 _PIECES_AT_ONCE = 64
 
 P = ParamSpec("P")
@@ -19,22 +18,22 @@ T = TypeVar("T")
 
 
 async def off_loop(size: int, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-    """What the work comes to: in a thread when it is about more than 16 KiB of text. A caller that is cancelled does
-    not wait for the thread."""
+    """Do the work and return its result: in a thread for more than 16 KiB of text. A cancelled caller does not wait for
+    the thread."""
     if size <= MAX_ON_LOOP:
         return work(*arguments, **options)
     return await anyio.to_thread.run_sync(lambda: work(*arguments, **options), abandon_on_cancel=True)
 
 
 class Turns:
-    """For what comes in pieces, or in lines. A server may send a million of one byte, and thousands of them are there
-    at once: to take those is no wait."""
+    """Yields to the event loop now and then while reading pieces or lines. A server may send a million pieces of one
+    byte, and reading thousands that are already there never waits."""
 
     def __init__(self) -> None:
         self._pieces = 0
 
     async def take(self) -> None:
-        """To be called with each piece."""
+        """Call it for each piece."""
         self._pieces += 1
         if self._pieces % _PIECES_AT_ONCE == 0:
             await anyio.lowlevel.checkpoint()

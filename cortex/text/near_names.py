@@ -1,4 +1,4 @@
-"""Which names come near to one that nobody has. Pure, and quick also among thousands: names come from strangers."""
+"""Suggests similar names for one that does not exist. Pure, and fast among thousands: names come from strangers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ MAX_CHARACTERS = 64
 
 
 class NearNames:
+    """An index of names, by pairs of letters."""
+
     def __init__(self, names: Iterable[str]) -> None:
         self._pairs = {name: _pairs(name) for name in names}
 
     def __call__(self, name: str, most: int) -> list[str]:
-        """The best first; those that have nothing in common with it are not among them."""
+        """At most `most` similar names, the best first; names with nothing in common are left out."""
         asked = _pairs(name)
         shares = ((2 * len(asked & own) / (len(asked) + len(own) or 1), known) for known, own in self._pairs.items())
         found = sorted((share for share in shares if share[0] > 0), key=lambda found: (-found[0], found[1]))
@@ -26,6 +28,6 @@ class NearNames:
 
 
 def _pairs(name: str) -> frozenset[str]:
-    """Of neighbouring letters, whatever stands between words and however they are written."""
+    """Pairs of neighbouring letters, ignoring case and separators."""
     letters = "".join(filter(str.isalnum, name[:MAX_CHARACTERS].casefold()))
     return frozenset(letters[at : at + 2] for at in range(len(letters) - 1)) or frozenset({letters})

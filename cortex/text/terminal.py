@@ -1,4 +1,4 @@
-"""What people see. Colour only where a terminal will show it, and nothing that a script printed may steer it."""
+"""Terminal output: colour only where a terminal shows it, and no printed text can control the terminal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TextIO
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 PLAIN_COLUMNS = 80
 _NARROWEST = 20
-# Letters, marks and symbols that show nothing: fillers, joiners, vowels that are never written, Braille without a dot,
-# notes and hieroglyphs without a shape, the place of an object, and selectors of variants that emoji do not have.
+# Characters that show nothing: fillers, joiners, vowels that are never written, Braille without a dot, notes and
+# hieroglyphs without a shape, the object replacement character, and variation selectors that emoji do not use.
 _BLANKS = frozenset(
     (
         *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164),
@@ -29,25 +29,25 @@ _BLANKS = frozenset(
     )
 )
 
-# Persian words and emoji of several people need these, between two characters that are seen. Elsewhere they hide.
+# Persian words and emoji of several people need these, between two visible characters. Elsewhere they hide data.
 _JOINERS = "\u200c\u200d"
-# Emoji need these, once and behind a symbol. Elsewhere, like others of their kind, they are data that nobody sees.
+# Emoji need these, once and after a symbol. Elsewhere, like others of their kind, they are invisible data.
 _SELECTORS = "\ufe0e\ufe0f"
 _HAVE_VARIANTS = "0123456789#*ℹ"
-# No script has more of them above each other; higher ones cover the lines around them.
+# No script stacks more of them; higher stacks cover the lines around them.
 _MOST_MARKS = 4
 _LEFT = f"\n\t{_JOINERS}"
-# What is judged depends on so many characters before it, and on no others.
+# The decision about a character depends on at most this many characters before it.
 _CONTEXT = _MOST_MARKS + 2
 
 
 def has_colour(stream: TextIO) -> bool:
-    """The stream is a terminal that can, and nobody asked for none."""
+    """Whether the stream is a terminal with colour, and NO_COLOR is not set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def has_symbols(stream: TextIO) -> bool:
-    """The stream is a terminal that shows more than ASCII."""
+    """Whether the stream is a terminal that shows more than ASCII."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return stream.isatty() and os.environ.get("TERM") != "dumb" and encoding.lower().replace("-", "") == "utf8"
 
@@ -58,9 +58,9 @@ def styled(text: str, style: str, stream: TextIO) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every character spelled out that could steer a terminal, turn the reading direction, end a line
-    for others than us, or be there without being seen."""
-    # Each kind of character is looked at once, however long the text is.
+    """The text with every character spelled out that could control a terminal, change the reading direction, end a line
+    for other programs, or be invisible."""
+    # Each distinct character is checked once, however long the text is.
     found = set(text)
     unseen = {ord(character): spelled(character) for character in found if not is_seen(character)}
     if any(character in _JOINERS or _is_mark(character) for character in found):
@@ -69,7 +69,7 @@ def visible(text: str) -> str:
 
 
 def _by_neighbours(text: str, unseen: Mapping[int, str]) -> Iterator[str]:
-    """Joiners that join nothing, selectors that select nothing and marks on top of too many are spelled out, too."""
+    """Also spell out joiners that join nothing, selectors that select nothing, and marks stacked too high."""
     before, marks = "", 0
     for place, character in enumerate(text):
         marks = marks + 1 if _is_mark(character) else 0
@@ -102,20 +102,20 @@ def _is_mark(character: str) -> bool:
 
 
 def is_seen(character: str) -> bool:
-    """Wherever it stands."""
-    # No space but the plain one is printable to Python.
+    """Whether the character is visible, in any place."""
+    # Python calls no space printable but the plain one.
     is_shown = character.isprintable() or character in _LEFT or unicodedata.category(character) == "Zs"
     return is_shown and ord(character) not in _BLANKS
 
 
 def spelled(character: str) -> str:
-    """As JavaScript writes it."""
+    """The character as a JavaScript escape."""
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\u{{{code:x}}}"
 
 
 def terminal_columns(stream: TextIO) -> int:
-    """How wide the stream is; 80 where it is no terminal."""
+    """The width of the stream in columns; 80 if it is no terminal."""
     if not stream.isatty():
         return PLAIN_COLUMNS
     try:
@@ -130,12 +130,12 @@ def terminal_columns(stream: TextIO) -> int:
 
 
 def columns_of(text: str) -> int:
-    """How much room the text takes in a line."""
+    """The width of the text in columns."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def fit(text: str, columns: int, cut: str = "…") -> str:
-    """The text on one line and no wider, with a mark where it was cut. Whatever could steer is spelled out."""
+    """The text on one line of at most `columns`, with a mark where it was cut. Control characters are spelled out."""
     text = visible(" ".join(text.split())).encode(errors="backslashreplace").decode()
     if columns_of(text) <= columns:
         return text
@@ -153,13 +153,13 @@ def padded(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines that are no wider. Whatever could steer is spelled out."""
+    """The text in lines of at most `width`. Control characters are spelled out."""
     wrap = Wrap(width)
     return (wrap.add(text) + wrap.end()).split("\n")
 
 
 class Wrap:
-    """The same for a text that comes in pieces: what `add` returns can be written at once.
+    """Wraps a text that comes in pieces: what `add` returns can be printed at once.
 
     The last word is held back until it is known to fit; `end` returns it.
     """
@@ -175,12 +175,12 @@ class Wrap:
 
     def add(self, piece: str) -> str:
         text = self._joiner + piece
-        # What follows it says whether it joins anything.
+        # The next character shows whether it joins anything.
         self._joiner = text[-1] if text and text[-1] in _JOINERS else ""
         return self._add(text.removesuffix(self._joiner))
 
     def end(self) -> str:
-        """What was held back. The next piece goes on in the same line."""
+        """Return what was held back. The next piece continues the same line."""
         rest = self._add(self._joiner) + self._word_out()
         self._joiner = ""
         self._spaces = 0
@@ -202,7 +202,7 @@ class Wrap:
             self._spaces += 1 if character == " " else 4
             return out
         columns = _columns(character)
-        # Scripts with wide characters have no spaces: a line may end after each. A word without end is broken.
+        # Scripts with wide characters have no spaces: a line may end after each character. An endless word is broken.
         out = self._word_out() if columns > 1 or self._word_columns + columns > self._width else ""
         self._word += character
         self._word_columns += columns

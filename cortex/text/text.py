@@ -1,4 +1,4 @@
-"""Text that every pipe, file and endpoint can carry: no half characters, and no more than was agreed."""
+"""Text that every pipe, file and endpoint can carry: without lone surrogates, and bounded in length."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def whole(text: str) -> str:
-    """The text without half characters: halves that belong together are joined, and others are replaced.
+    """The text without lone surrogates: pairs are joined, and lone ones are replaced.
 
-    JSON can carry one half of a character ("\\ud83d"), and whoever writes it out as UTF-8 later would fail.
+    JSON can carry a lone surrogate ("\\ud83d"), and writing it as UTF-8 later would fail.
     """
     try:
         text.encode()
     except UnicodeEncodeError:
-        # By patterns: a codec asks what to do about each half, which for a megabyte of them takes most of a second.
+        # By regular expressions: a codec error handler is called for each half, which takes most of a second for a
+        # megabyte.
         return _HALF.sub("\ufffd", _PAIR.sub(_joined, text))
     return text
 
@@ -26,19 +27,19 @@ def _joined(pair: re.Match[str]) -> str:
 
 
 def bounded(text: str, max_chars: int) -> str:
-    """The text, or its beginning and how much is missing."""
+    """The text, or its beginning and the number of missing characters."""
     if len(text) <= max_chars:
         return text
     return f"{text[:max_chars]}… ({len(text) - max_chars} more characters left out)"
 
 
 def beginning(text: str, max_chars: int) -> str:
-    """The text, or as much of it as there is room for with a mark at its end."""
+    """The text, or as much of it as fits with a mark at the end."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
 class WholePieces:
-    """The same for a text that comes in pieces, which may end in the middle of a character."""
+    """Like `whole`, for a text that comes in pieces, which may end in the middle of a character."""
 
     def __init__(self) -> None:
         self._held = ""

@@ -1,4 +1,4 @@
-"""Tools: Python functions that a model, or its code in the sandbox, may call, each under the owner's policy."""
+"""Tools: Python functions that the model, or its code in the sandbox, may call, each under the owner's policy."""
 
 from typing import TYPE_CHECKING
 

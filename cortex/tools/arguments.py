@@ -1,7 +1,8 @@
-"""What a model sent as arguments, made into what was meant. Models that are weak at JSON are met half way: null for
-what they leave out, `camelCase` for `snake_case`, "5" for 5, JSON in a string, a text where an object belongs.
+"""Parses the arguments that a model sent, and fixes common mistakes of models that are weak at JSON.
 
-All of it is hostile: bounded before it is parsed, and every complaint is a `ToolError` that says what to send instead.
+Fixed are null for an omitted argument, `camelCase` for `snake_case`, "5" for 5, JSON in a string, a text where an
+object belongs. All input is hostile: it is bounded before it is parsed, and every error is a `ToolError` that says what
+to send instead.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pydantic_core import from_json, to_json
 from sandbox import JsonLimits, TooComplex, ToolError, bounded_json, check_json
 
 MAX_ARGUMENT_CHARACTERS = 1_048_576
-# Each value that does not fit becomes an error of its own before the first can be told.
+# Each invalid value becomes a separate error before the first can be reported.
 LIMITS = JsonLimits(containers=20_000, values=20_000)
 
 _FENCE = "```"
@@ -26,8 +27,8 @@ def invalid(message: str) -> ToolError:
 
 
 def unfenced(text: str) -> str:
-    """The text without the marks of a code block around it, if there are any."""
-    # No pattern: a megabyte of blanks must not take the square of a megabyte.
+    """The text without the fences of a code block around it, if any."""
+    # No regular expression: a megabyte of blanks must not take quadratic time.
     first, line_end, rest = text.strip().partition("\n")
     if not line_end or not first.startswith(_FENCE) or not rest.endswith(_FENCE):
         return text
@@ -35,8 +36,8 @@ def unfenced(text: str) -> str:
 
 
 def object_of(raw: Any, tool: str, bare: str | None = None) -> dict[str, Any]:
-    """The arguments as one object of plain JSON, made anew. A text that is not JSON is the parameter `bare`, if there
-    is one. Raises ToolError."""
+    """The arguments as one new object of plain JSON. Text that is not JSON becomes the parameter `bare`, if given.
+    Raises ToolError."""
     value = _parsed(raw, tool, bare) if isinstance(raw, str) else raw
     match value:
         case None:
@@ -59,7 +60,7 @@ def _parsed(text: str, tool: str, bare: str | None) -> Any:
     try:
         value = _loaded(inside)
     except (ValueError, RecursionError) as error:
-        # What begins like an object was meant as one; taken for code, half a message would be run.
+        # Text that begins like an object was meant as one; taken for code, half a message would be run.
         if bare is not None and not inside.lstrip().startswith("{"):
             return text
         if isinstance(error, TooComplex):
@@ -69,7 +70,7 @@ def _parsed(text: str, tool: str, bare: str | None) -> Any:
             "line ends inside its texts"
         ) from error
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        # JSON of JSON. A text that only begins like that may be code.
+        # JSON inside JSON. A text that only begins like that may be code.
         try:
             return _loaded(value)
         except (ValueError, RecursionError):
@@ -82,7 +83,7 @@ def _loaded(text: str) -> Any:
     try:
         return from_json(text, allow_inf_nan=False)
     except ValueError:
-        # Line ends and tabs inside of texts, which JSON forbids and models write.
+        # Line ends and tabs inside strings, which JSON forbids but models write.
         if not any(character in text for character in "\n\r\t"):
             raise
     return json.loads(text, strict=False, parse_constant=_no_constant)
@@ -93,7 +94,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _plain(value: Mapping[Any, Any], tool: str) -> dict[str, Any]:
-    """A copy with nothing in it that JSON does not have, and not too much of what it has."""
+    """A copy that contains only JSON, within the limits."""
     try:
         text = to_json(dict(value), inf_nan_mode="null")
     except (ValueError, TypeError, RecursionError, AttributeError) as error:

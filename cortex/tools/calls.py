@@ -1,5 +1,7 @@
-"""One call of a tool from its arguments to its result: read, consented to, made, and reported. There is no other way to
-call a tool for a model, so that no caller can leave out a step."""
+"""Makes one call of a tool: read the arguments, get consent, call, report.
+
+There is no other way to call a tool for a model, so that no caller can leave out a step.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ if TYPE_CHECKING:
     from .usable import UsableTool
 
 OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]
-"""Who called, the tool's name, arguments, whether it went well, the error's code if not, and the milliseconds that the
-tool itself took."""
+"""The caller, the tool's name, the arguments, whether it succeeded, the error code if not, and the milliseconds that
+the tool itself took."""
 
 
 class Calls:
     """The calls of one turn, by the model and by its code. `require` raises ToolError while nothing may be done;
-    `restored` gives the values for which the model was shown tokens."""
+    `restored` puts back the values for which the model was shown tokens."""
 
     def __init__(
         self,
@@ -50,10 +52,10 @@ class Calls:
         timeout_ms: int | None = None,
         written: str | None = None,
     ) -> ReadyJson:
-        """The result as JSON text, as it goes to a model or to its code. Raises ToolError: `invalid_arguments` before
-        anybody is asked, `denied` before anything is done, or what came of it. The owner is asked about exactly what
-        the tool is then given. Only tokens that the model has `written` into its code are restored for that code: what
-        it passes on may be somebody else's words."""
+        """Call the tool; the result is JSON text for the model or its code. Raises ToolError: `invalid_arguments`
+        before the owner is asked, `denied` before anything is done, or the tool's own error. The owner is asked about
+        exactly what the tool then gets. For a call from code, only tokens that the model has `written` into that code
+        are restored: other tokens may come from text of strangers."""
         given: Any = arguments
         error_code: str | None = None
         began: float | None = None
@@ -64,7 +66,7 @@ class Calls:
             permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
             if isinstance(permission, Refused):
                 raise ToolError(permission.reason, code="denied")
-            self._require()  # whoever was asked took time, and may have used it to kill
+            self._require()  # the owner took time to answer, and may have turned on the kill switch meanwhile
             began = time.perf_counter()
             result = await tool.call_json(read, timeout_ms=timeout_ms)
         except ToolError as error:

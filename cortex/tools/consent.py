@@ -1,5 +1,7 @@
-"""Whether a call may be made: by policy and, where that says so, by asking the owner. The same for the model's calls
-and for those from inside its code; everything that is not a clear yes is a no."""
+"""Decides whether a tool call may be made: by policy and, if that says "ask", by asking the owner.
+
+The same for the model's calls and for those from its code; everything that is not a clear yes is a no.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ Permission: TypeAlias = Allowed | Refused
 
 
 class Consent:
-    """The consent of one turn: it counts how often the owner was asked."""
+    """The consent of one turn: it counts the questions to the owner."""
 
     def __init__(
         self,
@@ -58,11 +60,11 @@ class Consent:
         self._turn = turn
         self._on_decision = on_decision
         self._questions = 0
-        # One question at a time: a person reads one, and two prompts in one terminal answer each other.
+        # One question at a time: two prompts in one terminal would take each other's answers.
         self._asking = anyio.Lock() if asking is None else asking
 
     async def of(self, tool: Governed, arguments: dict[str, Any], *, origin: Origin, purpose: str = "") -> Permission:
-        """Never raises but a cancellation."""
+        """Decide about one call. Raises nothing but a cancellation."""
         policy = policy_of(tool, self._settings)
         match policy:
             case "allow":
@@ -76,14 +78,14 @@ class Consent:
 
     async def _ask(self, tool: Governed, arguments: dict[str, Any], origin: Origin, purpose: str) -> Permission:
         limit = self._settings.max_questions_per_turn
-        # Counted before the wait: calls that are made together must not all be the last.
+        # Counted before waiting: of calls made together, not all may be the last allowed question.
         if self._questions >= limit:
             return Refused(f"{tool.name} needs the owner's consent, and {limit} questions in one turn are the most")
         self._questions += 1
-        # A copy: what the owner's side does to it must not change what is called afterwards.
+        # A copy: changes that the owner's side makes must not affect the call.
         question = Question(tool.name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
-        # The time of a run is for its code, and too short for a person to read in. It may be held for as long as all
-        # questions of a turn take, which may all be before this one.
+        # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of all
+        # questions of a turn, which may all come before this one.
         with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
             async with self._asking:
                 decision = await self._decision(question)

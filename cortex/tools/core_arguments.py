@@ -1,5 +1,7 @@
-"""The arguments of the cortex's own tools. Here an unknown name is passed over, and nothing can be given that is not
-listed: no argument chooses hosts or limits, and tools that are named are among those that there are."""
+"""Reads the arguments of the core tools. Unknown names are ignored, and only listed parameters are accepted.
+
+No argument chooses hosts or limits, and named tools must exist.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from .fitting import fitted
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 NAMES = {"type": "array", "items": TEXT}
-# Each is looked at by itself, some for a tenth of a millisecond.
+# Each name is looked up separately, some for a tenth of a millisecond.
 MAX_NAMES = 500
 MAX_NAMES_CHARACTERS = 65_536
 _BETWEEN_NAMES = re.compile(r"[,;\s]+")
@@ -24,10 +26,9 @@ TIER = {"enum": ["isolated", "network"]}
 class _Form:
     parameters: Mapping[str, Mapping[str, Any]]
     needs: Mapping[str, str] = field(default_factory=dict)
-    """The parameters without which there is nothing to do, with what belongs there. Where it is one, a text alone is
-    meant for it."""
+    """The required parameters, with what belongs there. If there is only one, a bare text is taken for it."""
     other_names: Mapping[str, str] = field(default_factory=dict)
-    """What models call the parameters instead."""
+    """Other names that models use for the parameters."""
 
 
 _SENTENCE = _Form(
@@ -104,8 +105,8 @@ _FORMS = {
 
 
 def arguments_for(name: str, raw: Any) -> dict[str, Any]:
-    """What was meant for the parameters of a core tool: those that were given, each of its type. Raises ToolError, code
-    `invalid_arguments`, and nothing else."""
+    """The given arguments of a core tool, each of its type. Raises ToolError with code `invalid_arguments`, and nothing
+    else."""
     form = _FORMS[name]
     if _is_meant(raw, form):
         return dict(raw)
@@ -126,7 +127,8 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
 
 
 def _is_meant(raw: Any, form: _Form) -> bool:
-    """Whether there is nothing to understand: an object with the right names and types, of plain and few characters."""
+    """The fast path: whether this is an object with the right names and types, of plain ASCII text within the
+    limits."""
     if type(raw) is not dict or not form.needs.keys() <= raw.keys() <= form.parameters.keys():
         return False
     size = 0
@@ -166,7 +168,7 @@ def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
 
 
 def _names(value: Any, what: str) -> list[str]:
-    """Also those in one text, with commas or blanks between them: no name has one."""
+    """A list of names, or names in one text with commas or blanks between them: no name contains one."""
     if isinstance(value, str):
         if len(value) > MAX_NAMES_CHARACTERS:
             raise invalid(f"{what} is {len(value)} characters long, more than {MAX_NAMES_CHARACTERS}")

@@ -1,4 +1,4 @@
-"""Walks through pydantic's core schemas: what a type is made of, as pydantic itself sees it. Pure."""
+"""Walks through pydantic's core schemas, to see what a type is made of. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-# What is not a part of the type.
+# Keys that are not part of the type.
 _ASIDE = frozenset({"cls", "config", "default", "expected", "members", "metadata", "serialization"})
 
 
 def taken_apart(model: Schema) -> tuple[dict[str, Schema], list[Schema]]:
-    """The fields of a model, and what is defined beside it because it refers to itself."""
+    """The fields of a model, and the definitions beside it for types that refer to themselves."""
     definitions: list[Schema] = []
     if model["type"] == "definitions":
         definitions, model = model["definitions"], model["schema"]
@@ -20,7 +20,7 @@ def taken_apart(model: Schema) -> tuple[dict[str, Schema], list[Schema]]:
 
 
 def parts(schema: Schema | list[Schema]) -> Iterator[Schema]:
-    """The schema and everything in it."""
+    """The schema and all schemas inside it."""
     waiting: list[Any] = [schema]
     while waiting:
         part = waiting.pop()

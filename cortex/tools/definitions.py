@@ -1,7 +1,7 @@
-"""What a model is told of the tools: those of the cortex here, and the form in which all are told.
+"""The tool definitions that the model gets: those of the core tools, and the form for all others.
 
-Every word is paid for in each request, so they are few; and an API may refuse a description of more than 1,024
-characters, so what grows with the host's tools and hosts is said at the parameters, where there is room.
+Every word is paid for in each request, so they are few. An API may refuse a description of more than 1,024 characters,
+so text that grows with the host's tools and hosts goes to the parameters, where there is room.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ kept) and `emit(type, data)`. Compare with the value emitted last, not seen last
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it."""
+    """A tool as the model sees it."""
 
     name: str
     description: str
@@ -60,7 +60,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CoreTool:
-    """A tool of the cortex, as the owner's policies see it: allowed, unless they say otherwise."""
+    """A core tool as the owner's policies see it: allowed, unless they say otherwise."""
 
     name: str
     policy: Policy = "allow"
@@ -75,9 +75,9 @@ def core_definitions(
     searches: bool = False,
     has_turns: bool = True,
 ) -> tuple[ToolDefinition, ...]:
-    """The tools of the cortex, always in the same order and the same words for the same settings. `core.consolidate` is
-    there where the agent may learn, `core.search` and `core.describe` where there is more than it was told of. To whom
-    each call is a turn of its own, nothing is said of how many runs there are in one."""
+    """The core tools, always in the same order and words for the same settings. `core.consolidate` is included if the
+    agent may learn, `core.search` and `core.describe` if there are tools that are not listed. Without turns (each call
+    is its own turn) the number of runs in a turn is not mentioned."""
     text = {"type": "string"}
     searching = (
         ToolDefinition("core.search", _SEARCH, _object({"query": text})),
@@ -173,7 +173,7 @@ def _code_text(lent: Sequence[ToolDeclaration], searches: bool) -> str:
 
 
 def _declared(lent: Sequence[ToolDeclaration]) -> str:
-    """As many declarations as there is room for: one that is too long makes way for others."""
+    """As many declarations as fit: one that is too long makes room for others."""
     shown: list[ToolDeclaration] = []
     room = MAX_DECLARATION_BYTES
     for declaration in lent:

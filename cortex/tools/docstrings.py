@@ -1,6 +1,6 @@
-"""What a docstring says of a function and, in a section `Args:` as Google writes it, of its parameters.
+"""Reads the description of a function and, from an `Args:` section in Google style, of its parameters.
 
-The sections that NumPy and Sphinx write are not read, and are no part of the description either.
+NumPy and Sphinx sections are not read, and are not part of the description either.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _ends_description(lines: list[str], number: int) -> bool:
 
 
 def _parameters(lines: list[str]) -> dict[str, str]:
-    """Entries are indented, all alike; what is indented further goes on with the entry above."""
+    """The entries of the `Args:` section. All have the same indent; deeper lines continue the entry above."""
     found: dict[str, str] = {}
     is_inside, indent, last = False, 0, ""
     for line in lines:

@@ -1,5 +1,4 @@
-"""The arguments of `execute_code`: code with a context and limits of its own, which may be narrower than those of the
-host and never wider."""
+"""Reads the arguments of `execute_code`: code with a context, and limits that are never wider than the host's."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 
 
 def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
-    """As `core.execute` takes them, with the context. Raises ToolError, code `invalid_arguments`."""
+    """The arguments in the form of `core.execute`, with the context. Raises ToolError with code `invalid_arguments`."""
     given = fitted(object_of(raw, NAME, "code"), {"type": "object", "properties": _PARAMETERS})
     code = given.get("code")
     if not isinstance(code, str) or not code.strip():
@@ -55,8 +54,8 @@ def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
 
 
 def _narrowed(limits: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """The limits of one run. What the host does not allow cannot be had by asking, and is refused rather than passed
-    over: code that believes it may write would fail where nobody expects it."""
+    """The limits of one run. A request for more than the host allows is refused rather than ignored: code that believes
+    it may write would fail in unexpected places."""
     unknown = next((name for name in limits if name not in _LIMITS), None)
     if unknown is not None:
         raise invalid(f'{NAME}: sandbox_config has no "{unknown[:60]}"; there are {", ".join(_LIMITS)}')

@@ -1,7 +1,7 @@
-"""Brings a value nearer to a JSON Schema, where there is no doubt how: `camelCase` for `snake_case`, "5" for 5, JSON
-in a string, a choice in other capitals. Pure, and bounded: value and schema both come from strangers.
+"""Adapts a value to a JSON Schema where the intent is clear. Pure and bounded: both may come from strangers.
 
-The work is counted. A value that would take too long is left as it is: what a weak model gets wrong is small.
+Adapted are `camelCase` for `snake_case`, "5" for 5, JSON in a string, and a choice in other capitals. The work is
+counted: a value that would take too long is left as it is, because the mistakes of a weak model are small.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sandbox import bounded_json
 
 from .arguments import LIMITS, invalid, unfenced
 
-# Less than 100 ms: a step is one value, one name, one choice, or 64 characters that are read.
+# Less than 100 ms: a step is one value, one name, one choice, or 64 characters read.
 MAX_STEPS = 20_000
 MAX_DEPTH = 32
 _STEP_CHARACTERS = 64
@@ -26,8 +26,8 @@ _BETWEEN_WORDS = re.compile(r"[\s_.-]")
 
 
 def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
-    """The value brought nearer to the schema. Whether it fits is for others to say. Raises ToolError for a number that
-    is none."""
+    """The value adapted to the schema. Whether it is valid is checked elsewhere. Raises ToolError for NaN and
+    infinity."""
     try:
         return _Fitting(schema).fit(value, schema, 0)
     except _TooMuch:
@@ -35,14 +35,14 @@ def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 class _TooMuch(Exception):
-    """The value takes more steps than it is worth."""
+    """The value takes more steps than allowed."""
 
 
 class _Names:
-    """Texts that differ in capitals and in what stands between words count as one. Each stands for something."""
+    """Names that differ only in capitals and separators count as one. Each stands for something."""
 
     def __init__(self, named: list[tuple[str, Any]]) -> None:
-        # A longer one can only come close by what stands between its words.
+        # A longer name could only match through its separators.
         self._longest = 2 * max((len(name) for name, _ in named), default=0)
         self._by_fold: dict[str, list[Any]] = {}
         for name, meant in named:
@@ -57,7 +57,7 @@ def _fold(name: str) -> str:
 
 
 class _Fitting:
-    """One value on its way. What is found out about a part of the schema is found out once."""
+    """Adapts one value. Facts about a part of the schema are computed once."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
@@ -94,7 +94,7 @@ class _Fitting:
             return True
         known = self._takes_null.get(id(schema))
         if known is None:
-            # No, as long as it is being looked at: choices may lead back to themselves.
+            # False while it is being computed: choices may lead back to themselves.
             self._takes_null[id(schema)] = False
             known = self._takes_null[id(schema)] = self._found_to_take_null(schema)
         return known
@@ -130,7 +130,7 @@ class _Fitting:
         fit: dict[str, Any] = {}
         for given, part in value.items():
             if given in left_out:
-                continue  # it was null, and another has its name now
+                continue  # it was null, and another member takes its name
             name = new_names.get(given, given)
             if name not in properties:
                 fit[name] = self.fit(part, others, depth + 1)
@@ -139,8 +139,8 @@ class _Fitting:
         return fit
 
     def _new_names(self, value: dict[str, Any], properties: Mapping[str, Any]) -> dict[str, str]:
-        """The names that the schema has for members with others. Who has the exact name has it; who comes close gets a
-        name that is free and that no second one is close to."""
+        """The schema's names for members with other names. An exact name is kept; a similar one gets a schema name that
+        is free and that no second member is similar to."""
         known = self._names_in(properties, lambda: [(name, name) for name in properties])
         close: dict[str, list[str]] = {}
         for name in value:

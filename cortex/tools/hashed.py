@@ -1,7 +1,7 @@
-"""Which parameters of a function become sets, or dictionaries whose keys are not texts. Pure.
+"""Finds parameters open to hash collision attacks: sets, and dictionaries whose keys are not texts. Pure.
 
-Python hashes numbers, and what is made of numbers, in a way that everybody can compute: a stranger can choose thousands
-of them that all collide, and to put those into a set takes the square of their count. Texts are hashed with a secret.
+Python's hash of numbers, and of what is made of numbers, is predictable: an attacker can choose thousands that all
+collide, and putting those into a set takes quadratic time. Texts are hashed with a secret.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 from .core_schemas import Schema, parts, taken_apart
 
-# Of all parameters of a call. 1,000 colliding UUIDs, the slowest of the common types, take 70 ms; 20,000 would take
-# half a minute. Objects that Python compares take four times as long, so that half as many are taken.
+# For all parameters of a call. 1,000 colliding UUIDs, the slowest of the common types, take 70 ms; 20,000 would take
+# half a minute. Objects that are compared in Python take four times as long, so only half as many are accepted.
 MAX_HASHED = 1_000
 
 _IN_PYTHON = frozenset({"model", "dataclass", "definition-ref", "call"})
@@ -19,10 +19,9 @@ _WITH_SECRET = frozenset({"any", "bool", "bytes", "date", "enum", "literal", "no
 
 
 def hashed_fields(model: Schema) -> dict[str, int]:
-    """The fields of a pydantic model in which strangers' values are hashed, by its core schema, each with the weight of
-    one value."""
+    """The fields of a pydantic model, by its core schema, whose values are hashed, with the weight of one value."""
     fields, definitions = taken_apart(model)
-    # What is defined apart, because it refers to itself, may be meant by any field that refers to something.
+    # A type that refers to itself is defined apart, and may be meant by any field with a reference.
     is_any_defined = any(map(_is_hashed, parts(definitions)))
 
     def is_hashed(part: Schema) -> bool:
@@ -37,14 +36,14 @@ def hashed_fields(model: Schema) -> dict[str, int]:
 
 def _is_hashed(part: Schema) -> bool:
     if part.get("type") in {"set", "frozenset"}:
-        # JSON has numbers: a set of anything may be one of those.
+        # JSON has numbers: a set of anything may be a set of numbers.
         return part.get("items_schema", {}).get("type", "any") not in _WITH_SECRET - {"any"}
-    # Names of members are texts, and stay so where anything will do.
+    # Member names are texts, and stay texts where any type is accepted.
     return "keys_schema" in part and part["keys_schema"].get("type") not in _WITH_SECRET
 
 
 def counted(value: Any, most: int) -> int:
-    """How many values there are in a JSON value, counted no further than so many."""
+    """The number of values in a JSON value, counted up to `most`."""
     found, waiting = 0, [value]
     while waiting and found < most:
         part = waiting.pop()

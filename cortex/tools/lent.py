@@ -1,4 +1,4 @@
-"""Tools as code in the sandbox has them. What needs the owner's consent outside needs it inside."""
+"""The tools that code in the sandbox may call. A call that needs the owner's consent outside needs it here, too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class LentTools:
-    """The tools of one run, a `sandbox.HostTools`. A tool that is denied is there and says so when it is called; those
-    of the core are in no toolbox."""
+    """The tools of one run, a `sandbox.HostTools`. A denied tool is listed, and refuses when called; core tools are
+    never lent."""
 
     def __init__(self, tools: Iterable[UsableTool], calls: Calls, *, purpose: str = "", code: str = "") -> None:
         self._calls = calls

@@ -1,5 +1,8 @@
-"""Names of tools: with dots inside, without them on every wire, because model APIs take only letters, digits, `_` and
-`-`. One table leads both ways, and two tools never share a name on either side."""
+"""Names of tools: with dots inside the cortex, without them on the wire.
+
+Model APIs accept only letters, digits, `_` and `-`. One table maps both ways, and two tools never share a name on
+either side.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Iterable, Iterator
 MAX_NAME_LENGTH = 64
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
-# `core_execute` would be `core.execute` on the wire, and `Core.execute` would be to whoever reads quickly.
+# `core_execute` would be `core.execute` on the wire, and a quick reader takes `Core.execute` for it.
 _CORE = re.compile(r"core([._-]|$)", re.IGNORECASE)
 
 
@@ -18,12 +21,12 @@ def wire_name(name: str) -> str:
 
 
 def is_core(name: str) -> bool:
-    """Whether the name, of either kind, is one that only the cortex itself gives."""
+    """Whether the name, of either kind, is reserved for core tools."""
     return _CORE.match(name) is not None
 
 
 def check_name(name: str) -> None:
-    """Raises ValueError, with what to do, for a name that some API would refuse."""
+    """Raise ValueError, with what to do, for a name that some API would refuse."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
             f"Cannot name a tool {str(name)[:100]!r}: a name has letters, digits, _ and -, in parts joined by dots; "
@@ -37,7 +40,7 @@ def check_name(name: str) -> None:
 
 
 class WireNames:
-    """The names that are taken, of both kinds."""
+    """The names in use, of both kinds."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._by_wire: dict[str, str] = {}
@@ -45,7 +48,7 @@ class WireNames:
             self.add(name)
 
     def add(self, name: str) -> str:
-        """Take the name and return the one for the wire. Raises ValueError, naming both, when another has either."""
+        """Register a name and return its wire name. Raises ValueError, naming both, when another tool has either."""
         check_name(name)
         wire = wire_name(name)
         other = self._by_wire.get(wire)
@@ -56,7 +59,7 @@ class WireNames:
         return wire
 
     def name_of(self, name: str) -> str | None:
-        """The name with dots, from either kind; None when nobody has it."""
+        """The name with dots, given either kind; None when there is no such tool."""
         known = self._by_wire.get(wire_name(name)) if isinstance(name, str) else None
         return known if known is not None and name in {known, wire_name(known)} else None
 

@@ -1,4 +1,4 @@
-"""The tools in the form that OpenAI's two APIs take, byte for byte the same for the same tools."""
+"""Tool definitions for OpenAI's two APIs, byte for byte the same for the same tools."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Api = Literal["chat", "responses"]
 
 
 def openai_tools(definitions: Iterable[ToolDefinition], api: Api = "chat") -> list[dict[str, Any]]:
-    """A list for `tools=` of chat.completions or of the Responses API. It is the caller's own, to change at will."""
+    """A list for `tools=` of chat.completions or of the Responses API. The caller may modify it."""
     match api:
         case "chat":
             return [{"type": "function", "function": _described(tool)} for tool in definitions]
         case "responses":
-            # Said, because that API is strict unless told otherwise, and then parameters cannot be optional.
+            # Explicit, because that API is strict by default, and then parameters cannot be optional.
             return [{"type": "function", **_described(tool), "strict": False} for tool in definitions]
     raise ValueError(f'No API {api!r}: there are "chat" and "responses"')
 

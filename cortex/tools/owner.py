@@ -1,4 +1,4 @@
-"""The person whose consent is needed, as the cortex sees that person: a question goes out, a yes or a no comes back."""
+"""The owner as the cortex sees them: a question goes out, a yes or a no comes back."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pydantic_core import to_json
 from cortex.text import beyond_ascii, code_lines, visible
 
 Origin = Literal["model", "code"]
-"""Who calls: the model itself, or code that it wrote, from inside the sandbox."""
+"""The caller: the model itself, or code that it wrote, from inside the sandbox."""
 
 MAX_SHOWN_WORDS = 500
 MAX_SHOWN_ARGUMENT = 20_000
-"""Code is one, too: whoever consents to something has to see it."""
+"""Code is an argument, too: an owner who consents to it has to see it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """May this tool be called with these arguments? All of it but the tool's name is what a model wrote."""
+    """May this tool be called with these arguments? A model wrote everything but the tool's name."""
 
     tool: str
     arguments: dict[str, Any]
@@ -33,18 +33,22 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """The owner's answer."""
+
     allowed: bool
     reason: str = ""
 
 
 class Owner(Protocol):
+    """Asks the person whose consent is needed."""
+
     async def decide(self, question: Question) -> Decision:
-        """Ask the person and wait. Whoever calls this has a clock, and takes silence for a no."""
+        """Ask the owner and wait. The caller has a timeout, and takes silence for a no."""
         ...
 
 
 class AbsentOwner:
-    """Nobody is there: everything that needs consent is refused."""
+    """An owner who cannot be asked: everything that needs consent is refused."""
 
     async def decide(self, question: Question) -> Decision:
         del question
@@ -53,7 +57,7 @@ class AbsentOwner:
 
 class ScriptedOwner:
     """An owner for tests: gives the decisions it was given, in order, and keeps the questions. None never answers; when
-    no decision is left, it is no."""
+    no decision is left, the answer is no."""
 
     def __init__(self, decisions: Iterable[Decision | bool | None] = ()) -> None:
         self._decisions = list(decisions)
@@ -74,8 +78,8 @@ class ScriptedOwner:
 
 
 def describe(question: Question) -> str:
-    """The question as lines for a person. Nothing in it can steer a terminal or pass for a line of ours, and what is
-    left out is said."""
+    """The question as lines for a person. Nothing in it can control a terminal or pass for a line of ours, and omitted
+    text is mentioned."""
     caller = "Code that the agent wrote" if question.origin == "code" else "The agent"
     lines = [f"{caller} wants to call {question.tool}"]
     if question.purpose.strip():

@@ -1,4 +1,4 @@
-"""What may be done with a tool: allow it, ask the owner before each call, or deny it. Pure."""
+"""The policy of a tool: allow it, ask the owner before each call, or deny it. Pure."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ class Governed(Protocol):
 
 
 def policy_of(tool: Governed, settings: ToolSettings) -> Policy:
-    """The settings beat what the tool was registered with. They may name it either way and in any case, because an
-    environment variable can write neither a dot nor a case; where several of them mean it, the strictest holds.
+    """The policy in force: settings override what the tool was registered with. They may use either kind of name in any
+    case, because an environment variable can hold neither a dot nor a case; if several match, the strictest holds.
 
-    A server chooses the names of its tools, and could take one that is another's but for the dot. So a name that is
-    not exactly that of its tool can forbid there, and never allow."""
+    A server chooses the names of its tools, and could pick one that differs from another tool's only in the dot. So a
+    name that is not exact can forbid a server's tool, but never allow it.
+    """
     meant = {name: policy for name, policy in settings.policies.items() if _folded(name) == _folded(tool.name)}
     if getattr(tool, "server", None) is None:
         return _strictest(meant.values()) or tool.policy
@@ -37,7 +38,7 @@ def policy_of(tool: Governed, settings: ToolSettings) -> Policy:
 
 
 def policies_for_nobody(names: Iterable[str], settings: ToolSettings) -> list[str]:
-    """The names in the settings that no tool has: a `deny` with a typing error would protect nothing."""
+    """Names in the settings that match no tool: a `deny` with a typing error would protect nothing."""
     known = {_folded(name) for name in names}
     return [name for name in settings.policies if _folded(name) not in known]
 

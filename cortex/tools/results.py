@@ -1,4 +1,4 @@
-"""What a tool returned, as JSON, and as much of its text as a model is shown."""
+"""Converts a tool's result to JSON, and cuts its text for the model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ log = logging.getLogger("motor_cortex")
 
 
 def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> ReadyJson:
-    """The value as JSON text. NaN, which JSON lacks, is null. Raises ToolError for what is not JSON."""
-    # Serialising would go through it to its end, and it may have none.
+    """The value as JSON text. NaN, which JSON lacks, becomes null. Raises ToolError for a value that is not JSON."""
+    # Serialising would consume an iterator to its end, and it may be endless.
     if not isinstance(value, (Iterator, AsyncIterator)):
         try:
             return _strict(adapter.dump_json(value, by_alias=True, warnings=False))
@@ -29,7 +29,7 @@ def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> ReadyJson:
 
 
 def value_of(json: ReadyJson, tool: str) -> Any:
-    """A JSON value, made anew: what the tool keeps and changes later is not what the caller holds."""
+    """A new JSON value: later changes that the tool makes to its own objects do not show here."""
     try:
         return from_json(json.data)
     except ValueError as error:
@@ -37,7 +37,7 @@ def value_of(json: ReadyJson, tool: str) -> Any:
 
 
 def _strict(json: bytes) -> ReadyJson:
-    # A type may be told to write NaN as JavaScript has it. Texts may hold these words too.
+    # A type may be configured to write NaN as JavaScript does. Texts may contain these words, too.
     if says_outside_strings(json, b"NaN", b"Infinity"):
         json = to_json(from_json(json), inf_nan_mode="null")
     return ReadyJson(json)
@@ -49,8 +49,8 @@ def _not_json(value: Any, tool: str) -> ToolError:
 
 
 def cut(text: str, max_bytes: int, in_all: int | None = None) -> str:
-    """The text, or as much of its beginning as fits with a mark that says how long it is in all. `in_all` is the size
-    of a longer text that this is only the beginning of."""
+    """The text, or as much of its beginning as fits with a mark that gives the full size. `in_all` is the size of a
+    longer text of which this is only the beginning."""
     data = text.encode(errors="replace")
     if len(data) <= max_bytes and in_all is None:
         return data.decode()

@@ -1,5 +1,4 @@
-"""JSON Schema as models are given it: no titles, which only repeat the names; closed; and the same bytes in every
-process."""
+"""JSON Schema for models: without titles, which only repeat the names; closed; the same bytes in every process."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ _SINGLE = frozenset({"items", "additionalProperties", "not", "contains", "proper
 
 
 class _Plain(GenerateJsonSchema):
-    # A default that JSON cannot say is left out of the schema; the function has it all the same.
+    # A default that JSON cannot express is left out of the schema; the function still has it.
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as its parent has it
 
     def encode_default(self, dft: Any) -> Any:
-        # The order of a set changes from process to process, and with it the bytes that a model's cache compares.
+        # The order of a set differs between processes, and would change the bytes that a model's cache compares.
         encoded = super().encode_default(_ordered(dft))
         text = to_json(encoded, inf_nan_mode="constants")
         if b"NaN" in text or b"Infinity" in text:
@@ -28,7 +27,7 @@ class _Plain(GenerateJsonSchema):
 
 
 def _ordered(value: Any) -> Any:
-    """The value with a list in an order of its own for every set in it."""
+    """The value with every set in it replaced by a sorted list."""
     match value:
         case set() | frozenset():
             return sorted((_ordered(part) for part in value), key=to_json)
@@ -44,19 +43,19 @@ def _ordered(value: Any) -> Any:
 
 
 def schema_of(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> dict[str, Any]:
-    """Raises pydantic's errors for what JSON cannot describe."""
+    """The JSON Schema of a type. Raises pydantic's errors for types that JSON cannot describe."""
     schema = adapter.json_schema(mode=mode, schema_generator=_Plain)
     plain: dict[str, Any] = _tidy(schema, close=mode == "validation")
     return plain
 
 
 def _is_left_out(key: str, value: str) -> bool:
-    # The sandbox checks patterns in linear time, without looking around; the function's own check still does.
+    # The sandbox checks patterns in linear time, without lookaround; the function's own check still applies them.
     return key == "title" or (key == "pattern" and any(look in value for look in ("(?=", "(?!", "(?<")))
 
 
 def _tidy(schema: Any, *, close: bool) -> Any:
-    """A property may be called "title" as well: only what is a schema loses its own."""
+    """Remove titles and close objects. A property may be named "title", so only schemas lose theirs."""
     if not isinstance(schema, dict):
         return schema
     tidy: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""From a Python function to what can be said about calling it: its parameters, their schema, and how to check them.
+"""Inspects a Python function for use as a tool: its parameters, their schema, and how to validate them.
 
-What cannot work is said at registration, with the parameter's name and what to do. A tool that was registered can be
-described to a model and called with JSON.
+Problems are reported at registration, with the parameter's name and what to do. A registered tool can be described to a
+model and called with JSON.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ from .schemas import schema_of
 from .validation_work import Breadth, breadths
 
 _TYPES = "str, int, float, bool, list, dict, an Enum, a Literal, a dataclass or a pydantic model"
-# A number for a text is taken, because models write postcodes like that; NaN, which JSON does not have, is not.
+# A number is accepted for a text, because models write postcodes like that; NaN, which JSON lacks, is not.
 _CONFIG = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
 _UNDESCRIBABLE = (PydanticUserError, SchemaError, TypeError, ValueError, NameError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
+    """A parameter of the function."""
+
     name: str
     annotation: Any
-    """With what the docstring says of it, and the name that callers use."""
+    """With the description from the docstring, and the name that callers use."""
     default: Any
     is_positional: bool
-    """It cannot be given by name."""
+    """It cannot be passed by name."""
 
     @property
     def is_required(self) -> bool:
@@ -45,23 +47,25 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
+    """All that is needed to describe a function to a model, and to call it with JSON."""
+
     description: str
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None
     is_async: bool
     arguments: type[BaseModel]
-    """One field for each parameter, in their order: `p0`, `p1`, …; a parameter may be called `json` or `_x`, and a
-    field may not."""
+    """One field for each parameter, in order: `p0`, `p1`, …; a parameter may be called `json` or `_x`, but a field may
+    not."""
     result: TypeAdapter[Any]
     parameters: tuple[Parameter, ...]
     hashed: Mapping[str, int]
-    """The parameters, as callers name them, of which sets of numbers and the like are made, each with the weight of one
-    value: see `hashed.py`."""
+    """Parameters, by their public names, that become sets of numbers and the like, with the weight of one value: see
+    `hashed.py`."""
     breadths: Mapping[str, Breadth]
-    """The parameters that are more work than their values: see `validation_work.py`."""
+    """Parameters that take more work to validate than their size suggests: see `validation_work.py`."""
 
     def bind(self, arguments: BaseModel) -> tuple[list[Any], dict[str, Any]]:
-        """What to call the function with. It is given what was said and no more: it has its own defaults."""
+        """The arguments for the function: only those that were given, because it has its own defaults."""
         values: list[Any] = []
         named: dict[str, Any] = {}
         for number, parameter in enumerate(self.parameters):
@@ -74,13 +78,13 @@ class Signature:
         return values, named
 
     def shown(self, arguments: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What the function will have, as JSON, its defaults included."""
+        """The arguments that the function gets, as JSON, including defaults."""
         unshown = set()
         for name, field in self.arguments.model_fields.items():
             is_said = name in arguments.model_fields_set
-            # A default that the schema does not tell is one that JSON cannot say.
+            # A default that is not in the schema cannot be expressed in JSON.
             is_untold = not is_said and "default" not in self.input_schema["properties"].get(field.alias, {})
-            # Reading an iterator would use it up before the function has it; what was said is the same.
+            # Reading an iterator would consume it before the function gets it; the given value is the same.
             if is_untold or isinstance(getattr(arguments, name), Iterator):
                 unshown.add(name)
         dumped = arguments.model_dump_json(by_alias=True, exclude=unshown, warnings=False)
@@ -88,8 +92,8 @@ class Signature:
 
 
 def signature_of(function: Callable[..., Any], name: str, names: Mapping[str, Any] | None = None) -> Signature:
-    """Raises ValueError for a function that cannot be a tool. `names` are found beside those of the function's module,
-    for types that are defined where the function is."""
+    """Inspect a function. Raises ValueError if it cannot be a tool. `names` are additional names for resolving
+    annotations, for types that are defined where the function is."""
     if inspect.isclass(function) or not callable(function):
         raise ValueError(f'Cannot make a tool of "{name}": it is not a function')
     body = _body_of(function)
@@ -120,7 +124,7 @@ def signature_of(function: Callable[..., Any], name: str, names: Mapping[str, An
 
 
 def _body_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with the annotations and the docstring, below a `partial` or behind an object that can be called."""
+    """The function with the annotations and the docstring, inside a `partial` or a callable object."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else type(function).__call__
@@ -137,7 +141,7 @@ def _hints(body: Callable[..., Any], name: str, names: Mapping[str, Any] | None)
 
 
 def _parameters(function: Callable[..., Any], name: str, hints: Mapping[str, Any], docs: Docs) -> tuple[Parameter, ...]:
-    # What a `partial` has filled in is settled: a key that was put there is neither shown nor to be replaced.
+    # Arguments that a `partial` has filled in are settled: an API key put there is neither shown nor replaceable.
     filled = function.keywords if isinstance(function, functools.partial) else {}
     found = []
     for parameter in inspect.signature(function).parameters.values():
@@ -199,7 +203,7 @@ def _culprit(parameters: tuple[Parameter, ...]) -> str:
             _described_model((parameter,))
         except _UNDESCRIBABLE as error:
             type_ = inspect.formatannotation(typing.get_args(parameter.annotation)[0])
-            # Of pydantic's advice only this helps here: on older Pythons there are two kinds of TypedDict.
+            # Only this advice of pydantic helps here: on older Pythons there are two kinds of TypedDict.
             is_old = isinstance(error, PydanticUserError) and error.code == "typed-dict-version"
             hint = f" ({str(error).splitlines()[0]})" if is_old else ""
             return f'parameter "{parameter.name}" has the type {type_}, which JSON cannot describe{hint}'

@@ -1,5 +1,7 @@
-"""Threads for functions that block. A thread cannot be stopped: one that nobody waits for any more is left behind,
-keeps its place until it ends, and keeps neither the caller nor the end of the program waiting."""
+"""Runs blocking functions in threads. A thread cannot be stopped: an abandoned one keeps its slot until it ends.
+
+It delays neither the caller nor the end of the program.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,16 @@ import anyio.from_thread
 import anyio.lowlevel
 
 MAX_THREADS = 8
-# A new thread takes longer than most tools: those that have nothing to do wait a while for the next call.
+# Starting a thread takes longer than most tools: idle threads wait a while for the next call.
 IDLE_S = 10.0
 
 
 class AllStuck(Exception):
-    """Every place is held by a call that nobody waits for and that has not ended."""
+    """Every slot is held by an abandoned call that has not ended, or no thread can be started."""
 
 
 class Escaped(Exception):
-    """The function raised what must not reach an event loop, SystemExit for one. Its cause is that."""
+    """The function raised an exception that must not reach an event loop, such as SystemExit. It is the cause."""
 
 
 @dataclass(slots=True)
@@ -45,15 +47,15 @@ class _Job:
 
 
 class Threads:
-    """A few places for the calls of one function. Those that find none wait for one."""
+    """At most `most` threads for the calls of one function. Further calls wait."""
 
     def __init__(self, most: int = MAX_THREADS) -> None:
         self._most = most
-        # Of each event loop its own: a tool is registered once, and may be used in many runs.
+        # Separate for each event loop: a tool is registered once, and may be used in many runs.
         self._places: anyio.lowlevel.RunVar[_Places] = anyio.lowlevel.RunVar("places")
 
     async def run(self, function: Callable[[], Any]) -> Any:
-        """The function's result, or the exception that it raised. Raises AllStuck and Escaped."""
+        """Run the function and return its result, or raise its exception. Raises AllStuck and Escaped."""
         places = self._places_here()
         if places.left_behind >= self._most:
             raise AllStuck
@@ -89,9 +91,9 @@ class Threads:
         def work() -> None:
             try:
                 job.result = context.run(function)
-            except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            except BaseException as error:  # noqa: BLE001 - raised again in `run`
                 job.fault = error
-            # The event loop may be over: then there is nobody left to tell.
+            # The event loop may have ended: then no caller is left to tell.
             with suppress(RuntimeError):
                 anyio.from_thread.run_sync(end, token=token)
 
@@ -106,7 +108,7 @@ class Threads:
 
 
 class _Worker(threading.Thread):
-    """A daemon, because anyio's own threads keep a program from ending until the function does."""
+    """A daemon thread: anyio's own threads keep a program from ending until the function does."""
 
     def __init__(self) -> None:
         super().__init__(name="tool", daemon=True)
@@ -120,17 +122,17 @@ class _Worker(threading.Thread):
                 with suppress(ValueError):
                     _idle.remove(self)
                     return
-                continue  # somebody has just taken it: there will be work
+                continue  # another thread has just taken it: there will be work
             _idle.append(self)
 
 
 _idle: deque[_Worker] = deque()
-# A child has none of these threads, and would wait for them for ever.
+# A forked child has none of these threads, and would wait for them for ever.
 os.register_at_fork(after_in_child=_idle.clear)
 
 
 def _hand_over(work: Callable[[], None]) -> None:
-    """Raises RuntimeError when the system gives no more threads."""
+    """Give the work to an idle or new thread. Raises RuntimeError when the system gives no more threads."""
     try:
         worker = _idle.pop()
     except IndexError:
@@ -140,7 +142,7 @@ def _hand_over(work: Callable[[], None]) -> None:
 
 
 def _forget_the_event_loop() -> None:
-    """The function may run one of its own, and must not find the mark of this one."""
+    """Clear the marker of this event loop: the function may run a loop of its own."""
     try:
         from sniffio import current_async_library_cvar  # noqa: PLC0415 - there only if trio is
     except ImportError:

@@ -1,5 +1,7 @@
-"""One tool: a Python function with a name, a schema and a policy. It is called with JSON and answers with JSON;
-whatever the function does, the caller sees a value or a `ToolError`."""
+"""One tool: a Python function with a name, a schema and a policy, called with JSON and answering with JSON.
+
+Whatever the function does, the caller gets a value or a `ToolError`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ MAX_PROBLEMS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arguments:
-    """Read and checked once, so that what is shown is what the function is given."""
+    """Arguments, read and checked once, so that what is shown is what the function gets."""
 
     shown: dict[str, Any]
     """As JSON, defaults included."""
@@ -50,13 +52,15 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
+    """A registered function."""
+
     name: str
     description: str
     policy: Policy
     for_model: bool
     """The model may call it."""
     for_code: bool
-    """Code in the sandbox may be lent it."""
+    """It may be lent to code in the sandbox."""
     function: Callable[..., Any] = field(repr=False)
     signature: Signature = field(repr=False)
     _threads: Threads = field(default_factory=Threads, repr=False)
@@ -82,28 +86,29 @@ class Tool:
         return ToolDeclaration(self.name, self.description, self.input_schema, self.output_schema)
 
     def read(self, arguments: Mapping[str, Any] | str | None) -> Arguments:
-        """The arguments as they fit, whatever a model made of them. Raises ToolError (`invalid_arguments`)."""
+        """Read and check the arguments, with a model's common mistakes fixed. Raises ToolError
+        (`invalid_arguments`)."""
         given = self._given(arguments)
         checked = self._checked(given)
         try:
             shown = self.signature.shown(checked, given)
-        except Exception:  # noqa: BLE001 - of a serialiser of the tool's author, or of a value that JSON cannot say
+        except Exception:  # noqa: BLE001 - a serialiser of the tool's author, or a value that JSON cannot express
             shown = given
         return Arguments(shown, *self.signature.bind(checked))
 
     async def call(
         self, arguments: Arguments | Mapping[str, Any] | str | None = None, *, timeout_ms: int | None = None
     ) -> Any:
-        """The function's result as a JSON value. Raises ToolError, and nothing else but a cancellation.
+        """Call the function; its result is a JSON value. Raises ToolError, and nothing else but a cancellation.
 
-        At the timeout a coroutine is cancelled and a thread is left behind: nothing can stop it.
+        At the timeout a coroutine is cancelled and a thread is abandoned: it cannot be stopped.
         """
         return value_of(await self.call_json(arguments, timeout_ms=timeout_ms), self.name)
 
     async def call_json(
         self, arguments: Arguments | Mapping[str, Any] | str | None = None, *, timeout_ms: int | None = None
     ) -> ReadyJson:
-        """The same as text, for those who send it on: it is not read only to be written again."""
+        """Like `call`, with the result as JSON text, for callers that only send it on."""
         read = arguments if isinstance(arguments, Arguments) else self.read(arguments)
         deadline = math.inf if timeout_ms is None else anyio.current_time() + timeout_ms / 1000
         with anyio.CancelScope(deadline=deadline):
@@ -118,7 +123,7 @@ class Tool:
         return given
 
     def _refuse_too_much(self, given: dict[str, Any]) -> None:
-        """Pydantic cannot be stopped: what would take it long is refused before it begins."""
+        """Refuse arguments that would take pydantic too long: once started, it cannot be stopped."""
         left = MAX_HASHED
         for name in sorted(self.signature.hashed.keys() & given.keys()):
             left -= self.signature.hashed[name] * counted(given[name], left + 1)
@@ -131,7 +136,7 @@ class Tool:
                 raise invalid(f'{self.name}: "{name}" is nested too deep for its type, or too large; send it in parts')
 
     def _bare(self) -> str | None:
-        """The parameter that is meant by a text alone: the only one, if it takes texts."""
+        """The parameter that a bare text is meant for: the only one, if it takes texts."""
         match list(self.input_schema["properties"].items()):
             case [(name, {"type": "string"})]:
                 return str(name)
@@ -143,7 +148,7 @@ class Tool:
         except ValidationError as error:
             raise invalid(f"{self.name}: {_problems(error)}. It takes {self._takes()}") from error
         except Exception as error:
-            # A validator of the tool's author; its text is for the author.
+            # A validator of the tool's author failed; its message is for the author.
             raise self._internal(error) from error
 
     def _takes(self) -> str:
@@ -152,8 +157,8 @@ class Tool:
         return ", ".join(names)[:300] or "no arguments"
 
     async def _outcome(self, call: Callable[[], Any]) -> Any:
-        """What the function returns. It runs in a task of its own: one that cancels itself, or loses a cancel scope,
-        must not take the caller with it, and the caller can tell that from being cancelled."""
+        """Run the function in a task of its own, and return its result: a function that cancels itself, or loses a
+        cancel scope, must not take the caller with it, and the caller can tell that from being cancelled."""
         results: list[Any] = []
         faults: list[ToolError] = []
 
@@ -192,7 +197,8 @@ class Tool:
         return self._internal(error.__cause__ if isinstance(error, Escaped) and error.__cause__ else error)
 
     def _internal(self, error: BaseException) -> ToolError:
-        # The text may hold what neither the model nor its code must see; the log is for the person who runs the host.
+        # The message may contain secrets that neither the model nor its code must see; the log is for the owner of the
+        # host.
         log.warning('Tool "%s" failed', self.name, exc_info=error)
         return ToolError(f'Tool "{self.name}" failed with {type(error).__name__}', code="internal")
 
@@ -202,7 +208,7 @@ async def _awaited(awaitable: Awaitable[Any]) -> Any:
 
 
 def _problems(error: ValidationError) -> str:
-    # To list them takes 5 µs and a hundred bytes for each, and a list of thousands of values may have as many.
+    # Listing them takes 5 µs and a hundred bytes each, and a list of thousands of values may have as many.
     if error.error_count() > MAX_LISTED_PROBLEMS:
         return f"it does not fit in {error.error_count()} places"
     found = error.errors(include_url=False, include_context=False, include_input=False)

@@ -1,4 +1,4 @@
-"""Python functions as tools: for the model, for its code in the sandbox, or for both."""
+"""The toolbox: registers Python functions as tools, for the model, for its code in the sandbox, or both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Toolbox:
-    """Name, description and JSON Schema of a tool come from its function's name, docstring and signature."""
+    """A registry of tools. Name, description and JSON Schema come from a function's name, docstring and signature."""
 
     def __init__(self) -> None:
         self._names = WireNames()
@@ -56,7 +56,7 @@ class Toolbox:
         for_model: bool = True,
         for_code: bool = True,
     ) -> Function | Callable[[Function], Function]:
-        """Add the function below, which stays what it is: `@toolbox.tool`, or with the options of `add`."""
+        """Decorator that adds the function and returns it unchanged: `@toolbox.tool`, or with the options of `add`."""
 
         def decorate(function: Function) -> Function:
             self.add(
@@ -77,7 +77,7 @@ class Toolbox:
         for_code: bool = True,
     ) -> Tool:
         """Add a function under its own name or another one ("shop.stock"). The policy "ask" asks the owner before each
-        call. Raises ValueError, with what to do, for what cannot be a tool."""
+        call. Raises ValueError, with what to do, for a function that cannot be a tool."""
         name = getattr(function, "__name__", type(function).__name__) if name is None else name
         check_name(name)
         if is_core(name):
@@ -94,7 +94,7 @@ class Toolbox:
         return tool
 
     def get(self, name: str) -> Tool | None:
-        """By either name: `shop.stock`, or `shop_stock` as it is on the wire."""
+        """Find a tool by either name: `shop.stock`, or `shop_stock` as on the wire."""
         known = self._names.name_of(name)
         return None if known is None else self._tools[known]
 
@@ -105,13 +105,13 @@ class Toolbox:
         return [tool.name for tool in self if tool.for_model and not _is_denied(tool, settings)]
 
     def definitions(self, settings: ToolSettings | None = None, *, unlent_only: bool = False) -> list[ToolDefinition]:
-        """What the model is told. Of a tool that the settings deny it is not, nor of those that its code may call,
-        where it is to find these by itself."""
+        """The definitions for the model, without denied tools; with `unlent_only`, also without those that its code may
+        call."""
         told = [tool for tool in self if tool.for_model and not (unlent_only and tool.for_code)]
         return [tool.definition for tool in told if not _is_denied(tool, settings)]
 
     def declarations(self, settings: ToolSettings | None = None) -> list[ToolDeclaration]:
-        """What the model is told of the tools that its code may call."""
+        """The declarations, for the model, of the tools that its code may call."""
         return [tool.declaration for tool in self if tool.for_code and not _is_denied(tool, settings)]
 
     def __iter__(self) -> Iterator[Tool]:
@@ -130,8 +130,8 @@ def _short(text: str) -> str:
 
 
 def _types_beside(function: Callable[..., Any]) -> dict[str, Any]:
-    """The names that were defined in the functions around this one, as far as those are still running. Annotations may
-    use them, and nothing but these frames knows them."""
+    """Names defined in the enclosing functions that are still running. Annotations may use them, and they are found
+    only in these frames."""
     around, _, _ = getattr(function, "__qualname__", "").rpartition(".<locals>.")
     found: dict[str, Any] = {}
     frame = inspect.currentframe() if around else None

@@ -1,4 +1,4 @@
-"""What a tool has to be for a model, or its code, to call it: a function of the toolbox, or a tool of an MCP server."""
+"""The port of a tool that the model or its code can call: a function of the toolbox, or a tool of an MCP server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ReadArguments(Protocol):
-    """Arguments that were read and checked once, so that what is shown is what the tool is given."""
+    """Arguments, read and checked once, so that what is shown is what the tool gets."""
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -20,9 +20,11 @@ class ReadArguments(Protocol):
 
 
 class UsableTool(Protocol):
+    """A tool that can be called through `Calls`."""
+
     @property
     def name(self) -> str:
-        """With dots: `shop.stock`, `github.list_commits`."""
+        """The name with dots: `shop.stock`, `github.list_commits`."""
         ...
 
     @property
@@ -35,9 +37,9 @@ class UsableTool(Protocol):
     def declaration(self) -> ToolDeclaration: ...
 
     def read(self, arguments: Mapping[str, Any] | str | None) -> ReadArguments:
-        """Raises ToolError (`invalid_arguments`)."""
+        """Read and check the arguments. Raises ToolError (`invalid_arguments`)."""
         ...
 
     async def call_json(self, arguments: Any, *, timeout_ms: int | None = None) -> ReadyJson:
-        """With what `read` gave. Raises ToolError, and nothing else but a cancellation."""
+        """Call the tool with what `read` returned. Raises ToolError, and nothing else but a cancellation."""
         ...

@@ -1,4 +1,4 @@
-"""Runs the neurons that are awake: signals in, energy spent, emissions out."""
+"""The autonomic layer: runs the awake neurons, gives them signals, charges energy and passes on what they emit."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,7 @@
-"""The autonomic layer: gives signals to the neurons that are awake, without a model and without waiting for anybody.
+"""The autonomic layer: delivers signals to the awake neurons, without the model and without blocking any caller.
 
-One process on a home runs it; the others stand by. Whoever emits, watches or beats never waits: for each neuron there
-is a task with a process of its own (`nerve`), what touches a disk is done in a thread (`keeper`), and each line is
-bounded.
+One process on a home runs it; the others stand by. `emit`, `watch` and `beat` never wait: each neuron has a task with a
+process of its own (`nerve`), disk access happens in a thread (`Keeper`), and every queue is bounded.
 """
 
 from __future__ import annotations
@@ -43,16 +42,18 @@ log = logging.getLogger("motor_cortex")
 
 T = TypeVar("T")
 LOOK_S = 1.0
-"""At least so often it is seen what others did on the same home."""
+"""The layer looks at least this often for changes that other processes made on the same home."""
 _OPEN_TIMEOUT_S = 5.0
 
 
 class Autonomic:
-    """Use it as an async context manager. `emit`, `watch`, `stop`, `counts` and `overview` return at once, and are for
-    tasks of the same event loop. It never ends by itself, whatever a neuron, a listener, the disk or the reserve does.
+    """Use it as an async context manager. `emit`, `watch`, `stop`, `counts` and `overview` return at once; call them
+    from tasks of the same event loop. The layer never ends by itself, whatever a neuron, a listener, the disk or the
+    reserve does.
 
-    `is_killed` is asked for everything (None) and for each neuron by its id; what it raises counts as yes. With a
-    `storage` other processes find in `autonomic/layer` what it does, and a restart does not wake the agent more often.
+    `is_killed` is asked for everything (None) and for each neuron by id; an exception counts as yes. With a `storage`,
+    other processes find the layer's state in `autonomic/layer`, and the hourly limit on waking the agent survives a
+    restart.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Autonomic:
         self._tasks: anyio.abc.TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
-        """The neurons that are awake are being started when it returns."""
+        """Open the layer. The awake neurons are being started when it returns."""
         if self._was_opened:
             raise RuntimeError("an autonomic layer can be opened once: make another one")
         self._was_opened = True
@@ -129,7 +130,7 @@ class Autonomic:
             self._tasks.start_soon(self._keep, looked)
             self._tasks.start_soon(self._beat)
             try:
-                # A disk that hangs delays the neurons, and not the agent.
+                # A disk that hangs may delay the neurons, but not the agent.
                 with anyio.move_on_after(_OPEN_TIMEOUT_S):
                     await looked.wait()
             except BaseException:
@@ -156,12 +157,12 @@ class Autonomic:
             report = self._report()
             await self._in_thread(lambda: self._keeper.close(unwritten, report))
 
-    # What a host does
+    # For the host
 
     def emit(self, signal: Signal | str, data: Any = None, *, source: str = "host", priority: int = NORMAL) -> bool:
-        """Let in a signal, whose data is JSON. False when it is dropped, which is counted with the reason.
+        """Emit a signal; its data is JSON. Returns False when it is dropped, which is counted with the reason.
 
-        Raises ValueError for a type or a priority that is none.
+        Raises ValueError for an invalid type or priority.
         """
         if isinstance(signal, str):
             signal = Signal(signal, source, data, priority, self._now())
@@ -171,8 +172,9 @@ class Autonomic:
         return self._let_in(signal)
 
     def watch(self, callback: Callback) -> Callable[[], None]:
-        """Have a function, async or not, told of every signal that is let in. Returns what ends that. One that is slow
-        misses signals, which is counted, and delays nobody; one that raises is told of the next one all the same."""
+        """Call a function, async or not, for every signal that is let in. Returns a function that ends the
+        subscription. A slow callback misses signals, which is counted, and delays no other task; one that raises is
+        still called for the next signal."""
         listener = Listener(callback, self._settings.autonomic.max_queued_per_neuron, self._rested)
         self._watchers = (*self._watchers, listener)
         if self._tasks is not None:
@@ -186,18 +188,18 @@ class Autonomic:
         return end
 
     async def refresh(self) -> None:
-        """Look at the documents again, now: what was approved wakes up, what was disabled goes to sleep. What neurons
-        have done is written, too."""
+        """Read the documents again now: approved neurons wake up, disabled ones go to sleep. Also writes what neurons
+        have done."""
         self._looks_again = True
         await self._look()
 
     def stop(self, neuron_id: str | None = None) -> None:
-        """Kill the process of a neuron, or of all, now. Unless their documents or the kill switch say otherwise, they
-        wake up again with the next `refresh`, or when any document has changed."""
+        """Kill the process of one neuron, or of all, now. Unless their documents or the kill switch say otherwise, they
+        wake up again at the next `refresh`, or when any document changes."""
         self._awake.end(neuron_id)
 
     async def idle(self) -> None:
-        """Until no neuron and no listener has anything more to do. Neurons that rest are not waited for."""
+        """Wait until no neuron and no listener has work left. Resting neurons are not waited for."""
         while not self._is_quiet():
             await self._quiet.wait()
 
@@ -216,13 +218,14 @@ class Autonomic:
         return Overview(self._state, self._purse.level, self._awake.views(), self.counts(), self._keeper.trouble)
 
     def beat(self) -> None:
-        """Emit what is due by the clock, and see whether the kill switch is on. Done all the time while it is open."""
+        """Emit the built-in signals that are due, and check the kill switch. Called continuously while the layer is
+        open."""
         self._look_at_switch()
         if self._state is LayerState.LEADING:
             for beat in self._heart.due(self._now(), self._purse.level):
                 self._let_in(Signal(beat.type, "cortex", beat.data, at=self._now()))
 
-    # The way of a signal
+    # How a signal is admitted and delivered
 
     def _let_in(self, signal: Signal) -> bool:
         if self._state is not LayerState.LEADING:
@@ -277,7 +280,7 @@ class Autonomic:
             self._awake.silence(nerve)
         self._news.set()
 
-    # What goes on all the time
+    # Background tasks
 
     async def _beat(self) -> None:
         poll_s = self._settings.kill_poll_ms / 1000
@@ -298,7 +301,7 @@ class Autonomic:
 
     @contextmanager
     def _nothing_ends(self) -> Iterator[None]:
-        """Not even a mistake in here: it would end the neurons, and the agent with them."""
+        """Log any exception and go on: a bug in the layer must not end the neurons, and the agent with them."""
         try:
             yield
         except Exception as error:
@@ -307,7 +310,7 @@ class Autonomic:
             self._mistake = repr(error)
 
     async def _look(self) -> None:
-        """Write what is to be written, and see what others did. One at a time."""
+        """Write what is pending, and see what other processes changed. One look at a time."""
         async with self._one_look:
             if self._state is LayerState.STANDBY:
                 await self._take_lead()
@@ -331,7 +334,7 @@ class Autonomic:
 
     async def _take_lead(self) -> None:
         recalled = await self._in_thread(self._keeper.take_lead)
-        # It may have been closed meanwhile.
+        # The layer may have been closed meanwhile.
         if recalled is None or self._state is not LayerState.STANDBY:
             return
         if self._waker is not None:
@@ -346,7 +349,7 @@ class Autonomic:
         return as_document(self.overview(), since=self._since, wakes=wakes, pid=os.getpid())
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        # As long as the disk takes: what was taken from the nerves would be in nobody's hands if this were cut short.
+        # Shielded for as long as the disk takes: if this were cancelled, what was taken from the nerves would be lost.
         with anyio.CancelScope(shield=True):
             result = await anyio.to_thread.run_sync(work, limiter=self._thread)
         return result  # noqa: RET504 - a scope can swallow what is raised: the type checker wants the return out here

@@ -1,7 +1,7 @@
-"""All that the autonomic layer does on a disk: one look after the other, in a thread. Nothing here raises.
+"""All disk access of the autonomic layer: one look after another, in a thread. Nothing here raises.
 
-What neurons have done is written behind, and what follows from it at once. Whether somebody else has changed a document
-is seen from the stamp of their folder: they are all read when that has changed, and less often when that takes long.
+Counts and state are written behind; a verdict is written at once. The folder's stamp shows whether another process has
+changed a document: all documents are read when the stamp changes, and less often when reading takes long.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ log = logging.getLogger("motor_cortex")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Reading all documents may take one part in so many of the time.
+# Reading all documents may take at most about one tenth of the time.
 _READING_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """What a neuron has done since its document was written."""
+    """What a neuron has done since its document was last written."""
 
     neuron: Neuron
     state: dict[str, Any]
@@ -45,24 +45,28 @@ class Unwritten:
 
 @dataclass(frozen=True, slots=True)
 class Written:
+    """A neuron after its document was written."""
+
     neuron: Neuron
-    """As it is now."""
+    """The neuron after the write."""
     has_verdict: bool
-    """There was one, and it is carried out."""
+    """There was a verdict, and it has been carried out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was found, and what was done."""
+    """The result of one look: what was found and what was written."""
 
     level: float | None
     awake: list[Neuron] | None
-    """Those that may run; None when nothing has changed, or nobody could tell."""
+    """The neurons that may run; None when nothing has changed, or the documents could not be read."""
     written: dict[str, Written]
-    """By id. What is missing here could not be written."""
+    """By neuron id. A neuron that is missing here could not be written."""
 
 
 class Keeper:
+    """Reads and writes documents for the layer, and holds the lock of the leading process."""
+
     def __init__(
         self,
         pipeline: Pipeline,
@@ -85,12 +89,12 @@ class Keeper:
 
     @property
     def trouble(self) -> str:
-        """What the disk refuses, if it does."""
+        """What the disk or the reserve refuses; empty when all is well."""
         return "; ".join([*self._troubles.values(), *([self._purse.trouble] if self._purse.trouble else [])])
 
     def take_lead(self) -> Json | None:
-        """Become the process on its home that runs the neurons, until `close`, and recall what the one before said of
-        itself. None when there is another."""
+        """Become the process of this home that runs the neurons, until `close`. Return the report that the previous one
+        left (empty if none), or None when another process leads."""
         if not self._leads:
             self._leads = self._lock is None or bool(self._tried("lead the neurons", self._lock.try_take))
         if not self._leads:
@@ -99,13 +103,15 @@ class Keeper:
         return document.data if document is not None else {}
 
     def look(self, unwritten: Sequence[Unwritten], report: Json | None = None, *, again: bool = False) -> Look:
-        """Write what is unwritten, and see what others did. `again`: also when nothing seems to have changed."""
+        """Write what is unwritten, and see what other processes changed. `again`: read the documents even if the stamp
+        has not changed."""
         self._tell(report)
         written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
         return Look(self._purse.read(), self._awake(again), written)
 
     def close(self, unwritten: Sequence[Unwritten], report: Json) -> None:
-        """Bring everything to disk, and only then let another process begin: it would begin with old state."""
+        """Write everything to disk and only then release the lock: another process that started earlier would begin
+        with old state."""
         if self._leads:
             for one in unwritten:
                 self._write(one)
@@ -135,7 +141,8 @@ class Keeper:
 
     def _count(self, one: Unwritten) -> Neuron:
         def change(neuron: Neuron) -> Neuron:
-            # Whatever others have written meanwhile: of another version, or of one that sleeps, nothing is kept.
+            # Another process may have changed it meanwhile: nothing is kept for another version, or for a neuron that
+            # is asleep.
             if not neuron.is_awake or neuron.version != one.neuron.version:
                 return neuron
             return reduce(noted, one.delivered, neuron).model_copy(update={"state": one.state})
@@ -143,13 +150,13 @@ class Keeper:
         try:
             return self._pipeline.store.change(one.neuron.id, change, through=False)
         except NoSuchNeuron:
-            return one.neuron  # somebody has deleted it: there is nothing left to write to
+            return one.neuron  # another process has deleted it: there is nothing left to write to
 
     def _awake(self, again: bool) -> list[Neuron] | None:
         began = time.monotonic()
         if not again and began < self._not_before:
             return None
-        # Before the documents: what is written while they are read is found with the next look.
+        # Read before the documents: what is written while they are being read is found at the next look.
         stamp = self._tried("look at the neurons", self._pipeline.store.stamp)
         if not again and stamp == self._stamp:
             return None
@@ -159,10 +166,10 @@ class Keeper:
         return awake
 
     def _tried(self, action: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """What it returns, or None when it raises. The same trouble is reported once."""
+        """Call `work` and return its result, or None when it raises. The same trouble is logged once."""
         try:
             result = work(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - a disk ends no layer; what could not be done is tried again
+        except Exception as error:  # noqa: BLE001 - a failing disk must not end the layer; it is tried again
             trouble = f"Cannot {action}: {error}"
             if self._troubles.get(action) != trouble:
                 log.warning("%s", trouble)

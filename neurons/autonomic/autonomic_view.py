@@ -1,4 +1,4 @@
-"""The autonomic layer as somebody sees it who looks. Plain data."""
+"""A snapshot of the autonomic layer, for the owner and for other processes. Plain data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from enum import StrEnum
 from ..contracts import Json, Neuron
 
 LAYER_KEY = "autonomic/layer"
-"""The document in which other processes find what the layer does."""
+"""The key of the document in which other processes find the layer's state."""
 
 
 class LayerState(StrEnum):
+    """What the layer does in this process."""
+
     OFF = "off"
     STANDBY = "standby"
     """Another process on the same home runs the neurons."""
@@ -21,58 +23,63 @@ class LayerState(StrEnum):
 
 
 class NerveState(StrEnum):
+    """What an awake neuron does now."""
+
     AWAKE = "awake"
     STARTING = "starting"
     RESTING = "resting"
-    """For want of energy."""
+    """It waits for energy."""
     TROUBLE = "trouble"
-    """It has no process, and is tried again."""
+    """It has no process; starting one is tried again."""
     STOPPED = "stopped"
-    """It has failed, and its document does not say so yet."""
+    """It has failed, but its document does not say so yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class NerveView:
-    """An awake neuron as it is now. Its counts, with those that are not written yet, are in `neuron`."""
+    """An awake neuron as it is now. `neuron` includes the counts that are not written yet."""
 
     neuron: Neuron
     state: NerveState
     reason: str
     waiting: int
     floor: float
-    """The level of energy below which it rests."""
+    """It rests below this level of energy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Since the layer was opened."""
+    """Signal counts since the layer was opened."""
 
     emitted: int
-    """Let in, whoever emitted them."""
+    """Signals that were let in, from any source."""
     unheard: int
-    """Let in, and no neuron listened."""
+    """Signals that were let in, but no neuron listened."""
     delivered: int
-    """Given to a neuron, and answered or failed; a signal counts once for each neuron."""
+    """Signals given to a neuron and answered or failed; a signal counts once for each neuron."""
     waiting: int
     wakes: int
     listener_errors: int
     dropped: dict[str, int]
-    """By reason: see `Drop`."""
+    """Dropped signals by reason: see `Drop`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
+    """The whole layer: its state, energy, neurons and counts."""
+
     state: LayerState
     level: float | None
-    """Of energy; None when it cannot be read."""
+    """The level of energy; None when it cannot be read."""
     nerves: tuple[NerveView, ...]
     counts: Counts
     trouble: str
-    """What the disk refuses, if it does."""
+    """What the disk or the reserve refuses; empty when all is well."""
 
 
 def as_document(overview: Overview, *, since: float, wakes: Sequence[float], pid: int) -> Json:
-    """Without what changes by itself all the time: it is written when it has changed."""
+    """The overview as a JSON document. Values that change by themselves all the time are left out: the document is
+    written only when it has changed."""
     return {
         "state": overview.state.value,
         "pid": pid,

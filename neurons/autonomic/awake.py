@@ -1,4 +1,4 @@
-"""Who is awake, and who listens to what. Nothing here waits."""
+"""The set of awake neurons and which of them listens to which signal type. Nothing here waits."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ log = logging.getLogger("motor_cortex")
 
 
 class Awake:
+    """The awake neurons: starts and ends their nerves, and collects what they have to write."""
+
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._nerves: dict[str, Nerve] = {}
         self._by_type: dict[str, tuple[Nerve, ...]] = {}
         self._left: list[Unwritten] = []
-        """Of nerves that have ended, and not written yet."""
+        """What nerves that have ended did, and is not written yet."""
 
     @property
     def ids(self) -> frozenset[str]:
@@ -41,7 +43,7 @@ class Awake:
         return self._by_type.get(type_, ())
 
     def adopt(self, neurons: Sequence[Neuron], tasks: anyio.abc.TaskGroup) -> None:
-        """These are to run, and no others."""
+        """Run exactly these neurons: start the missing ones, end the others."""
         wanted = {neuron.id: neuron for neuron in neurons}
         for nerve in list(self._nerves.values()):
             neuron = wanted.get(nerve.neuron.id)
@@ -57,14 +59,15 @@ class Awake:
         self.route()
 
     def end(self, neuron_id: str | None = None) -> None:
-        """Kill the process of a neuron, or of all, now."""
+        """Kill the process of one neuron, or of all, now."""
         for nerve in list(self._nerves.values()):
             if neuron_id in {None, nerve.neuron.id}:
                 self._end(nerve, Drop.KILLED)
         self.route()
 
     def silence(self, nerve: Nerve) -> None:
-        """It has failed: killed here and now, whenever the disk gets to hear of it. It is not started again before."""
+        """Kill a neuron that has failed, now, even before its document says so. It is not started again until that is
+        written."""
         nerve.scope.cancel()
         self._around.queue.close(nerve.neuron.id, Drop.ASLEEP)
         self.route()
@@ -74,7 +77,7 @@ class Awake:
             nerve.judge(self._around.now())
 
     def take_unwritten(self, *, all_of_it: bool) -> list[Unwritten]:
-        """What is to be written: all of it, or what cannot wait. Give it back with `wrote`."""
+        """What is to be written: everything, or only what is urgent. Report the result with `wrote`."""
         left, self._left = self._left, []
         nerves = self._nerves.values()
         return left + [nerve.taken() for nerve in nerves if nerve.is_urgent or (all_of_it and nerve.unwritten)]
@@ -105,7 +108,8 @@ class Awake:
         self._nerves.pop(nerve.neuron.id, None)
 
     def route(self) -> None:
-        """Who listens to what, and who rests when: whoever is awake, or has become active, changes both."""
+        """Work out again which nerve listens to what, and at which level each rests: both change with the set of awake
+        neurons and with their status."""
         nerves = [nerve for nerve in self._nerves.values() if nerve.neuron.id in self._around.queue]
         types = {type_ for nerve in nerves for type_ in nerve.neuron.input_signals}
         self._by_type = {

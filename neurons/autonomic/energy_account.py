@@ -1,4 +1,4 @@
-"""What the autonomic layer knows of the agent's energy, and how it pays. Nobody who asks here waits for a disk."""
+"""The agent's energy as the autonomic layer sees it. Only `read` waits for a disk."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from ..contracts import Energy
 
 log = logging.getLogger("motor_cortex")
 
-# Longer than the reserve itself waits for its lock: this is for a reserve that does not keep its word.
+# Longer than the reserve's own lock timeout: this one catches a reserve that hangs.
 PAY_TIMEOUT_S = 15.0
 MOST_AT_ONCE = 1.0
 
 
 class Purse:
+    """A view of the reserve that never blocks the event loop."""
+
     def __init__(self, energy: Energy) -> None:
         self._energy = energy
         self.level: float | None = None
-        """As it was when somebody last looked, less what was paid since; None when it could not be read."""
+        """The level at the last `read`, less what was paid since; None when it could not be read."""
         self.trouble = ""
 
     def read(self) -> float | None:
-        """Look at the reserve. May block, and is for a thread; never raises."""
+        """Read the level of the reserve. May block, so call it in a thread; never raises."""
         try:
             level = self._energy.level()
-        except Exception as error:  # noqa: BLE001 - of whatever reserve it is; neurons rest until it can be read
+        except Exception as error:  # noqa: BLE001 - the reserve may raise anything; neurons rest until it can be read
             self._report(f"Cannot read the energy: {error}")
             return None
         self.trouble = ""
         return level
 
     async def pay(self, amount: float, *, reason: str, code_hash: str) -> float:
-        """Take the amount from the reserve, and return what is still owed: nothing, or all of it when there is too
-        little or the reserve cannot be reached. Never raises."""
+        """Take the amount from the reserve, at most 1 at a time, and return what is still owed: all of it when the
+        level is too low or the reserve cannot be reached. Never raises."""
         if amount <= 0:
             return 0.0
         part = min(amount, MOST_AT_ONCE)
@@ -42,7 +44,7 @@ class Purse:
         with anyio.move_on_after(PAY_TIMEOUT_S):
             try:
                 is_paid = await self._energy.spend(part, reason=reason, floor=0.0, code_hash=code_hash)
-            except Exception as error:  # noqa: BLE001 - likewise
+            except Exception as error:  # noqa: BLE001 - as in `read`
                 self.level = None
                 self._report(f"Cannot pay for a neuron: {error}")
         if not is_paid:

@@ -1,4 +1,4 @@
-"""When the cortex's own signals are due. Pure: it is told the time and the level of energy, and says what to emit."""
+"""When the built-in signals tick, hour_changed and energy are due. Pure: the caller gives the time and the level."""
 
 from __future__ import annotations
 
@@ -9,36 +9,41 @@ from typing import Any
 
 from ..contracts import energy as energy_data, hour_changed as hour_changed_data, tick as tick_data
 
-# A level that goes to and fro at a boundary is not worth a signal each time.
+# A level that swings around a boundary is not worth a signal each time.
 _BOUNDARY = 0.01
 _SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
+    """A built-in signal that is due."""
+
     type: str
     data: dict[str, Any]
 
 
 class Heartbeat:
+    """Decides which built-in signals are due."""
+
     def __init__(self, tick_s: float, now: float) -> None:
         self._tick_s = tick_s
         self._next_tick = now + tick_s
         self._ticks = 0
         self._hour = _hour(now)
         self._level: float | None = None
-        """When the last signal of it was emitted, and not when it was looked at: or a slow drift is never seen."""
+        """The level when the last energy signal was emitted, not when it was last read: else a slow drift would go
+        unnoticed."""
 
     def due(self, now: float, level: float | None) -> list[Beat]:
-        """What is to be emitted now, in order. However long nobody asked, it is one tick, and not all that were missed:
-        nobody can use a hundred at once after a night's sleep of the machine."""
+        """The signals to emit now, in order. After a long gap there is one tick, not all that were missed: a hundred
+        ticks at once after the machine has slept for a night are of no use."""
         beats = [*self._tick(now), *self._hour_changed(now)]
         if level is not None:
             beats += self._energy(level)
         return beats
 
     def seconds_left(self, now: float) -> float:
-        """Until the next tick."""
+        """Seconds until the next tick."""
         return max(0.0, min(self._next_tick - now, self._tick_s))
 
     def _tick(self, now: float) -> list[Beat]:
@@ -48,7 +53,7 @@ class Heartbeat:
             return []
         self._ticks += 1
         late_s = now - self._next_tick
-        # In step with the first one, so that being late now and then does not add up.
+        # Kept in step with the first tick, so that small delays do not add up.
         self._next_tick += self._tick_s * (1 + math.floor(late_s / self._tick_s))
         return [Beat("tick", tick_data(self._ticks, self._tick_s))]
 
@@ -72,7 +77,7 @@ class Heartbeat:
 
 
 def _hour(now: float) -> datetime:
-    """The hour that has begun, where the machine stands: it is the owner's day."""
+    """The current hour in the machine's time zone, which is the owner's."""
     return datetime.fromtimestamp(now).astimezone().replace(minute=0, second=0, microsecond=0)
 
 

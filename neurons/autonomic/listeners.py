@@ -1,6 +1,6 @@
-"""Those on the host's side who are told of signals: who watches, and the agent that is woken.
+"""Callbacks of the host that receive signals: watchers, and the waker that starts turns of the agent.
 
-Each has a line and a task of its own, so that none of them delays a neuron, the heartbeat or another.
+Each has its own queue and its own task, so that none delays a neuron, the heartbeat or another listener.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ Callback = Callable[["Signal"], Awaitable[None] | None]
 
 
 class Listener:
+    """One callback with its queue of at most `most` signals."""
+
     def __init__(self, callback: Callback, most: int, rested: Callable[[], None]) -> None:
         self._callback = callback
         self._most = most
@@ -35,7 +37,7 @@ class Listener:
         self.scope = anyio.CancelScope()
 
     def tell(self, signal: Signal) -> bool:
-        """Soon. False when it has not even heard what came before."""
+        """Queue the signal for the callback. False when the queue is full."""
         if len(self._line) >= self._most:
             return False
         self._line.append(signal)
@@ -44,7 +46,7 @@ class Listener:
         return True
 
     async def run(self) -> None:
-        """Until `scope` is cancelled. Never raises."""
+        """Call the callback for each queued signal until `scope` is cancelled. Never raises."""
         with self.scope:
             while True:
                 while self._line:
@@ -60,14 +62,14 @@ class Listener:
             if inspect.isawaitable(done):
                 await done
         except Exception as error:
-            # It is the host's own program: the next signal may go better.
+            # The callback is the host's own program: the next signal may go better.
             self.errors += 1
             if self.errors == 1:
                 log.warning('Who listens to signals has failed on "%s": %s', signal.type, error, exc_info=True)
 
 
 class Waker:
-    """Starts turns of the agent, one after the other, and no more than so many an hour."""
+    """Starts turns of the agent, one after another, at most `max_wakes_per_hour`."""
 
     def __init__(
         self, wake: Wake, settings: NeuronSettings, *, now: Callable[[], float], rested: Callable[[], None]
@@ -79,7 +81,8 @@ class Waker:
         self.listener = Listener(wake, settings.max_wakes_per_hour, rested)
 
     def times(self) -> list[float]:
-        """When it was, in the last hour: a process that is started again and again wakes no more often."""
+        """The times of the wakes in the last hour. They are kept, so that a process that restarts often does not wake
+        the agent more often."""
         return self._rate.times()
 
     def restore(self, times: object) -> None:
@@ -89,7 +92,7 @@ class Waker:
         return signal.type in self._types
 
     def tell(self, signal: Signal) -> bool:
-        """False when there were enough this hour."""
+        """Start a turn with this signal. False when the hourly limit is reached, or the queue is full."""
         if not self._rate.allows(self._now()) or not self.listener.tell(signal):
             return False
         self.wakes += 1

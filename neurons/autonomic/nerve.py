@@ -1,7 +1,7 @@
 """One awake neuron: its process, its state, and the loop that gives it signals in batches.
 
-Whatever its code, its process or the reserve of energy does stays here: it delays no other neuron, and it ends nothing
-but this loop.
+A fault of its code, its process or the reserve of energy stays here: it delays no other neuron, and ends nothing but
+this loop.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ log = logging.getLogger("motor_cortex")
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _SLACK_S = 30.0
-# What is counted by the clock is counted in steps of five seconds: within one, all can be one.
+# Limits over time count in steps of five seconds: deliveries within one step can be merged into one.
 _STEP_S = 5.0
 _MAX_STEPS = 720
-# So many signals are passed on at a time, each as large as it may be, and then the other tasks have their turn.
+# At most this many signals, each of the maximum size, are passed on before other tasks get a turn.
 _PASSED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all nerves of a layer have in common."""
+    """What all nerves of a layer share."""
 
     hosts: ResidentHost
     tools: Callable[[Neuron], HostTools | None]
@@ -57,62 +57,65 @@ class Surroundings:
     settings: NeuronSettings
     now: Callable[[], float]
     pass_on: Callable[[Nerve, Waiting, str, Any], None]
-    """A signal that a neuron has emitted, in answer to another."""
+    """Called for each signal that a neuron emitted in answer to another."""
     handled: Callable[[int], None]
-    """So many signals were answered, or failed."""
+    """Called with the number of signals that were answered or failed."""
     urgent: Callable[[Nerve], None]
-    """Something went wrong, or there is a verdict: it cannot wait until the next time that everything is written."""
+    """Called when something went wrong or there is a verdict: it must not wait for the next regular write."""
     lost: Callable[[int], None]
-    """So many signals were taken, and never handled."""
+    """Called with the number of signals that were taken from the queue and never handled."""
     rested: Callable[[], None]
-    """Called whenever a nerve has nothing more to do."""
+    """Called whenever a nerve has nothing left to do."""
 
 
 class Nerve:
+    """Runs one neuron: opens its process, delivers batches, counts, pays and judges."""
+
     def __init__(self, neuron: Neuron, around: Surroundings) -> None:
         self._around = around
         self.neuron = neuron
-        """With all that was counted, also what is not written yet."""
+        """Including the counts that are not written yet."""
         self.identity = identity(neuron)
         self.state = neuron.state
         self.floor = 0.0
-        """Below this level of energy it rests."""
+        """It rests below this level of energy."""
         self.owed = 0.0
-        """Energy that it has used and could not pay: until then it rests."""
+        """Energy that it has used but not yet paid for; it rests until it has."""
         self.unwritten: tuple[Delivered, ...] = ()
         self.is_urgent = False
-        """Something went wrong, or is decided: to be written now."""
+        """Something went wrong or there is a verdict: to be written now."""
         self.verdict: Verdict = Going()
         self.is_open = False
         """It has a process."""
         self.is_resting = False
-        """Signals wait, and it has no energy for them."""
+        """Signals are waiting, but there is no energy for them."""
         self.trouble = ""
         """Why it has no process."""
         self.scope = anyio.CancelScope()
         self._timeout_s = program_of(neuron, around.settings).timeout_ms / 1000
         self._is_busy = True
         self._is_settling = False
-        """A batch is being passed on and paid for. Only then is it judged: who has failed is stopped in all it does."""
+        """A batch is being passed on and paid for. It is not judged meanwhile: a failed verdict would cancel that work.
+        """
         self._is_nudged = False
         self._news = anyio.Event()
         self._pause_s = _FIRST_PAUSE_S
 
     @property
     def has_work(self) -> bool:
-        """It is at it, or about to look. Not while it has no process, and nothing can be done."""
+        """It is working, or about to check for work. False while it has no process and can do nothing."""
         if isinstance(self.verdict, Failed) or self.trouble:
             return False
         return self._is_busy or self._is_nudged
 
     def nudge(self) -> None:
-        """There may be something to do. Cheap, and called for each signal."""
+        """Tell it that there may be work. Cheap: called for each signal."""
         if not self._is_busy and not self._is_nudged:
             self._is_nudged = True
             self._news.set()
 
     async def run(self) -> None:
-        """Until `scope` is cancelled. Never raises."""
+        """Keep a process running and deliver signals to it until `scope` is cancelled. Never raises."""
         with self.scope:
             while True:
                 try:
@@ -120,7 +123,7 @@ class Nerve:
                         self.is_open = self._is_busy = True
                         self.trouble = ""
                         await self._live(resident)
-                except Exception as error:  # noqa: BLE001 - no neuron ends the layer, whatever it is
+                except Exception as error:  # noqa: BLE001 - no error of a neuron may end the layer
                     self._report(error)
                 finally:
                     self.is_open = False
@@ -147,7 +150,7 @@ class Nerve:
                 await self._wait()
 
     async def _may_have(self) -> int:
-        """How many signals it can be given now."""
+        """How many signals the neuron may be given now."""
         around = self._around
         self.is_resting = False
         if not around.queue.waiting(self.neuron.id) or isinstance(self.verdict, Failed):
@@ -168,11 +171,11 @@ class Nerve:
     async def _give(self, resident: Resident, batch: Sequence[Waiting]) -> None:
         around = self._around
         try:
-            # The sandbox keeps its own clock for each signal: this one is for a sandbox that does not.
+            # The sandbox has its own timeout for each signal: this one catches a sandbox that hangs.
             with anyio.fail_after(_SLACK_S + 2 * len(batch) * self._timeout_s):
                 answer = await resident.handle([waiting.given for waiting in batch], self.state)
         except BaseException:
-            # Not put back: some of them may have been handled, and must not be a second time.
+            # Not put back in the queue: some may have been handled, and must not be handled twice.
             around.lost(len(batch))
             raise
         self._pause_s = _FIRST_PAUSE_S
@@ -186,11 +189,11 @@ class Nerve:
             await self._pay()
         finally:
             self._is_settling = False
-        # Last: a neuron that has failed is stopped here, and what it used is paid for.
+        # Last: a failed neuron is stopped here, after what it used has been paid for.
         self.judge(delivered.at)
 
     async def _pass_on(self, batch: Sequence[Waiting], answer: BatchAnswer, delivered: Delivered) -> None:
-        """As much of what it emitted as a minute may have. The rest is what it will be stopped for."""
+        """Pass on what it emitted, up to the limit per minute. Emitting more than that fails its trial."""
         around = self._around
         most = within_limit(self.neuron, delivered, around.settings.trial)
         if most < delivered.emitted:
@@ -209,7 +212,7 @@ class Nerve:
             self._around.urgent(self)
 
     def judge(self, now: float) -> None:
-        """Decide whether it goes on. A trial also ends with time, and not only with a signal."""
+        """Decide whether the neuron goes on. Also called without a signal: a trial ends with time, too."""
         if isinstance(self.verdict, Failed) or self._is_settling:
             return
         before, self.verdict = self.verdict, verdict(self.neuron, now, self._around.settings.trial)
@@ -218,19 +221,19 @@ class Nerve:
             self._around.urgent(self)
 
     def adopt(self, neuron: Neuron) -> None:
-        """Go on with what is in the document now, and with what is not written yet. One that has failed stays so."""
+        """Take over the document as it is now, plus what is not written yet. A failed neuron stays failed."""
         self.neuron = reduce(noted, self.unwritten, neuron)
         if isinstance(self.verdict, Passed) and neuron.status is Status.ACTIVE:
             self.verdict = Going()
 
     def taken(self) -> Unwritten:
-        """What is to be written. From here on it is who took it that has it to look after."""
+        """Hand over what is to be written. From here on the caller is responsible for it."""
         taken = Unwritten(self.neuron, self.state, self.unwritten, has_verdict=not isinstance(self.verdict, Going))
         self.unwritten, self.is_urgent = (), False
         return taken
 
     def put_back(self, unwritten: Unwritten) -> None:
-        """It could not be written."""
+        """Take back what could not be written."""
         self.unwritten = reduce(with_one_more, self.unwritten, unwritten.delivered)
         self.is_urgent |= unwritten.has_verdict
 
@@ -249,7 +252,7 @@ class Nerve:
 
 
 def identity(neuron: Neuron) -> tuple[object, ...]:
-    """What a running process was started for. When it is another one, so is the process."""
+    """What a running process was started for. When it changes, the process must be replaced."""
     started_at = neuron.trial.started_at if neuron.trial is not None else None
     return neuron.id, neuron.version, neuron.metadata.code_hash, neuron.policy, started_at
 
@@ -257,12 +260,12 @@ def identity(neuron: Neuron) -> tuple[object, ...]:
 def summed(
     neuron: Neuron, batch: Sequence[Waiting], answer: BatchAnswer, settings: NeuronSettings, now: float
 ) -> Delivered:
-    """What came of a batch. A signal that was emitted and never declared makes an error of the one that it answers."""
+    """Sum up a batch. Emitting an undeclared signal turns the signal that it answers into an error."""
     errors = emitted = 0
     last_error = ""
     for answered in answer.answers:
         if answered.ok and not answered.emitted:
-            continue  # most of them, most of the time
+            continue  # the common case
         emitted += len(answered.emitted)
         error = _error_of(neuron, answered)
         if error is not None:
@@ -297,14 +300,15 @@ def _error_of(neuron: Neuron, answered: SignalAnswer) -> str | None:
 
 
 def over_budget(energy: float, signals: int, budget: float) -> int:
-    """How many signals of a batch count as dearer than the budget. Only the sum is known: so at least one when that is
-    more than all may cost, and one more for each whole budget beyond."""
+    """How many signals of a batch count as over budget. Only the total cost is known: at least one when the total
+    exceeds the sum of the budgets, and one more for each whole budget beyond that."""
     excess = energy - signals * budget
     return min(signals, 1 + math.floor(excess / budget)) if excess > 1e-12 else 0
 
 
 def with_one_more(before: tuple[Delivered, ...], new: Delivered) -> tuple[Delivered, ...]:
-    """What is close together in time as one: a few numbers, however long they wait to be written."""
+    """Add a delivery, merging it with the last one if both are close in time: the list stays short however long it
+    waits to be written."""
     if not before or (new.at // _STEP_S != before[-1].at // _STEP_S and len(before) < _MAX_STEPS):
         return (*before, new)
     return (*before[:-1], _added(before[-1], new))

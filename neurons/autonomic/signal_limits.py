@@ -1,4 +1,4 @@
-"""What keeps signals from multiplying: no signal twice, no chain without an end, no more than so many a minute."""
+"""Limits that keep signals from multiplying: no duplicates, no endless chains, and a maximum rate per minute."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 MINUTE_S = 60.0
 HOUR_S = 3600.0
-# A signal is sent with its data and little else.
+# Identifiers are sent along with the data, and must stay short.
 MAX_NAME = 100
 
 
 class Seen:
-    """The ids of the newest signals. It forgets the oldest: it knows at least `remembered`, at most twice as many."""
+    """The ids of the newest signals. It remembers at least `remembered` and at most twice as many, and forgets the
+    oldest."""
 
     def __init__(self, remembered: int) -> None:
         self._remembered = remembered
@@ -30,7 +31,7 @@ class Seen:
         self._old: set[str] = set()
 
     def is_new(self, signal_id: str) -> bool:
-        """Whether it comes for the first time. It is known afterwards."""
+        """Whether this id comes for the first time. It is known afterwards."""
         if signal_id in self._new or signal_id in self._old:
             return False
         if len(self._new) >= self._remembered:
@@ -40,7 +41,7 @@ class Seen:
 
 
 class Rate:
-    """No more than so many within any span of time, wherever it begins."""
+    """A sliding window: at most `most` events within any `within_s` seconds."""
 
     def __init__(self, most: int, within_s: float) -> None:
         self._most = most
@@ -48,9 +49,9 @@ class Rate:
         self._times: deque[float] = deque()
 
     def allows(self, now: float) -> bool:
-        """Whether there is room for one more. It counts, if there is."""
+        """Whether one more event is allowed now. If so, it is counted."""
         times = self._times
-        # A clock that was set back must not close the door for as long as it was wrong.
+        # A clock that was set back must not block for as long as it had been wrong.
         while times and not 0 <= now - times[0] < self._within_s:
             times.popleft()
         if len(times) >= self._most:
@@ -59,17 +60,17 @@ class Rate:
         return True
 
     def times(self) -> list[float]:
-        """Of those that it counts: what `restore` of another one takes."""
+        """The times of the counted events, to be given to `restore` of another object."""
         return list(self._times)
 
     def restore(self, times: object) -> None:
-        """Go on from what an earlier process has counted. What is no time is left out."""
+        """Continue from what an earlier process has counted. Values that are not times are left out."""
         found = [time for time in times if isinstance(time, int | float)] if isinstance(times, list) else []
         self._times = deque(sorted(found)[-self._most :])
 
 
 class Rates:
-    """A rate for each source and type. Those that were forgotten, when a neuron goes to sleep, begin anew."""
+    """A rate for each source and type. The rates of a neuron that goes to sleep are forgotten, and begin anew."""
 
     def __init__(self, most_per_minute: int) -> None:
         self._most = most_per_minute
@@ -86,16 +87,16 @@ class Rates:
 
 
 class Admission:
-    """Decides which signals are let in."""
+    """Decides which signals are let in: checks depth, rate, size and duplicates."""
 
     def __init__(self, settings: AutonomicSettings) -> None:
         self._settings = settings
-        # As many as can wait, so that none can wait twice.
+        # As many ids as signals can wait, so that none can wait twice.
         self._seen = Seen(settings.max_queued)
         self._rates = Rates(settings.max_per_minute)
 
     def admit(self, signal: Signal, now: float) -> Waiting | Drop:
-        """The signal as it waits, or why it is dropped. One that is let in is remembered."""
+        """The signal in its queued form, or the reason why it is dropped. The id of an admitted one is remembered."""
         if signal.depth > self._settings.max_depth:
             return Drop.DEPTH
         if signal.source.startswith("neuron:") and not self._rates.allows(signal.source, signal.type, now):
@@ -125,7 +126,7 @@ def is_type(type_: str) -> bool:
 
 
 def check(signal: Signal) -> None:
-    """Raises ValueError for what is a mistake of the host's program, and not of what came from outside."""
+    """Raise ValueError for a signal that is a mistake in the host's program, rather than bad data from outside."""
     if not isinstance(signal.type, str) or not is_type(signal.type):
         raise ValueError(f"a type of signal is like price_change, not {signal.type!r}")
     if any(len(text) > MAX_NAME for text in (signal.source, signal.id, signal.correlation, signal.parent or "")):

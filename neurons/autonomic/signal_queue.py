@@ -1,7 +1,8 @@
-"""The signals that wait, a line for each awake neuron. Pure: nothing here waits, and the clock is the caller's.
+"""The queue of waiting signals, one line for each awake neuron. Pure: nothing here waits or reads a clock.
 
-A line is in order of priority and then of age. What is less important makes way for what is more, and among equals the
-oldest for the newest: a neuron that rests wakes up to what is new. Whatever is dropped is counted with its reason.
+A line is ordered by priority, then by age. When it is full, less important signals make way for more important ones,
+and among equals the oldest for the newest: a neuron that rested wakes up to what is new. Every dropped signal is
+counted with its reason.
 """
 
 from __future__ import annotations
@@ -23,41 +24,41 @@ class Drop(StrEnum):
     """It waited longer than its time to live."""
     DUPLICATE = "duplicate"
     DEPTH = "depth"
-    """The chain of signals was too long."""
+    """The chain of signals that answer signals was too long."""
     RATE = "rate"
     """Too many of this type from one neuron, or more in all than a neuron may emit within a minute."""
     UNDECLARED = "undeclared"
-    """A neuron emitted what it never declared."""
+    """A neuron emitted a type that it had not declared."""
     TOO_LARGE = "too_large"
     NOT_JSON = "not_json"
     ASLEEP = "asleep"
-    """The neuron that it waited for was disabled meanwhile, or could not be started."""
+    """The neuron was disabled while the signal waited, or could not be started."""
     KILLED = "killed"
     ELSEWHERE = "elsewhere"
     """The layer does not run in this process, but perhaps in another one on the same home."""
     NO_WAKE = "no_wake"
-    """It would have started a turn of the agent, and there were enough this hour."""
+    """It would have started a turn of the agent, but the hourly limit was reached."""
     WATCHER = "watcher"
-    """Somebody who watches was too slow for it."""
+    """A watcher was too slow for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A signal in a line. It is made once, and stands in the lines of all neurons that listen."""
+    """A signal in a line. One object is shared by the lines of all neurons that listen."""
 
     id: str
     correlation: str
     depth: int
     priority: int
     until: float
-    """Not delivered after this."""
+    """The signal is not delivered after this time."""
     given: Mapping[str, Any]
-    """As the neuron's code is given it. A copy that nobody else has: what a host does with its own data later changes
-    nothing here."""
+    """The signal as the neuron's code sees it. A private copy: later changes that the host makes to its data do not
+    show here."""
 
 
 class _Line:
-    """What waits for one neuron."""
+    """The signals that wait for one neuron, by priority."""
 
     __slots__ = ("by_priority", "count")
 
@@ -66,7 +67,7 @@ class _Line:
         self.count = 0
 
     def lowest(self) -> int:
-        """The priority of the least important that waits here."""
+        """The lowest priority among the waiting signals; above HIGHEST when the line is empty."""
         for priority, same in enumerate(self.by_priority):
             if same:
                 return priority
@@ -74,6 +75,8 @@ class _Line:
 
 
 class SignalQueue:
+    """All waiting signals: at most `max_queued` together, and `max_per_neuron` in one line."""
+
     def __init__(self, max_queued: int, max_per_neuron: int) -> None:
         self._max_queued = max_queued
         self._max_per_neuron = max_per_neuron
@@ -88,11 +91,11 @@ class SignalQueue:
         return neuron_id in self._lines
 
     def open(self, neuron_id: str) -> None:
-        """From now on signals can wait for this neuron."""
+        """Start a line for this neuron."""
         self._lines.setdefault(neuron_id, _Line())
 
     def close(self, neuron_id: str, why: Drop = Drop.ASLEEP) -> None:
-        """What waits for it is dropped."""
+        """Remove the neuron's line and drop what waits in it."""
         line = self._lines.pop(neuron_id, None)
         if line is not None:
             self._count -= line.count
@@ -103,7 +106,7 @@ class SignalQueue:
         return line.count if line is not None else 0
 
     def put(self, neuron_id: str, waiting: Waiting) -> bool:
-        """False when it has no room and nothing makes way for it, or when the neuron is not awake."""
+        """Queue a signal. False when there is no room and nothing makes way for it, or when the neuron is not awake."""
         line = self._lines.get(neuron_id)
         if line is None:
             self.dropped[Drop.ASLEEP] += 1
@@ -119,7 +122,8 @@ class SignalQueue:
         return True
 
     def take_batch(self, neuron_id: str, most: int, now: float) -> list[Waiting]:
-        """The most important first, and of equals the oldest. What has waited too long is dropped on the way."""
+        """Take at most `most` signals, the most important first and the oldest first among equals. Expired signals are
+        dropped on the way."""
         line = self._lines.get(neuron_id)
         batch: list[Waiting] = []
         if line is None or not line.count:
@@ -136,7 +140,7 @@ class SignalQueue:
         return batch
 
     def _make_way(self, line: _Line, priority: int) -> bool:
-        """Drop the oldest of the least important, unless the new one is less important still: then that is dropped."""
+        """Drop the oldest of the least important signals; if the new one is even less important, refuse it instead."""
         self.dropped[Drop.FULL] += 1
         lowest = line.lowest()
         if lowest > priority:
@@ -147,5 +151,5 @@ class SignalQueue:
         return True
 
     def _least_important(self) -> _Line:
-        # Of equals the longest line: one neuron that is slow must not push out what waits for the others.
+        # Among equals the longest line: one slow neuron must not push out what waits for the others.
         return min(self._lines.values(), key=lambda line: (line.lowest(), -line.count))

@@ -1,4 +1,4 @@
-"""The words of neurons: documents, signals, settings, and what a neuron needs of its host. Imports no other room."""
+"""The shared types of neurons: documents, signals, settings, and the ports of a host. Imports no other room."""
 
 from typing import TYPE_CHECKING
 

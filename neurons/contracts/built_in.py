@@ -1,4 +1,4 @@
-"""What the built-in signals carry: what a quarantine invents has the very shape of what comes later."""
+"""The data of the built-in signals. Quarantine uses the same functions, so invented signals look like real ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Data = dict[str, Any]
 
 
 def tick(number: int, interval_s: float) -> Data:
-    """`number` counts from 1 since the layer was started."""
+    """`number` counts the ticks from 1, since the layer was started."""
     return {"number": number, "intervalS": interval_s}
 
 
 def hour_changed(moment: datetime) -> Data:
-    """Of a time with its zone: the hour that has begun there, as people there count it."""
+    """The hour that has begun at `moment`, in the time zone of `moment`."""
     return {"hour": moment.hour, "weekday": moment.isoweekday(), "date": moment.date().isoformat()}
 
 
 def energy(level: float, before: float) -> Data:
-    """From 0 to 1: now, and when the last such signal was sent."""
+    """Levels from 0 to 1: the level now, and the one in the last such signal."""
     return {"level": level, "before": before}
 
 

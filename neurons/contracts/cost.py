@@ -1,4 +1,4 @@
-"""What signals cost a neuron. Pure: quarantine and the autonomic layer charge by the same table."""
+"""What signals cost a neuron, in energy. Pure: quarantine and the autonomic layer charge by the same table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MIB = 1024 * 1024
 
 
 class Spent(Protocol):
-    """What was done for some signals, as the host measured it. `sandbox.Work` is one."""
+    """The work done for some signals, as the host measured it. `sandbox.Work` is one."""
 
     @property
     def cpu_ms(self) -> float: ...
@@ -26,9 +26,9 @@ class Spent(Protocol):
 
 
 def cost_of(work: Spent, signals: int, settings: CostSettings) -> float:
-    """The energy for so many signals and all the work on them: a base for each, and what it took.
+    """The energy for `signals` signals and all the work on them: a base price for each signal, plus the work.
 
-    Divide by the signals to compare with a budget, which is for one.
+    Divide by the number of signals to compare with a budget, which is for one signal.
     """
     return (
         signals * settings.per_signal

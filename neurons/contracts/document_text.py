@@ -1,4 +1,4 @@
-"""A document as the text of a file: JSON that a person can read, with its revision as the first key. Pure."""
+"""A document as the text of a file: readable JSON with its revision as the first key. Pure."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .ports import Document
 MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
 LIMITS = JsonLimits(containers=100_000, values=200_000)
 REVISION = "revision"
-# No dot, no slash but the one, nothing that a file system folds or interprets: a key cannot name another place.
+# No dot, exactly one slash, nothing that a file system folds or interprets: a key cannot lead to another path.
 _KEY = re.compile(r"[a-z]{1,40}/[a-z0-9-]{1,80}")
 _BEGINNING = re.compile(r"[a-z]{1,40}/[a-z0-9-]{0,80}")
 
 
 class Damaged(Exception):
-    """The bytes are no document. The message says why."""
+    """The bytes are not a document. The message says why."""
 
 
 def check_key(key: str) -> str:
-    """The folder that the key names. Raises StorageError for what is no key."""
+    """The folder of the key. Raises StorageError for an invalid key."""
     if not _KEY.fullmatch(key):
         raise StorageError(f"Cannot keep a document: {_quoted(key)} is no key like neurons/crypto-price")
     return key.partition("/")[0]
 
 
 def check_beginning(prefix: str) -> str:
-    """The folder that the beginning of a key names. Raises StorageError for what cannot be one."""
+    """The folder of a key prefix. Raises StorageError for an invalid prefix."""
     if not _BEGINNING.fullmatch(prefix):
         raise StorageError(f"Cannot look for documents: no key begins with {_quoted(prefix)}")
     return prefix.partition("/")[0]
@@ -44,9 +44,10 @@ def is_key(key: str) -> bool:
 
 
 def as_written(document: Document) -> Document:
-    """A copy, as whoever reads it will find it. Raises StorageError for data that is not JSON or too much of it.
+    """A copy of the document exactly as a reader will find it. Raises StorageError for data that is not JSON or is too
+    large.
 
-    What were not a document when it is read would be set aside as damaged: so it is refused before it is written.
+    A file that does not parse would later be set aside as damaged, so bad data is refused before it is written.
     """
     if REVISION in document.data:
         raise StorageError(f'Cannot keep "{document.key}": the key "{REVISION}" is the storage\'s own')
@@ -68,7 +69,7 @@ def encode(document: Document) -> bytes:
 
 
 def decode(key: str, data: bytes) -> Document:
-    """Raises Damaged."""
+    """Parse the text of a file. Raises Damaged."""
     if len(data) > MAX_DOCUMENT_BYTES:
         raise Damaged(f"it has more than {MAX_DOCUMENT_BYTES} bytes")
     try:
@@ -87,8 +88,8 @@ def decode(key: str, data: bytes) -> Document:
 
 
 def _mended(content: Any) -> bytes:
-    """Half of a surrogate pair, which JavaScript has in its strings and UTF-8 has not, becomes a replacement sign:
-    one text of a sandbox must not keep the rest of the document from the disk."""
+    """Encode with lone surrogates (possible in JavaScript strings, not in UTF-8) replaced by U+FFFD: one bad string
+    from a sandbox must not keep the whole document from being written."""
     text = json.dumps(content, ensure_ascii=False, indent=2, default=str)
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode() + b"\n"
 

@@ -1,18 +1,18 @@
-"""What is raised here. Each message says what was refused and what to do."""
+"""The errors that neurons raise. Each message says what was refused and what to do."""
 
 from __future__ import annotations
 
 
 class NeuronError(Exception):
-    """The base of them all."""
+    """The base of all errors here."""
 
 
 class Conflict(NeuronError):
-    """Somebody else has written the document since it was read."""
+    """Another process or thread has written the document since it was read."""
 
 
 class StorageError(NeuronError):
-    """The disk does not take or give what it should."""
+    """The disk refuses to read or write, or what it holds cannot be used."""
 
 
 class NoSuchNeuron(NeuronError):
@@ -20,8 +20,9 @@ class NoSuchNeuron(NeuronError):
 
 
 class NotYet(NeuronError):
-    """What a neuron needs is on its way. It is tried again soon, and that is no news."""
+    """Something that a neuron needs is not ready yet. It is tried again soon, and not logged as a problem."""
 
 
 class Refused(NeuronError):
-    """A change of status that the table does not have, an approval that does not fit, a proposal that is not taken."""
+    """Refused: a change of status that the table does not allow, an approval that does not match, or a proposal that is
+    not accepted."""

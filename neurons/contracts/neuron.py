@@ -1,7 +1,7 @@
-"""A neuron as it is kept: one JSON document, readable by a person. Plain data: nothing here runs or writes anything.
+"""A neuron as it is stored: one JSON document that a person can read. Plain data: nothing here runs or writes.
 
-The keys are those of the document. Times are seconds of the clock that was given, as numbers; `createdAt` and
-`approvedAt` are also for people and are ISO texts.
+The field names are the keys of the document. Times are numbers, in seconds of the given clock; `createdAt` and
+`approvedAt` are ISO texts, because people read them too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
 def storable(text: str, most: int) -> str:
-    """The text as a document can hold it. What code says may be endless, and have halves of surrogate pairs."""
+    """The text as a document can hold it: at most `most` characters, lone surrogates replaced. Text from code may be
+    endless."""
     return text[:most].encode("utf-8", "replace").decode()
 
 
@@ -44,13 +45,13 @@ AWAKE = frozenset({Status.TRIAL, Status.ACTIVE})
 
 
 class Part(BaseModel):
-    """What all parts of the document have in common: they do not change, and their keys are in camelCase."""
+    """The base of all parts of the document: immutable, keys in camelCase."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
 
 class Policy(Part):
-    """What a neuron may do. Together with its code it is all that an approval is about."""
+    """What a neuron may do. An approval covers exactly this policy and the code."""
 
     tier: Tier = Tier.ISOLATED
     hosts: Annotated[tuple[str, ...], Field(max_length=MAX_HOSTS)] = ()
@@ -58,12 +59,12 @@ class Policy(Part):
     input_signals: Annotated[tuple[SignalType, ...], Field(min_length=1, max_length=MAX_SIGNALS)]
     output_signals: Annotated[tuple[SignalType, ...], Field(max_length=MAX_SIGNALS)] = ()
     energy_budget: Share
-    """For one signal."""
+    """Energy for one signal."""
 
 
 class Metadata(Part):
     author: Literal["agent", "owner"] = "agent"
-    """Who wrote the code of this version."""
+    """The author of this version's code."""
     created_at: str
     code_hash: str
     """SHA-256 of the code in UTF-8, in hexadecimal."""
@@ -71,13 +72,14 @@ class Metadata(Part):
     habit: str | None = None
     """The id of the habit that it came from."""
     shape: str = ""
-    """Of the code's fingerprint, where one was taken: what was rejected comes back with other names and spaces."""
+    """The shape from the code's fingerprint, if one was taken: finds rejected code that comes back with other names or
+    spacing."""
     approved_by: Literal["owner"] | None = None
     approved_at: str | None = None
 
 
 class Version(Part):
-    """A version of the code with its policy. None is ever forgotten."""
+    """A version of the code with its policy. Versions are never deleted."""
 
     version: Annotated[int, Field(ge=1)]
     code: str
@@ -87,9 +89,9 @@ class Version(Part):
     created_at: str
     author: Literal["agent", "owner"] = "agent"
     shape: str = ""
-    """Of the code's fingerprint, where one was taken."""
+    """The shape from the code's fingerprint, if one was taken."""
     sketch: str = ""
-    """The parts of that fingerprint: what was rejected comes back with a line more."""
+    """The parts of that fingerprint: finds rejected code that comes back with an extra line."""
 
 
 class StatusChange(Part):
@@ -105,19 +107,19 @@ class StatusChange(Part):
 
 
 class Request(Part):
-    """A question to the owner that is open. It can be answered once, and not for ever."""
+    """An open question to the owner. It can be answered once, and it expires."""
 
     nonce: str
     code_hash: str
     policy_hash: str
     shown_hash: str
-    """What the owner is shown, and has to repeat the beginning of: it covers code, policy and nonce."""
+    """The hash that the owner is shown and repeats the beginning of: it covers code, policy and nonce."""
     asked_at: float
     expires_at: float
 
 
 class Approval(Part):
-    """A person's consent to exactly this code with exactly this policy."""
+    """The owner's consent to exactly this code with exactly this policy."""
 
     nonce: str
     code_hash: str
@@ -125,15 +127,15 @@ class Approval(Part):
     by: str
     at: float
     signature: str
-    """HMAC over all of the above and the neuron's id, with the key of the home: a document that was edited by hand does
-    not have it."""
+    """HMAC over all fields above and the neuron's id, with the key of the home: a document edited by hand has no valid
+    one."""
 
 
 class Counters(Part):
-    """What a neuron has done since it was approved. They survive restarts."""
+    """What a neuron has done since it was approved. The counters survive restarts."""
 
     signals: int = 0
-    """That it was given, and answered or failed."""
+    """Signals that it was given, and answered or failed."""
     errors: int = 0
     emitted: int = 0
     energy: float = 0.0
@@ -144,18 +146,18 @@ class Counters(Part):
 
 
 class Watch(Part):
-    """What went wrong lately, in steps of the clock. It is kept, so that a restart forgives nothing."""
+    """What went wrong lately, counted in time steps. Stored in the document, so that a restart does not clear it."""
 
     hour: tuple[tuple[int, int, int, int], ...] = ()
-    """Of each minute with any: when it began, errors, signals over the budget, restarts."""
+    """For each minute with any: its start, errors, signals over budget, restarts."""
     minute: tuple[tuple[int, int], ...] = ()
-    """Of each five seconds with any: when they began, signals emitted."""
+    """For each five seconds with any: their start, signals emitted."""
 
 
 class Trial(Part):
     started_at: float
     ends_at: float
-    """Not before this."""
+    """The trial does not end before this time."""
     min_signals: int
     counters: Counters = Field(default_factory=Counters)
 
@@ -165,9 +167,9 @@ class ScenarioResult(Part):
     signals: int
     ok: bool
     emitted: dict[str, int] = Field(default_factory=dict)
-    """How many of each type."""
+    """How many signals of each type."""
     energy: float = 0.0
-    """Of its most expensive signal."""
+    """The energy of its most expensive signal."""
     ms: float = 0.0
     problem: str = ""
 
@@ -180,7 +182,7 @@ class Report(Part):
     policy_hash: str
     scenarios: tuple[ScenarioResult, ...] = ()
     findings: tuple[str, ...] = ()
-    """Of the guard and of the audit of capabilities: what was seen, also when it is allowed."""
+    """Notes from the guard and the audit of capabilities, including what is allowed."""
     problems: tuple[str, ...] = ()
 
     @property
@@ -213,12 +215,12 @@ class Neuron(Part):
     approvals: tuple[Approval, ...] = ()
     trial: Trial | None = None
     counters: Counters = Field(default_factory=Counters)
-    """Since it became active."""
+    """Counts since it became active."""
     watch: Watch = Field(default_factory=Watch)
     versions: tuple[Version, ...] = ()
     history: tuple[StatusChange, ...] = ()
     seal: str = ""
-    """HMAC over what the owner is shown and over the status, with the key of the home: only the cortex sets either."""
+    """HMAC over the status and what the owner is shown, with the key of the home: only the cortex can set either."""
 
     @property
     def policy(self) -> Policy:

@@ -1,4 +1,4 @@
-"""What neurons need of others, and what others may put in the place of ours."""
+"""The ports of neurons: what the host provides, and what may replace our own implementations."""
 
 from __future__ import annotations
 
@@ -19,79 +19,85 @@ Change = Callable[[Json | None], Json | None]
 
 @dataclass(frozen=True, slots=True)
 class Document:
+    """A JSON document with its key and revision."""
+
     key: str
     revision: int
-    """Grows by one with each write of the key, whoever writes."""
+    """Grows by one with each write of the key, by any process."""
     data: Json
 
 
 class Storage(Protocol):
-    """JSON documents by key, like `neurons/crypto-price`. All methods may be called from any thread, and block at most
-    for a lock and a disk."""
+    """JSON documents by key, like `neurons/crypto-price`. All methods may be called from any thread; they block only
+    for a lock and the disk."""
 
     def read(self, key: str) -> Document | None:
-        """With what was written behind, too. None when there is none, or when it is damaged and was set aside."""
+        """Read a document, including changes that are not on disk yet. None when there is none, or when it is damaged
+        and was set aside."""
         ...
 
     def read_all(self, prefix: str) -> list[Document]:
-        """Of all keys that begin so, by key. One that is damaged is set aside and reported, and stops no other."""
+        """Read all documents whose keys begin with the prefix, sorted by key. A damaged one is set aside and reported,
+        and does not stop the others."""
         ...
 
     def write(self, key: str, data: Json, *, revision: int | None = None) -> int:
-        """Write soon, and return the revision that it will have. Raises Conflict when the document is not of the given
-        revision any more (0: when there is one at all; None: whatever there is)."""
+        """Write soon, and return the revision that the document will have. Raises Conflict unless the document is still
+        at the given revision (0: there must be none; None: any)."""
         ...
 
     def write_through(self, key: str, data: Json, *, revision: int | None = None) -> int:
-        """The same, on disk when it returns."""
+        """Like `write`, but on disk when it returns."""
         ...
 
     def update(self, key: str, change: Change, *, through: bool = True) -> Document | None:
-        """Read, change and write as one step, which no other process can come between. `change` is given a copy, and
-        returns what is to be written, or None to leave everything as it is. What it raises changes nothing. Behind
-        (`through=False`) it is applied at once for this process, and to whatever stands on disk by then when it is
-        flushed: so it must mean the same whatever others wrote meanwhile."""
+        """Read, change and write in one step, atomic among all processes. `change` gets a copy and returns the data to
+        write, or None to change nothing; if it raises, nothing is written. With `through=False` the change is applied
+        at once for this process, and applied again at the flush to what is then on disk: so it must make sense whatever
+        others wrote meanwhile."""
         ...
 
     def delete(self, key: str) -> None: ...
 
     def flush(self) -> None:
-        """What was written before is on disk when this returns."""
+        """Everything written before the call is on disk when this returns."""
         ...
 
     def alone(self, folder: str) -> AbstractContextManager[None]:
-        """One at a time among all processes and threads, for decisions that look at several documents of the folder, as
-        `neurons`. The same thread may enter again. Writers who do not enter are not kept out."""
+        """A lock among all processes and threads, for decisions that look at several documents of a folder such as
+        `neurons`. The same thread may enter again. Writers that do not take this lock are not kept out."""
         ...
 
     def set_aside(self, key: str, reason: str, *, revision: int) -> None:
-        """Out of the way with what its reader cannot use, unless it has been written again since, and report it."""
+        """Move a document that its reader cannot use out of the way, and report it, unless it was written again since
+        `revision`."""
         ...
 
     def stamp(self, folder: str) -> object:
-        """Something cheap that is not equal to what it was, once anybody has brought a document there to disk."""
+        """A cheap value that changes once any process has written a document of the folder to disk."""
         ...
 
 
 class Energy(Protocol):
-    """The reserve that the agent's own runs are paid from."""
+    """The energy reserve that also pays for the agent's own runs."""
 
     def level(self) -> float: ...
 
     async def spend(self, amount: float, *, reason: str, floor: float, code_hash: str | None = None) -> bool:
-        """Take the amount, unless the level is below the floor or too little is left: then nothing and False."""
+        """Take the amount and return True; take nothing and return False when the level is below the floor or the
+        amount."""
         ...
 
 
 class Record(Protocol):
-    """The audit. Raises what the audit raises: what an owner decides is recorded first or not done."""
+    """Writes to the audit. Raises what the audit raises: an owner's decision is recorded first, or not carried out."""
 
     def __call__(self, kind: str, /, **facts: Any) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolExchange:
-    """A call of a host's tool as it was recorded."""
+    """A recorded call of a host's tool."""
 
     name: str
     arguments: Json
@@ -101,7 +107,7 @@ class ToolExchange:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What one of the agent's own executions was given: what a quarantine can give to a candidate again."""
+    """The input of one of the agent's own executions: quarantine replays it to a candidate."""
 
     code_hash: str
     at: float
@@ -117,6 +123,6 @@ class Wake(Protocol):
 
 
 class Skills(Protocol):
-    """The agent's memory."""
+    """The agent's memory of what it has learned."""
 
     def learned(self, neuron: Neuron) -> None: ...

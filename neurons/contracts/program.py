@@ -1,4 +1,4 @@
-"""A neuron as the sandbox runs it: the same in quarantine and later, or a quarantine would prove nothing. Pure."""
+"""A neuron as a program for the sandbox. Quarantine and the layer share it, or quarantine would prove nothing. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
     limits = settings.autonomic
-    waits = neuron.tier is Tier.NETWORK or bool(neuron.tools)  # a tool may be a server's, too
+    waits = neuron.tier is Tier.NETWORK or bool(neuron.tools)  # a tool may call a server, too
     return ResidentProgram(
         code=neuron.code,
         name=neuron.id,

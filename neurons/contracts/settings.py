@@ -1,4 +1,4 @@
-"""The settings of habits, neurons and the autonomic layer. Each has a test that fails when it is unwired."""
+"""The settings of habits, neurons and the autonomic layer. Each setting has a test that fails when it has no effect."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Span = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 KIB = 1024
-# The document has to stay one that a person can read, and the frame that carries it small.
+# The document must stay readable for a person, and the frame that carries the state small.
 MAX_STATE_BYTES = 16 * KIB
 MAX_AWAKE = 5
-# A signature that somebody could guess the key of would prove nothing.
+# A signature with a guessable key would prove nothing.
 MIN_SECRET = 16
 
 
 def _split(value: Any) -> Any:
-    """An environment variable has no lists: "price_change,tick" is one."""
+    """An environment variable cannot hold a list: "price_change,tick" stands for one."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 def _none_if_empty(value: Any) -> Any:
-    """An environment variable cannot say "none": an empty one does."""
+    """An environment variable cannot say "none": an empty one means none."""
     return None if value == "" else value
 
 
@@ -37,25 +37,25 @@ OrNone = BeforeValidator(_none_if_empty)
 
 
 class Section(BaseModel):
-    # What was wrong about a value is said without it: it may be a secret.
+    # Errors do not show the value: it may be a secret.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
 class HabitSettings(Section):
-    """When scripts that come back count as a habit."""
+    """When a repeated script counts as a habit."""
 
     enabled: bool = True
     min_occurrences: Annotated[int, Field(ge=2)] = 3
     within_days: Span = 7
     similarity: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """From here on two scripts are the same one: 1 is the same shape, 0 nothing in common."""
+    """Two scripts with at least this similarity count as the same: 1 is the same shape, 0 nothing in common."""
     max_occurrences: Positive = 500
-    """That are kept, of all scripts together; the oldest make way."""
+    """Occurrences kept, of all scripts together; the oldest make way."""
     record: bool = True
-    """Keep what recent executions were given, so that a quarantine can give it to a candidate."""
+    """Record the input of recent executions, so that quarantine can replay it to a candidate."""
     max_recordings: Positive = 100
     max_recording_bytes: Positive = 256 * KIB
-    """Of one execution; what does not fit is left out."""
+    """Per execution; parts that do not fit are left out."""
     recording_days: Span = 7
 
 
@@ -63,19 +63,19 @@ class ProposalSettings(Section):
     """What the agent may propose with `core.consolidate`."""
 
     max_pending: Positive = 3
-    """In quarantine or awaiting the owner."""
+    """Proposals in quarantine or awaiting the owner."""
     max_per_day: Positive = 10
     rejected_days: Span = 30
-    """So long is what the owner rejected not taken again, under whatever name."""
+    """For this many days, what the owner rejected is not accepted again, under any name."""
     expires_hours: Span = 168
-    """So long can the owner answer."""
+    """The owner can answer for this many hours."""
 
 
 class QuarantineSettings(Section):
     burst: Positive = 50
-    """Signals of the scenario that tries many at once."""
+    """Signals in the scenario that sends many at once."""
     max_recorded: Positive = 5
-    """Of the habit's own executions that are given to the candidate."""
+    """Recorded executions of the habit that are replayed to the candidate."""
     timeout_ms: Positive = 60_000
     """For all scenarios together."""
 
@@ -91,16 +91,16 @@ class CostSettings(Section):
 
 
 class TrialSettings(Section):
-    """When a trial is passed, and when it ends at once. The limits below hold for active neurons, too."""
+    """When a trial is passed, and when it ends at once. The limits below also hold for active neurons."""
 
     min_hours: Span = 24
     min_signals: Positive = 50
     max_errors: NotNegative = 5
-    """Within an hour; one more disables."""
+    """Within an hour; one more disables the neuron."""
     max_error_share: Share = 0.2
-    """Of all signals, once there were twenty."""
+    """Of all signals, once there were at least twenty."""
     max_over_budget: NotNegative = 3
-    """Signals that cost more than the budget, within an hour; one more disables."""
+    """Signals that cost more than the budget, within an hour; one more disables the neuron."""
     max_emitted_per_minute: Positive = 60
     max_restarts_per_hour: NotNegative = 5
 
@@ -110,27 +110,27 @@ class AutonomicSettings(Section):
     """Run the neurons in this process, unless another one on the same home does."""
     tick_s: Span = 60
     max_queued: Positive = 10_000
-    """Signals that wait; when there are more, the least important make way and are counted."""
+    """Signals that wait; beyond that, the least important are dropped and counted."""
     max_queued_per_neuron: Positive = 1_000
     max_batch: Positive = 64
-    """Signals that one neuron is given at once."""
+    """Signals that one neuron is given at once, at most."""
     max_depth: NotNegative = 8
-    """A chain of signals that is longer is stopped."""
+    """A longer chain of signals that answer signals is stopped."""
     max_per_minute: Positive = 600
-    """Of one type from one neuron; more are dropped and counted."""
+    """Signals of one type from one neuron; more are dropped and counted."""
     max_signal_bytes: Positive = 16 * KIB
     timeout_isolated_ms: Positive = 1_000
-    """For one signal."""
+    """For one signal of an isolated neuron without tools."""
     timeout_network_ms: Positive = 15_000
-    """And of one that has tools."""
+    """For one signal of a neuron in the network tier, or with tools."""
     max_state_bytes: Annotated[int, Field(gt=0, le=MAX_STATE_BYTES)] = MAX_STATE_BYTES
     max_emitted: Positive = 16
-    """By one signal."""
+    """Signals emitted in answer to one signal, at most."""
     max_memory_mb: Annotated[int, Field(ge=64)] = 256
     rest_below: Share = 0.15
-    """Below this level neurons rest, those of the lowest priority first."""
+    """Below this level of energy neurons rest, the least important first."""
     save_s: Span = 1
-    """So long may state and counters lag behind on disk."""
+    """State and counters on disk may lag behind by at most this long."""
 
 
 class OwnerSettings(Section):
@@ -138,9 +138,9 @@ class OwnerSettings(Section):
 
     console: bool = True
     webhook_url: Annotated[SecretStr | None, OrNone] = None
-    """https, or http on this machine. A secret, because those of some services carry their key in the path."""
+    """https, or http on this machine. A secret, because some services put their key in the path."""
     webhook_secret: Annotated[SecretStr | None, OrNone] = None
-    """The key of the signature."""
+    """The key that signs what is sent."""
     webhook_timeout_s: Span = 10
     """For one attempt."""
     webhook_attempts: Annotated[int, Field(gt=0, le=10)] = 4
@@ -160,12 +160,12 @@ class OwnerSettings(Section):
 
 class NeuronSettings(Section):
     max_awake: Annotated[int, Field(ge=0, le=MAX_AWAKE)] = MAX_AWAKE
-    """In trial or active."""
+    """Neurons in trial or active, at most."""
     wake_on: Annotated[tuple[Annotated[str, Field(pattern=SIGNAL_PATTERN)], ...], BeforeValidator(_split)] = ()
     """Signals that start a turn of the agent."""
     max_wakes_per_hour: Positive = 10
     kill_poll_ms: Annotated[int, Field(gt=0, le=200)] = 50
-    """How often a process looks whether the kill switch is on."""
+    """How often a process checks the kill switch."""
     habits: HabitSettings = Field(default_factory=HabitSettings)
     proposals: ProposalSettings = Field(default_factory=ProposalSettings)
     quarantine: QuarantineSettings = Field(default_factory=QuarantineSettings)

@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-# Made by the cortex itself. No neuron may emit one, so that whoever gets one knows where it is from.
+# Emitted by the cortex itself. No neuron may emit these, so that their origin is certain.
 BUILT_IN = frozenset({"tick", "hour_changed", "energy", "user_message"})
 
 LOWEST, NORMAL, HIGHEST = 0, 5, 9
@@ -19,6 +19,8 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
+    """A typed message to neurons."""
+
     type: str
     source: str
     """"cortex", "host", or "neuron:<id>"."""
@@ -27,16 +29,16 @@ class Signal:
     priority: int = NORMAL
     """From 0 to 9; higher ones are delivered first."""
     at: float = 0.0
-    """Seconds of the clock that the layer was given."""
+    """Seconds of the layer's clock."""
     id: str = field(default_factory=new_id)
     correlation: str = ""
-    """The id of the first signal of the chain; its own, when it is the first."""
+    """The id of the first signal of the chain; the signal's own id when it is the first."""
     parent: str | None = None
-    """The id of the signal that it answers."""
+    """The id of the signal that this one answers."""
     depth: int = 0
     """How many signals came before it in the chain."""
     ttl_s: float = DEFAULT_TTL_S
-    """A signal that has waited longer is dropped, and counted."""
+    """A signal that has waited longer is dropped and counted."""
 
     def __post_init__(self) -> None:
         if not self.correlation:
@@ -44,8 +46,8 @@ class Signal:
 
 
 def as_given(signal: Signal) -> dict[str, Any]:
-    """The signal as the code of a neuron sees it, in quarantine and later. What it does not need is left out: its
-    depth and how long it may wait are the layer's own business. `at` is in milliseconds, as `Date.now()` has it."""
+    """The signal as the code of a neuron sees it, in quarantine and later. The depth and the time to live are left out:
+    they concern only the layer. `at` is in milliseconds, like `Date.now()`."""
     return {
         "type": signal.type,
         "source": signal.source,

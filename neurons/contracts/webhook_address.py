@@ -1,4 +1,4 @@
-"""Where an owner may be told of a proposal: through an encrypted connection, or on this machine. Pure."""
+"""Checks the address of the owner's webhook: https, or http on this machine. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ HTTP, HTTPS = "http", "https"
 
 
 def webhook_problem(url: str) -> str | None:
-    """Why the owner cannot be told there, as the end of a sentence. Says nothing of what is in the address."""
+    """Why this address cannot be used, as the end of a sentence; None if it can. Does not repeat the address, which may
+    be secret."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -28,7 +29,7 @@ def webhook_problem(url: str) -> str | None:
 
 
 def is_local_name(host: str) -> bool:
-    """Whether the host can be no other than this machine. What a name leads to has to be looked at once more."""
+    """Whether the host name means this machine. What the name resolves to must be checked again when connecting."""
     name = host.lower().rstrip(".")
     return name == "localhost" or name.endswith(".localhost") or is_loopback(host)
 

@@ -1,4 +1,4 @@
-"""Scripts that come back: fingerprints, similarity, recordings."""
+"""Habits: scripts that the agent runs again and again, found by fingerprint, and recordings of their input."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What makes two scripts the same one: their shape, and the globals, tools and hosts that they use."""
+"""The fingerprint of a script, to recognise it again: its shape, and the globals, tools and hosts that it uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-# Six characters for each that JSON escapes, and the names around them.
+# JSON escapes take up to six characters each; the rest is room for the names around the literals.
 MAX_ANSWER_BYTES = 6 * MAX_LITERALS * (MAX_LITERAL_CHARS + 2 * MAX_NAME_CHARS) + 32 * MAX_PARTS + 18 * 1024 * 6
 MAX_COUNT = 1_000_000
 _PART_CHARS = 8
@@ -27,14 +27,14 @@ _PART_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal of a script. Those of two scripts that have the same path stand for the same thing."""
+    """A literal of a script. Literals of two scripts with the same path stand for the same thing."""
 
     path: str
-    """What it is given to, like `call:fetch` or `tool:github.list owner`."""
+    """What the literal is given to, like `call:fetch` or `tool:github.list owner`."""
     kind: str
     """text, number, regex, boolean, list, or name for a member of data."""
     text: str
-    """Its beginning, when it is long; `${}` stands for what a template puts in."""
+    """Its text, cut when it is long; `${}` stands for what a template inserts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Fingerprint:
     """A script without its names, literals, spacing and comments."""
 
     shape: str
-    """The same for scripts that differ in nothing else."""
+    """A hash that is the same for scripts that differ only in those."""
     parts: Mapping[str, int]
-    """How often it has which part; for a large script a sample that is the same one for all scripts."""
+    """How often each part occurs; for a large script a sample, chosen the same way for all scripts."""
     literals: tuple[Literal, ...] = ()
     globals: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -52,7 +52,8 @@ class Fingerprint:
 
     @classmethod
     def of_json(cls, data: Any) -> Fingerprint:
-        """Raises ValueError for what is none, or too much of one: it may come from where hostile code was parsed."""
+        """Parse and check a fingerprint. Raises ValueError if invalid or too large: it comes from a process that parsed
+        hostile code."""
         try:
             parts = _parts(data["parts"])
             literals = tuple(
@@ -68,7 +69,7 @@ class Fingerprint:
         return cls(_shape(parts, names["tools"], names["hosts"]), parts, literals, **names)
 
     def using(self, tools: Iterable[str], hosts: Iterable[str]) -> Fingerprint:
-        """Where the code does not name its tools or hosts, those that it used when it ran stand for them."""
+        """The fingerprint with the tools and hosts that were used at run time, where the code names none."""
         tools, hosts = self.tools or _names(tools), self.hosts or _names(hosts)
         return replace(self, shape=_shape(self.parts, tools, hosts), tools=tools, hosts=hosts)
 
@@ -83,13 +84,13 @@ class Fingerprint:
 
 
 def fingerprint(code: str) -> Fingerprint | None:
-    """The fingerprint of the code; None when it is too large for one. Never in the host process: it may not return."""
+    """The fingerprint of the code; None if it is too large. Never call it in the host process: the parser may hang."""
     found = read(code)
     return None if found is None else Fingerprint.of_json(found)
 
 
 class FingerprintReader:
-    """Takes fingerprints in a process that may be killed."""
+    """Takes fingerprints in a separate process that can be killed."""
 
     def __init__(self) -> None:
         module = Path(__file__).with_name("fingerprint_shape.py")
@@ -107,8 +108,8 @@ class FingerprintReader:
         await self.aclose()
 
     async def read(self, code: str) -> Fingerprint | None:
-        """None for code that could not be looked at in time, or is too large. Raises SandboxUnavailable when there is
-        no process for it."""
+        """The fingerprint; None for code that is too large, or could not be read in time. Raises SandboxUnavailable
+        when no process can be started."""
         answer = await self._reader.read(code)
         try:
             found = None if answer is None else json.loads(answer)
@@ -117,7 +118,7 @@ class FingerprintReader:
             return None
 
     async def aclose(self) -> None:
-        """End the process; a reading that is under way ends with it."""
+        """Kill the process; a reading that is under way ends with it."""
         await self._reader.aclose()
 
 

@@ -1,7 +1,7 @@
-"""What the nodes of a script are called in its shape: by what they do, not by the names that they were given.
+"""Labels for the nodes of a script: by what they do, not by the names that the author chose.
 
-A name of the script's own is called like what it stands for, a member of data is just a member, and what JavaScript and
-the host offer has its own name.
+A variable of the script gets the label of its value, a member of data is just a member, and what JavaScript and the
+host offer keeps its own name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REFERENCES = frozenset({"identifier", "shorthand_property_identifier"})
 LITERALS = {"string": "text", "number": "number", "regex": "regex", "true": "boolean", "false": "boolean"}
 DATA = frozenset({"array", "object"})
 _MEMBERS = frozenset({"member_expression", "subscript_expression"})
-# An expression that has the value of the one in it.
+# Wrappers: an expression with the value of the one inside it.
 _WRAPPERS = frozenset(
     {
         "parenthesized_expression",
@@ -30,7 +30,7 @@ _WRAPPERS = frozenset(
         "instantiation_expression",
     }
 )
-# Others that do the same.
+# Different spellings that do the same.
 _SAME_OPERATOR = {"===": "==", "!==": "!=", "||": "??", "++": "+", "--": "-"}
 _SAME_CALL = {"parseInt": "Number", "parseFloat": "Number", "Number.parseInt": "Number", "Number.parseFloat": "Number"}
 _LABELS = {
@@ -58,22 +58,22 @@ Path = tuple[str, ...]
 
 
 class Names:
-    """Looks names up in one script. `source` has one character for each byte, because places in it count bytes."""
+    """Looks up names in one script. `source` has one character for each byte, because node positions count bytes."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._constants: dict[Node, bool] = {}
 
     def text(self, node: Node) -> str:
-        """As it stands there, byte by byte: for people it has to be decoded."""
+        """The source text, one character per byte: decode it before showing it to a person."""
         return self._source[node.start : node.end]
 
     def local(self, node: Node) -> Local | None:
-        """What the script has declared by this name."""
+        """The variable that the script has declared by this name, if any."""
         return node.scope.find(self._source[node.start : node.end])
 
     def value(self, node: Node) -> Node:
-        """The node itself, or what its name stands for."""
+        """The node itself, or the value that its name stands for."""
         for _ in range(_MAX_ALIASES):
             node = bare(node)
             local = self.local(node) if node.type in REFERENCES else None
@@ -83,7 +83,7 @@ class Names:
         return node
 
     def label(self, node: Node) -> str:
-        """What the node is called, or what its name stands for."""
+        """The label of the node, or of the value that its name stands for."""
         node = self.value(node)
         special = _SPECIAL.get(node.type)
         return special(self, node) if special is not None else _LABELS.get(node.type, node.type)
@@ -111,7 +111,7 @@ class Names:
         return None if callee is None else self.path(callee)
 
     def called(self, node: Node, path: Path | None) -> str:
-        """What a call is called, for the path of what it calls."""
+        """The label of a call, given the path of the callee."""
         if path is None:
             callee = bare(node.at("function") or node)
             member = self.member(callee, None) if callee.type in _MEMBERS else "fn"
@@ -128,7 +128,7 @@ class Names:
         return f"new:{'.'.join(path[:2])}" if path is not None else "new:"
 
     def member(self, node: Node, path: Path | None) -> str:
-        """What a member is called, for its own path."""
+        """The label of a member access, given its path."""
         if path is not None and len(path) == 2 and path[0] != "tools":
             return f"global:{'.'.join(path)}"
         key = self.key(node)
@@ -137,7 +137,7 @@ class Names:
         return f".{key}" if key in MEMBERS else "."
 
     def key(self, node: Node) -> str | None:
-        """The name after the dot, or the literal in the brackets. None for what is found out only when it runs."""
+        """The name after the dot, or the literal in the brackets. None if it is known only at run time."""
         key = node.at("property") or node.at("index")
         if key is None:
             return ""
@@ -149,8 +149,8 @@ class Names:
         return "" if key.type == "number" else None
 
     def path(self, node: Node) -> Path | None:
-        """`("tools", "github", "list")` for what leads to a global by constant names only, also through names of the
-        script's own. None for what leads to data."""
+        """`("tools", "github", "list")` for an expression that leads to a global through constant names only, also
+        through variables of the script. None for one that leads to data."""
         members: list[Node] = []
         aliases: list[Local] = []
         for _ in range(2 * _MAX_ALIASES):
@@ -182,13 +182,13 @@ class Names:
         keys = [self.key(member) for member in reversed(members)]
         if not all(keys):
             return None
-        # They are only other names for it, and do nothing by themselves.
+        # These variables are only other names for the global, and do nothing by themselves.
         for alias in aliases:
             alias.used = True
         return (name, *(key[:MAX_NAME_CHARS] for key in keys if key))
 
     def is_text(self, node: Node) -> bool:
-        """Whether a `+` puts texts together, as far as one sees."""
+        """Whether a `+` joins strings, as far as the syntax shows."""
         for _ in range(2 * _MAX_ALIASES):
             if node.type != "binary_expression" or operator(node) != "op:+":
                 return False
@@ -208,7 +208,7 @@ class Names:
         if kind in DATA or kind == "template_string":
             known = self._constants.get(node)
             if known is None:
-                # Remembered: each level of nested data asks again for all below it.
+                # Cached: each level of nested data asks again about everything below it.
                 known = self._constants[node] = all(map(self.is_constant, node.kids))
             return known
         if kind == "pair":
@@ -230,7 +230,7 @@ _SPECIAL: dict[str, Callable[[Names, Node], str]] = {
 
 
 def bare(node: Node) -> Node:
-    """The expression whose value this one has."""
+    """The expression inside all wrappers."""
     while node.type in _WRAPPERS and node.kids:
         node = node.kids[-1] if node.type == "sequence_expression" else node.kids[0]
     return node

@@ -1,4 +1,4 @@
-"""What is found in a script, in a form that is small whatever the script is like."""
+"""Collects what is found in a script, in a form whose size is bounded whatever the script is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_LITERALS = 64
 MAX_LITERAL_CHARS = 200
 MAX_NAMES = 32
 
-# Every script has these; the other labels are words of JavaScript or of the host, which say what it is about.
+# Labels that every script has. The other labels are words of JavaScript or the host, say more, and count double.
 _PLAIN = frozenset(
     {"name", "fn", "call:fn", "return", "text", "number", "boolean", "null", ".", "object", "array", "="}
 )
@@ -28,13 +28,13 @@ _SPACES = re.compile(r"\s+")
 
 
 class Found:
-    """Texts are given with one character for each byte of UTF-8."""
+    """The parts, literals, globals, tools and hosts of a script. Texts have one character for each byte of UTF-8."""
 
     def __init__(self) -> None:
         self.globals: set[str] = set()
         self.tools: set[str] = set()
         self.parts: defaultdict[tuple[str, str], int] = defaultdict(int)
-        """How often a label is below another one."""
+        """How often a label occurs below another one."""
         self._literals: list[tuple[str, str, str]] = []
         self._hosts: set[str] = set()
 
@@ -47,7 +47,7 @@ class Found:
             self._hosts.update(_HOST.findall(text))
 
     def to_json(self) -> dict[str, Any]:
-        # Without a way to get there, an address is a text like any other.
+        # Without a network function in the code, an address is a text like any other.
         hosts = {_cut(host).lower() for host in self._hosts} if self.globals & _NETWORK else set()
         return {
             "parts": _sampled(self.parts),
@@ -59,7 +59,8 @@ class Found:
 
 
 def _sampled(parts: Mapping[tuple[str, str], int]) -> dict[str, int]:
-    """Those with the smallest hashes: of two large scripts the same ones are kept, so that they can be compared."""
+    """A sample: the parts with the smallest hashes. Two large scripts keep the same parts, so that they can be
+    compared."""
     hashed: defaultdict[str, int] = defaultdict(int)
     for part, count in parts.items():
         hashed[_hash(part)] += count if part[1] in _PLAIN else 2 * count
@@ -72,7 +73,7 @@ def _hash(part: tuple[str, str]) -> str:
 
 
 def _cut(text: str, most: int = MAX_NAME_CHARS) -> str:
-    """Decoded, on one line and not too long."""
+    """The text decoded, on one line, and cut to `most` characters."""
     if text.isascii() and text.isprintable():
         return text[:most]
     return _SPACES.sub(" ", text[: 4 * most].encode("latin-1", "replace").decode(errors="replace"))[:most]

@@ -1,4 +1,4 @@
-"""What the names of a script stand for."""
+"""Resolves the names in a script: which variable each scope declares, and what value it stands for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOT_NAMES = frozenset({"right", "value", "decorator"})
 
 
 def declared(tree: Tree, source: str) -> list[Local]:
-    """Put into each scope what is declared there, and return all of it, in its order."""
+    """Fill each scope with the names declared in it; return all of them in source order."""
     found: list[Local] = []
     written: list[Node] = []
     for node in tree.declaring:
@@ -27,7 +27,7 @@ def declared(tree: Tree, source: str) -> list[Local]:
                 target = node.at(field)
                 if target is not None:
                     _declare(target, None, target.scope, source, found)
-    # Only now: a script may write to a name above the line that declares it.
+    # After all declarations: a script may write to a name above the line that declares it.
     for name in written:
         if name.type == "identifier":
             local = name.scope.find(source[name.start : name.end])
@@ -37,7 +37,8 @@ def declared(tree: Tree, source: str) -> list[Local]:
 
 
 def _declare(target: Node | None, value: Node | None, scope: Scope, source: str, found: list[Local]) -> None:
-    """The name, or all names of a pattern such as `{ a, b: [c] }`: each of those stands for a member of the value."""
+    """Declare a name, or all names of a pattern such as `{ a, b: [c] }`: each of those stands for a member of the
+    value."""
     if target is None:
         return
     kind = target.type
@@ -61,7 +62,7 @@ def _declare(target: Node | None, value: Node | None, scope: Scope, source: str,
 
 
 def _named(value: Node, scope: Scope) -> Node:
-    """A name for the value, so that it counts once however many names are taken out of it."""
+    """A hidden name for the value, so that it counts once however many names are destructured from it."""
     if value.type == "identifier":
         return value
     hidden = Scope(scope)

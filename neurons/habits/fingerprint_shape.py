@@ -1,10 +1,10 @@
-"""Reads a script as a shape: what it does, without the names, literals, spacing and comments that it is written with.
+"""Reads the shape of a script: what it does, without its names, literals, spacing and comments.
 
-The shape is a bag of parts; a part is a label (`call:fetch`, `op:+`, `call:.map`) below another. Ways to write the same
-thing give the same parts: `const` or `let`, an arrow or a function, a template or `+`, a name for a value or the value
-itself, types or none, braces or none. What is logged, and what is done when something fails, does not count.
+The shape is a bag of parts; a part is a label (`call:fetch`, `op:+`, `call:.map`) below another label. Different ways
+to write the same thing give the same parts: `const` or `let`, an arrow or a function, a template or `+`, a variable or
+its value, types or none, braces or none. Logging and error handling do not count.
 
-Like `fingerprint_tree.py`, it must not run in the host process.
+Like `fingerprint_tree.py`, it must not run in the host process: the parser can hang.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from .fingerprint_scopes import declared
 from .fingerprint_tree import FUNCTIONS, Local, Node, tree_of
 
 MAX_DEPTH = 150
-"""Of names for values made of names: what is deeper is looked at from the top again."""
+"""Nesting limit, for variables whose values use other variables: deeper values are visited from the top again."""
 MAX_AGAIN = 2_000
 _UNKNOWN = "${}"
-# More than data is nested: a literal in data is kept and not counted, one in an error message neither.
+# Larger than any nesting of data. Inside constant data literals are kept but not counted; inside error handling
+# neither.
 _IN_FAILURE = 1_000
 
 _TRANSPARENT = frozenset(
@@ -45,7 +46,7 @@ _FIRST_ONLY = frozenset({"as_expression", "satisfies_expression", "non_null_expr
 
 
 def read(code: str) -> dict[str, Any] | None:
-    """The shape of the code as JSON, or None for code that is too large to have one."""
+    """The shape of the code as JSON; None for code that is too large."""
     source = code.encode(errors="replace")
     tree = tree_of(source)
     if tree is None:
@@ -55,7 +56,7 @@ def read(code: str) -> dict[str, Any] | None:
 
 
 class _Reading:
-    """Walks once through the script. The value of a name is looked at where it is first used, as if it stood there."""
+    """Walks through the script once. A variable's value is visited where it is first used, as if it stood there."""
 
     def __init__(self, source: str, locals_: list[Local]) -> None:
         self._names = Names(source)
@@ -63,11 +64,11 @@ class _Reading:
         self._found = Found()
         self._parts = self._found.parts
         self._place = ""
-        """What the data that is being looked at is given to."""
+        """What the data being visited is given to."""
         self._depth = 0
         self._again = 0
         self._quiet = 0
-        """Above 0 nothing is counted."""
+        """While above 0, no part is counted."""
 
     def of(self, root: Node) -> dict[str, Any]:
         self._visit(root, "fn")
@@ -77,10 +78,10 @@ class _Reading:
                 continue
             local.used = True
             if local.deferred:
-                # It was noted where it is used, and not looked into there.
+                # It was counted where it is used, but not visited there.
                 self._visit(value, "")
             elif value.type not in FUNCTIONS:
-                # Nothing uses it, but it is done all the same.
+                # Nothing uses the variable, but its value is evaluated all the same.
                 self._visit(value, "fn")
         return self._found.to_json()
 
@@ -89,14 +90,14 @@ class _Reading:
             self._parts[above, label] += 1
 
     def _keep(self, above: str, kind: str, text: str) -> None:
-        """A literal, for what it is given to."""
+        """Keep a literal with what it is given to."""
         if kind in ("text", "list"):
             self._found.addresses(text)
         if self._quiet < _IN_FAILURE:
             self._found.literal(self._place if above in DATA else above, kind, text)
 
     def _visit(self, node: Node, above: str) -> None:
-        """Note the node below the label above it, and then what is below the node."""
+        """Count the node below the label above it, then visit its children."""
         if self._depth >= MAX_DEPTH:
             return
         self._depth += 1
@@ -109,12 +110,12 @@ class _Reading:
                 self._visit(kid, label)
 
     def _inside(self, node: Node, above: str) -> None:
-        """It has the value or the statements of what is in it."""
+        """Visit the children in place of the node itself."""
         for kid in node.kids:
             self._visit(kid, above)
 
     def _first(self, node: Node, above: str) -> None:
-        """The same; the rest of it is a type."""
+        """Visit the first child in place of the node: the rest is a type."""
         for kid in node.kids[:1]:
             self._visit(kid, above)
 
@@ -124,10 +125,10 @@ class _Reading:
         self._below(node, label)
 
     def _nothing(self, node: Node, above: str) -> None:
-        """Says nothing by itself."""
+        """Skip the node."""
 
     def _quietly(self, node: Node, _above: str) -> None:
-        """What is done when something fails: what it uses is used, but it does not make another script."""
+        """Error handling: the names that it uses count as used, but its parts do not count."""
         self._quiet += _IN_FAILURE
         self._below(node, "fn")
         self._quiet -= _IN_FAILURE
@@ -147,7 +148,7 @@ class _Reading:
         if local is None or local.value is None or (local.used and not self._is_looked_at_again(local.value)):
             self._note(above, self._names.label(node))
         elif self._depth >= MAX_DEPTH - 1 or self._quiet >= _IN_FAILURE:
-            # Looked at where it is used next, or in the end.
+            # Visited where it is used next, or at the end.
             self._note(above, self._names.label(node))
             local.deferred = True
         elif local.value.type in FUNCTIONS:
@@ -158,7 +159,8 @@ class _Reading:
             self._visit(local.value, above)
 
     def _is_looked_at_again(self, value: Node) -> bool:
-        """A member is, each time: many write it out each time. Not without end, for they can be members of others."""
+        """Whether to visit a used value again. Yes for a member access, which many authors write out each time; but at
+        most MAX_AGAIN times, because they can refer to each other."""
         if value.type != "member_expression" or self._again >= MAX_AGAIN:
             return False
         self._again += 1
@@ -193,7 +195,8 @@ class _Reading:
                 self._visit(argument, label)
 
     def _is_inlined(self, callee: Node) -> bool:
-        """A function without arguments is where it is first called what it does: a script may all be in one."""
+        """Inline a function at its first call, if that has no arguments: a whole script may be wrapped in one. Returns
+        whether it was."""
         callee = bare(callee)
         local = self._names.local(callee) if callee.type in REFERENCES else None
         function = callee if local is None else local.value
@@ -225,7 +228,7 @@ class _Reading:
         owner, index = node.at("object"), node.at("index")
         local = self._names.local(index) if index is not None and index.type in REFERENCES else None
         if local is not None and label != "[]":
-            # A name for the key, and used by that.
+            # The variable only names the key, and is used by that.
             local.used = True
         if label.startswith("global:"):
             return
@@ -284,12 +287,12 @@ class _Reading:
             self._any(node, above)
 
     def _joined(self, node: Node, above: str) -> None:
-        """A template, or texts and values put together by `+`."""
+        """A template string, or strings and values joined by `+`."""
         self._note(above, "text")
         self._keep(above, "text", "".join(self._pieces(node)))
 
     def _pieces(self, node: Node) -> Iterator[str]:
-        """What is known of the text. What is not is looked at."""
+        """The known pieces of the text; the unknown ones are visited."""
         node = bare(node)
         literal = self._constant(node)
         if literal is not None:
@@ -318,7 +321,7 @@ class _Reading:
             self._visit(node, "text")
 
     def _constant(self, node: Node) -> Node | None:
-        """The literal that the node is, or that its name stands for."""
+        """The literal that the node is, or that its variable stands for."""
         if node.type in LITERALS:
             return node
         local = self._names.local(node) if node.type in REFERENCES else None
@@ -342,7 +345,7 @@ class _Reading:
                 self._visit(kid, below if kid.field == "right" else "=")
 
     def _data(self, node: Node, above: str) -> None:
-        """An object or an array. What is constant in it is a literal, however much of it there is."""
+        """An object or an array. Constant content is kept as a literal, and not counted, however large it is."""
         label, outer = node.type, self._place
         self._note(above, label)
         if above not in DATA:
@@ -390,7 +393,7 @@ _VISITS: dict[str, Callable[[_Reading, Node, str], None]] = {
     "if_statement": _Reading._if,
     "catch_clause": _Reading._quietly,
     "throw_statement": _Reading._quietly,
-    # Looked at where they are used.
+    # Visited where they are used.
     "function_declaration": _Reading._nothing,
     "generator_function_declaration": _Reading._nothing,
     "formal_parameters": _Reading._nothing,
@@ -399,7 +402,7 @@ _VISITS: dict[str, Callable[[_Reading, Node, str], None]] = {
 
 
 def _only_throws(node: Node) -> bool:
-    """`if (…) throw …` and no more."""
+    """Whether the statement is just `if (…) throw …`."""
     then = node.at("consequence")
     if then is None or node.at("alternative") is not None:
         return False

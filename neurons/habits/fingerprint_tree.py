@@ -1,7 +1,7 @@
-"""The syntax tree of a script, without what does not count.
+"""The syntax tree of a script, without types, comments and punctuation.
 
-Must not run in the host process: the parser can be made to hang, and nothing but a kill ends it. It is imported where
-there is no package around it, so it imports nothing of the project but its neighbours.
+Must not run in the host process: the parser can be made to hang, and only a kill ends it. It is also imported outside
+of its package, so it imports nothing of the project but its neighbours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_NODES = 20_000
 MAX_DEPTH = 100
-"""What is nested deeper is not looked at."""
+"""Deeper nesting is not visited."""
 
 FUNCTIONS = frozenset(
     {
@@ -44,7 +44,7 @@ _ROLES = {
     "regex": "leaf",
 }
 
-# Its number is not among those of the grammar.
+# The number of this kind is not among those of the grammar.
 _ERROR = ("ERROR", None)
 
 
@@ -56,11 +56,11 @@ class Node:
     def __init__(self, kind: str, field: str | None, start: int, end: int, scope: Scope) -> None:
         self.type = kind
         self.field = field
-        """What it is of the node above it."""
+        """Its role in the parent node."""
         self.start = start
         self.end = end
         self.scope = scope
-        """Where its name is looked up."""
+        """The scope in which its name is looked up."""
         self.kids: list[Node] = _NONE
 
     def at(self, field: str) -> Node | None:
@@ -70,21 +70,21 @@ class Node:
         return None
 
 
-# Of all that have none. Nobody adds to it.
+# Shared by all nodes without children. Never append to it.
 _NONE: list[Node] = []
 
 
 class Local:
-    """A name of the script's own, and what it stands for: None when that changes or is not known."""
+    """A variable of the script and its value: None when the value changes or is not known."""
 
     __slots__ = ("deferred", "used", "value")
 
     def __init__(self, value: Node | None) -> None:
         self.value = value
         self.used = False
-        """Whether its value was looked at."""
+        """Whether its value was visited."""
         self.deferred = False
-        """Whether that was put off."""
+        """Whether visiting it was put off."""
 
 
 class Scope:
@@ -108,13 +108,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
+    """A syntax tree, with the nodes that matter for names."""
+
     root: Node
     declaring: list[Node]
-    """The nodes that make a scope, declare a name or write to one, in the order of their places."""
+    """The nodes that open a scope, declare a name or write to one, in source order."""
 
 
 def tree_of(source: bytes) -> Tree | None:
-    """The tree, or None when it is too large to be looked at. One loop for all, because it is most of the work."""
+    """The tree; None when it has too many nodes. One loop does everything, because this is most of the work."""
     grammar = _grammar()
     kinds, fields = grammar.kinds, grammar.fields
     cursor = grammar.parser.parse(source).walk()
@@ -151,17 +153,17 @@ def tree_of(source: bytes) -> Tree | None:
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """The names by their numbers: numbers are faster to ask for, and one and the same text is faster to compare."""
+    """Names of node kinds and fields by number: numbers are faster to read, and interned names faster to compare."""
 
     parser: Parser
     kinds: dict[int, tuple[str, str | None]]
-    """What a kind of node is called, and its role. Punctuation is dropped."""
+    """The name of each kind of node and its role. Punctuation is dropped."""
     fields: dict[int | None, str | None]
 
 
 @lru_cache(maxsize=1)
 def _grammar() -> _Grammar:
-    # Imported here: the host imports this file too, and never parses.
+    # Imported here: the host imports this file too, but never parses.
     import tree_sitter_typescript  # noqa: PLC0415 - the host never parses
     from tree_sitter import Language, Parser  # noqa: PLC0415 - likewise
 

@@ -1,4 +1,4 @@
-"""The words of JavaScript itself. A member of another name is a name of the data, and does not count."""
+"""The member names of JavaScript and the web platform. Other member names belong to the data, and do not count."""
 
 from __future__ import annotations
 

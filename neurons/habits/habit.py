@@ -1,4 +1,4 @@
-"""A script that comes back, as it is kept and as it is told. Pure."""
+"""A habit: a repeated script as it is stored, and the hint that the model gets about it. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .fingerprint import Fingerprint, Literal
 from .secret_texts import without_keys, without_secrets
 from .similarity import Parameter, parameters
 
-# Another one when scripts are read otherwise: then what was kept cannot be compared with what comes.
+# Increase it when fingerprints change: stored ones could not be compared with new ones.
 FORMAT = 1
 MAX_RECENT = 10
 MAX_KEPT_LITERALS = 32
@@ -20,8 +20,9 @@ MAX_VALUE_CHARS = 100
 MAX_PURPOSE = 200
 MAX_NAMES = 16
 OFFER_S = 3600.0
-"""So long is a hint for one process to tell. What a process that died had not yet told is another's to tell then."""
-# Names of tools, hosts and members, as `owner of tools.github.list()`: no sentences.
+"""For this long a hint belongs to one process. If that process dies without telling the model, another may tell it
+then."""
+# Names of tools, hosts and members, as in `owner of tools.github.list()`; no sentences.
 _WORDS = re.compile(
     r"(?:new )?[\w$.()-]{1,60}(?: of (?:new )?[\w$.()-]{1,60})?|an operand of \S{1,3}|a variable", re.ASCII
 )
@@ -29,33 +30,33 @@ _WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The same script, seen often enough."""
+    """A script that was seen often enough."""
 
     id: str
     shape: str
     occurrences: int
-    """How often it was seen in all, as long as it was remembered."""
+    """How often it was seen since it is remembered."""
     first_at: float
     last_at: float
     code: str
-    """As it was written last."""
+    """The latest wording."""
     code_hashes: tuple[str, ...]
-    """Of the latest occurrences, the newest first."""
+    """Hashes of the latest occurrences, the newest first."""
     purpose: str
     tools: tuple[str, ...]
     hosts: tuple[str, ...]
     tier: str
     parameters: tuple[Parameter, ...]
-    """The literals that were others from time to time."""
+    """The literals that differ between occurrences."""
     told: float
     """When it became a habit."""
     neuron: str | None = None
-    """What came of it."""
+    """The id of the neuron that came of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A clean run of a script."""
+    """One successful run of a script."""
 
     at: float
     code_hash: str
@@ -69,22 +70,23 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The document `habits/<id>`: a script that was seen, a habit or not yet one."""
+    """The document `habits/<id>`: a script that was seen, whether or not it is a habit yet."""
 
     id: str
     fingerprint: Fingerprint
-    """Of its first occurrence: all others are compared with this one, so that small changes do not add up."""
+    """The fingerprint of the first occurrence. All others are compared with this one, so that small changes do not add
+    up."""
     first_at: float
     latest: Occurrence
     recent: tuple[Occurrence, ...] = ()
-    """When, and with which literals; the newest last, and not more than are needed."""
+    """Recent occurrences with their times and literals; the newest last, and no more than needed."""
     count: int = 0
     tools: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     told: float | None = None
     """When it became a habit."""
     offered: float | None = None
-    """When a process took it upon itself to tell the model."""
+    """When a process reserved the right to tell the model."""
     hinted: float | None = None
     """When the model was told."""
     neuron: str | None = None
@@ -113,7 +115,7 @@ class Script:
         )
 
     def without_code(self) -> Script:
-        """What is needed to recognise it, and no more."""
+        """The script with only what is needed to recognise it."""
         return replace(self, latest=replace(self.latest, code="", literals=()))
 
     def to_json(self) -> Json:
@@ -144,7 +146,7 @@ class Script:
 
     @classmethod
     def of_json(cls, script_id: str, data: Mapping[str, Any] | None) -> Script | None:
-        """None for what is no script, or one of another format: nothing is lost but a habit."""
+        """Parse a document. None if it is not a script or has another format: all that is lost is a habit."""
         if data is None or data.get("format") != FORMAT:
             return None
         try:
@@ -157,7 +159,7 @@ class Script:
                 for one in data["recent"]
             )
             told, neuron = data["told"], data["neuron"]
-            # Of those that were kept before this was noted: who had noticed them has told them.
+            # Documents written before these fields existed: the process that noticed the habit has told the model.
             offered, hinted = data.get("offered"), data.get("hinted", told)
             return cls(
                 id=script_id,
@@ -184,7 +186,7 @@ class Script:
 
 
 def is_of_later_format(data: Mapping[str, Any] | None) -> bool:
-    """Whether a later version has written it, whose document must stay as it is."""
+    """Whether a later version of the program wrote the document: it must then stay as it is."""
     written = (data or {}).get("format")
     return isinstance(written, int) and written > FORMAT
 
@@ -192,7 +194,7 @@ def is_of_later_format(data: Mapping[str, Any] | None) -> bool:
 def noted(
     script: Script | None, script_id: str, found: Fingerprint, occurrence: Occurrence, *, since: float, most: int
 ) -> Script:
-    """The script with one more occurrence, and without those that are older than `since`."""
+    """The script with one more occurrence, and without occurrences older than `since`."""
     if script is None:
         first = replace(found, literals=())
         script = Script(id=script_id, fingerprint=first, first_at=occurrence.at, latest=occurrence)
@@ -228,16 +230,16 @@ def is_due(script: Script, min_occurrences: int) -> bool:
 
 
 def is_untold(script: Script, now: float, oldest: float) -> bool:
-    """Whether the model has still to be told of it, and nobody else is about to."""
+    """Whether the model has not been told of it yet, and no other process is about to."""
     if script.told is None or script.hinted is not None or script.neuron is not None or script.last_at < oldest:
         return False
-    # Of an offer from the future, as a clock that was put right leaves them, nobody knows when it ends.
+    # An offer dated in the future, left by a clock that was corrected, does not count: its end is unknown.
     return script.offered is None or not 0 <= now - script.offered < OFFER_S
 
 
 def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) -> list[Script]:
-    """Those that have not come back since `oldest`, unless they were told; and, when there are more than `most`
-    occurrences in all, those that have not come back for longest, whatever they are."""
+    """The scripts to forget: those not seen since `oldest`, unless they became habits; and, when there are more than
+    `most` occurrences in all, those not seen for longest, of any kind."""
     gone: list[Script] = []
     kept: list[Script] = []
     for script in scripts:
@@ -251,8 +253,8 @@ def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) 
 
 
 def hint_of(habit: Habit, min_occurrences: int, within_days: float) -> str:
-    """What the model is told, on one line. It may be in another conversation by then, with somebody else: nothing of
-    what was said or worked with is in it, and no text that could pass for words of the host."""
+    """The hint for the model, on one line. It may be shown in another conversation, with another user: it contains
+    nothing that was said or worked with, and no text that could pass for words of the host."""
     reached = ", ".join(name for name in (*habit.tools, *habit.hosts)[:6] if _WORDS.fullmatch(name))
     text = (
         f"You have run much the same script {habit.occurrences} times, at least {min_occurrences} of them within "

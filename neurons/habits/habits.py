@@ -1,4 +1,4 @@
-"""Notices scripts that come back. What is seen is kept as one document for each script, `habits/<id>`."""
+"""Notices scripts that are run again and again. Each script is kept as one document, `habits/<id>`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _DAY_S = 86_400
 
 
 class Habits:
-    """One for all turns of a process; others on the same storage see the same habits.
+    """One object for all turns of a process; other processes on the same storage see the same habits.
 
-    `read` takes a fingerprint where code may be hostile, and returns None for code that has none.
+    `read` takes a fingerprint where hostile code can do no harm, and returns None for code that has none.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Habits:
         self._now = now
         self._one_at_a_time = anyio.Lock()
         self._known: dict[str, Script] = {}
-        """As they were when they were read. Only to find what is alike: what counts is read again under the lock."""
+        """Scripts as last read. Used only to find similar ones: decisions are made on a fresh read under the lock."""
 
     async def noticed(
         self,
@@ -68,10 +68,11 @@ class Habits:
         hosts: Sequence[str] = (),
         clean: bool = True,
     ) -> Habit | None:
-        """The habit that this run has made one, which is for its caller to tell, as if `untold` had given it.
+        """Note a run. Returns the habit if this run made the script one; the caller then tells the model, as with
+        `untold`.
 
-        `tools` and `hosts` are those that were used, `clean` says whether all of that worked. Raises nothing but a
-        cancellation: a habit that is not noticed is no reason for anything else to fail.
+        `tools` and `hosts` are those that were used; `clean` says whether everything worked. Raises nothing but a
+        cancellation: failing to notice a habit must not make anything else fail.
         """
         if not self._settings.enabled or not clean:
             return None
@@ -90,8 +91,9 @@ class Habits:
             return None
 
     async def untold(self, most: int) -> list[Habit]:
-        """Habits that the model does not know of, the latest first. They are the caller's to tell, and nobody else's
-        for an hour; then, or once they were given back, they are another's. Raises nothing but a cancellation."""
+        """At most `most` habits that the model has not been told of, the latest first. They are reserved for the caller
+        for an hour; after that, or once given back, another process may tell them. Raises nothing but a cancellation.
+        """
         if not self._settings.enabled:
             return []
         try:
@@ -102,30 +104,30 @@ class Habits:
             return []
 
     async def hinted(self, habit: Habit) -> None:
-        """The model was told. Raises nothing but a cancellation."""
+        """Note that the model was told. Raises nothing but a cancellation."""
         await self._settle(habit, lambda script: replace(script, offered=None, hinted=self._now()))
 
     async def given_back(self, habit: Habit) -> None:
-        """The model was not told: another process may. Raises nothing but a cancellation."""
+        """Note that the model was not told: another process may do it. Raises nothing but a cancellation."""
         await self._settle(habit, lambda script: replace(script, offered=None))
 
     def all(self) -> list[Habit]:
-        """The habits that were told, the latest first. Reads the disk."""
+        """All habits, the latest first. Reads the disk."""
         habits = [script.habit() for script in self._load().values() if script.told is not None]
         return sorted(habits, key=lambda habit: -habit.last_at)
 
     def get(self, habit_id: str) -> Habit | None:
-        """The one of this id, or of an id that begins so and no other does."""
+        """The habit with this id, or the only one whose id begins with it."""
         found = [habit for habit in self.all() if habit.id.startswith(habit_id)] if habit_id else []
         exact = [habit for habit in found if habit.id == habit_id]
         return exact[0] if exact else found[0] if len(found) == 1 else None
 
     def hint(self, habit: Habit) -> str:
-        """What the model is told of it."""
+        """The hint that the model gets about it."""
         return hint_of(habit, self._settings.min_occurrences, self._settings.within_days)
 
     def learned(self, habit_id: str, neuron_id: str) -> None:
-        """A neuron came of it."""
+        """Note that a neuron came of the habit."""
 
         def change(data: Json | None) -> Json | None:
             script = Script.of_json(habit_id, data)
@@ -138,7 +140,7 @@ class Habits:
         taken: list[Habit] = []
 
         def offer(data: Json | None) -> Json | None:
-            # Looked at again under the lock: of two processes that see it, one tells it.
+            # Checked again under the lock: of two processes that see it, only one tells the model.
             script = Script.of_json(script_id, data)
             if script is None or not is_untold(script, self._now(), self._oldest()):
                 return None
@@ -167,7 +169,7 @@ class Habits:
         """In a thread, one at a time."""
         script_id = self._most_like(found)
         if script_id is None:
-            # Others may have seen it: their scripts are looked at before it is called a new one.
+            # Other processes may have seen it: read their scripts before calling it new.
             self._known = self._load()
             script_id = self._most_like(found) or found.shape[:ID_CHARS]
         script, is_new_habit = self._kept(script_id, found, occurrence)
@@ -178,8 +180,8 @@ class Habits:
         return script.habit() if is_new_habit else None
 
     def _kept(self, script_id: str, found: Fingerprint, occurrence: Occurrence) -> tuple[Script | None, bool]:
-        """The script with this occurrence, as it is on disk now, and whether that has made it a habit. None when there
-        is one of a later format."""
+        """Add the occurrence to the document on disk; return the script, and whether it has just become a habit. None
+        when the document has a later format."""
         kept: Script | None = None
         is_new_habit = False
 
@@ -191,7 +193,7 @@ class Habits:
             known = Script.of_json(script_id, data)
             most = max(MAX_RECENT, self._settings.min_occurrences)
             kept = noted(known, script_id, found, occurrence, since=self._oldest(), most=most)
-            # Under the lock: of two processes that see it become a habit, one tells it.
+            # Under the lock: of two processes that see it become a habit, only one tells the model.
             is_new_habit = is_due(kept, self._settings.min_occurrences)
             if is_new_habit:
                 kept = replace(kept, told=occurrence.at, offered=self._now())
@@ -217,13 +219,13 @@ class Habits:
         return self._now() - self._settings.within_days * _DAY_S
 
     def _forget(self, newest: str) -> None:
-        """Those that did not come back in time, and the oldest when there are too many. Habits that were told stay as
-        long as there is room, so that they are not told again."""
+        """Delete scripts that were not seen again in time, and the oldest when there are too many. Habits stay as long
+        as there is room, so that the model is not told of them again."""
         for script in forgotten(self._known.values(), newest, self._oldest(), self._settings.max_occurrences):
             document = self._storage.read(PREFIX + script.id)
             now = Script.of_json(script.id, document.data) if document is not None else None
             if now is not None and now.last_at > script.last_at:
-                # Somebody else has seen it since.
+                # Another process has seen it since.
                 self._known[script.id] = now.without_code()
             else:
                 del self._known[script.id]

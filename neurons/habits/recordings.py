@@ -1,4 +1,4 @@
-"""What recent executions were given, for a quarantine to give to a candidate. Capped in size, age and count."""
+"""Records the input of recent executions, so that quarantine can replay it. Capped in size, age and count."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .secret_texts import without_secret_values, without_secrets
 log = logging.getLogger("motor_cortex")
 
 PREFIX = "recordings/"
-# Which there are, of which code and of when: to find one, the others need not be read.
+# Lists every recording with its code hash and time, so that finding one does not mean reading all.
 INDEX = f"{PREFIX}index"
 _DAY_S = 86_400
-# Of one part of a recording: what holds more is left out, as what is larger is.
+# Limits for one part of a recording: a part with more values is left out, like one that is too large.
 LIMITS = JsonLimits(containers=20_000, values=50_000)
 
 
 class Recordings:
-    """All methods may be called from any thread. They wait for the disk, and raise StorageError when it fails."""
+    """All methods may be called from any thread. They block for the disk, and raise StorageError when it fails."""
 
     def __init__(self, storage: Storage, settings: HabitSettings, *, now: Callable[[], float] = time.time) -> None:
         self._storage = storage
@@ -36,7 +36,7 @@ class Recordings:
         self._now = now
 
     def keep(self, recording: Recording) -> None:
-        """Keep what fits of it, without its secrets; nothing at all when recording is switched off."""
+        """Store as much of the recording as fits, with secrets redacted; nothing when recording is off."""
         if not (self._settings.enabled and self._settings.record):
             return
         key = f"{PREFIX}{secrets.token_hex(12)}"
@@ -44,7 +44,7 @@ class Recordings:
         self._trim(key, recording)
 
     def of(self, code_hashes: Sequence[str], most: int) -> list[Recording]:
-        """The latest of these scripts, the newest first."""
+        """At most `most` recordings of these scripts, the newest first."""
         wanted = set(code_hashes)
         index = self._storage.read(INDEX)
         entries = _entries(index.data if index is not None else None)
@@ -58,7 +58,7 @@ class Recordings:
         return found
 
     def _trim(self, key: str, recording: Recording) -> None:
-        """Note the new one, and delete those that are too old or too many."""
+        """Add the new one to the index, and delete those that are too old or too many."""
         gone: list[str] = []
         lost = self._found() if self._storage.read(INDEX) is None else []
         new = {"id": key.removeprefix(PREFIX), "codeHash": recording.code_hash, "at": recording.at}
@@ -76,7 +76,7 @@ class Recordings:
             self._storage.delete(PREFIX + name)
 
     def _found(self) -> list[Json]:
-        """Those that there are, when it was lost which there are."""
+        """Rebuild the index from the documents, after it was lost."""
         return [
             {"id": document.key.removeprefix(PREFIX), "codeHash": recording.code_hash, "at": recording.at}
             for document in self._storage.read_all(PREFIX)
@@ -98,7 +98,8 @@ def _entries(data: Json | None) -> list[Json]:
 
 
 def _fitting(recording: Recording, max_bytes: int) -> Json:
-    """As JSON. What does not fit is left out: the context first of all that is kept, then what was asked for."""
+    """The recording as JSON of at most `max_bytes`. Parts are added in order (context, tool calls, exchanges); those
+    that do not fit are left out and counted."""
     data: Json = {
         "format": 1,
         "codeHash": recording.code_hash,
@@ -110,7 +111,8 @@ def _fitting(recording: Recording, max_bytes: int) -> Json:
     }
     room = max_bytes - len(to_json(data))
     for place, part in _parts(recording):
-        # Before it is cleaned, too: to look for secrets in megabytes takes seconds, for what is not kept anyway.
+        # The size is checked before redaction, too: searching megabytes for secrets takes seconds, for a part that is
+        # not kept anyway.
         text = None if _json(part.as_it_was, room) is None else _json(part.cleaned(), room)
         if text is None:
             data["leftOut"] += 1
@@ -135,7 +137,7 @@ def _parts(recording: Recording) -> Iterator[tuple[str, _Part]]:
     for call in recording.tool_calls:
         yield "toolCalls", _Part([call.arguments, call.result, call.error], partial(_clean_call, call))
     for exchange in recording.exchanges:
-        # The recorder has kept no more of these than there is room for.
+        # The recorder keeps only as many of these as there is room for.
         yield "exchanges", _Part(None, partial(_clean_exchange, exchange))
 
 
@@ -153,9 +155,9 @@ def _clean_exchange(exchange: Exchange) -> Json:
 
 
 def _clean(exchange: Exchange) -> Exchange:
-    """The broker has taken out the secrets that it knows; this is for those that only look like one."""
+    """Redact what looks like a secret. The broker has already removed the secrets that it knows."""
     try:
-        # A part of an answer is of no use, but that there was one is.
+        # A truncated body is of no use, but the fact that there was an answer is.
         body = b"" if exchange.truncated else without_secrets(exchange.body.decode()).encode()
     except UnicodeDecodeError:
         body = exchange.body
@@ -174,7 +176,7 @@ def _headers(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _json(part: Any, room: int) -> bytes | None:
-    """None for what is too large, and for what is no JSON, and so nothing that could be given again."""
+    """The part as JSON; None if it is too large, or is not JSON and so could not be replayed."""
     try:
         text = to_json(part)
         if len(text) > room:
@@ -186,7 +188,7 @@ def _json(part: Any, room: int) -> bytes | None:
 
 
 def _recording(data: Json) -> Recording | None:
-    """None for what is none: it may have been written by another version, or by hand."""
+    """Parse a document; None if it is not a recording: another version or a person may have written it."""
     try:
         return Recording(
             code_hash=str(data["codeHash"]),

@@ -1,7 +1,7 @@
-"""Takes out of what is kept whatever looks like a key, a password or a token. Pure.
+"""Redacts keys, passwords and tokens from what is stored. Pure.
 
-By its looks, because nobody says what is secret. It errs on the side of taking out too much: what is kept is no more
-than an example for trying something.
+Secrets are recognised by their looks, because nothing marks them. It errs on the side of redacting too much: what is
+stored is only an example to try a candidate on.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ MARK = "[redacted]"
 MAX_DEPTH = 40
 _PIECE_CHARS = 32_768
 
-# Whatever stands under such a name is secret.
+# Any value under such a name is secret.
 _SURE = """
     accesskey apikey apisecret appkey authkey authorization authtoken accesstoken bearer clientsecret cookie credential
     credentials csrftoken idtoken jwt masterkey passcode passphrase passwd password passwort privatekey pwd
     refreshtoken secret secretkey sessionid sessiontoken setcookie sharedsecret signingkey
 """
 _SURE_ENDINGS = tuple(_SURE.split())
-# Under such a name may stand a secret or a word: it is one when it looks like one.
+# A value under such a name is secret only if it looks like a key.
 _DOUBTFUL_NAMES = ("auth", "key", "nonce", "pin", "session", "sid", "sig", "signature", "token")
 
 _WORDS_BETWEEN = re.compile(r"[-_.\s]+")
 _NAMED = re.compile(
-    # Bounded on both sides of the word: a long row of letters must not take quadratic time.
+    # Bounded on both sides of the word: a long run of letters must not take quadratic time.
     r"(?<![A-Za-z0-9])((?:[A-Za-z0-9]{1,20}[-_.]){0,3}[A-Za-z0-9]{1,40})\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
     r"(?:(?i:bearer|basic|token)\s{1,3})?"
 )
@@ -49,11 +49,11 @@ _LONG = re.compile(r"[A-Za-z0-9_-]{32,}")
 
 
 def without_secrets(text: str) -> str:
-    """The text, with a mark in the place of all that looks like a secret, or stands behind a name that says so."""
+    """The text with everything redacted that looks like a secret, or follows a name that says so."""
     text = without_keys(text)
     clean, done = [], 0
     for name in _NAMED.finditer(text):
-        # The name first: a value is long, and most names say nothing.
+        # The name first: a value is long, and most names mean nothing here.
         says = _says(name[1]) if name.end() > done else None
         value = _VALUE.match(text, name.end()) if says is not None else None
         if value is not None and not value[0].startswith(MARK) and (says or _looks_like_a_key(value[0])):
@@ -63,7 +63,7 @@ def without_secrets(text: str) -> str:
 
 
 def without_keys(text: str) -> str:
-    """The text, with a mark in the place of what looks like a secret by itself: for code, where a name stands before
+    """The text with everything redacted that looks like a secret by itself: for code, where a name stands before almost
     anything."""
     if "-----BEGIN " in text:
         text = _PRIVATE_KEY.sub(MARK, text)
@@ -71,8 +71,8 @@ def without_keys(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut where there is a blank, if there is one: no other secret has one in it. A search through all of it would hold
-    up the whole program, for half a microsecond with each character."""
+    """Cut the text into pieces at a blank, if there is one: no other secret contains blanks. One search through the
+    whole text would block the program, for half a microsecond per character."""
     start = 0
     while len(text) - start > _PIECE_CHARS:
         end = start + _PIECE_CHARS
@@ -90,7 +90,7 @@ def _piece_without_keys(text: str) -> str:
 
 
 def without_secret_values(value: Any, depth: int = 0) -> Any:
-    """JSON, likewise; also what stands under a name that says so. What is nested too deep is taken out as well."""
+    """JSON with secrets redacted, also values under a name that says so. Data nested too deep is redacted as well."""
     if depth > MAX_DEPTH:
         return MARK
     match value:
@@ -115,7 +115,7 @@ def _is_secret(name: str, value: Any) -> bool:
 
 
 def _says(name: str) -> bool | None:
-    """True for a name that says that it is secret, False for one that may, None for any other."""
+    """True for a name that says its value is secret, False for one that may mean that, None for any other."""
     folded = _WORDS_BETWEEN.sub("", name[-100:]).lower()
     if folded.endswith(_SURE_ENDINGS):
         return True
@@ -127,5 +127,5 @@ def _looks_like_a_key(value: str) -> bool:
 
 
 def _looks_random(word: str) -> bool:
-    """Capitals, small letters and digits in a row: not a hash, not an id, not a word."""
+    """Whether the word mixes capitals, small letters and at least three digits: not a hash, an id or a plain word."""
     return any(map(str.isupper, word)) and any(map(str.islower, word)) and sum(map(str.isdigit, word)) >= 3

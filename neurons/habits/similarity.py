@@ -1,4 +1,4 @@
-"""How much alike two scripts are. Pure."""
+"""How similar two scripts are, and which literals differ between them. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MAX_PARAMETERS = 16
 
 
 def similarity(a: Fingerprint, b: Fingerprint) -> float:
-    """1 for the same shape, 0 for nothing in common. Scripts that use other tools or hosts have nothing in common: what
-    one of them may do says nothing about the other."""
+    """1 for the same shape, 0 for nothing in common. Scripts with different tools or hosts score 0: what one of them
+    may do says nothing about the other."""
     if a.tools != b.tools or a.hosts != b.hosts:
         return 0.0
     if a.shape == b.shape:
@@ -25,7 +25,7 @@ def similarity(a: Fingerprint, b: Fingerprint) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A literal that was another one from time to time: a neuron would have to be told it."""
+    """A literal that differs between occurrences: a neuron would need it as input."""
 
     path: str
     """What it is given to, like `call:fetch` or `tool:github.list owner`."""
@@ -36,7 +36,7 @@ class Parameter:
 
     @property
     def place(self) -> str:
-        """What it is given to, as one would write it: `fetch()`, `owner of tools.github.list()`."""
+        """What it is given to, as a person would write it: `fetch()`, `owner of tools.github.list()`."""
         label, *keys = self.path.split(" ")
         kind, _, name = label.partition(":")
         match kind:
@@ -54,9 +54,10 @@ class Parameter:
 
 
 def parameters(occurrences: Sequence[Sequence[Literal]]) -> tuple[Parameter, ...]:
-    """What differs between the occurrences, which are given in the order in which they happened.
+    """The literals that differ between the occurrences, which are given in order of time.
 
-    What all of them have at a place is no parameter, and neither is what only one of them has: that is a line more.
+    A literal that all occurrences have at a place is no parameter, and neither is one that only one of them has: that
+    is just an extra line.
     """
     places: dict[tuple[str, str], list[list[str]]] = {}
     for number, literals in enumerate(occurrences):

@@ -1,4 +1,4 @@
-"""From a proposal to an approved neuron: the rules, the owner's decisions, the versions."""
+"""The way from a proposal to an approved neuron: rules, owner's decisions, trial, versions."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,8 @@
-"""Who agreed to what, in a form that nobody can write with an editor: the key of the home signs it.
+"""Signs and verifies approvals with the key of the home, so that no editor of a document can forge one.
 
-Two things are signed. An approval is a person's consent to one code with one policy. The seal says that the cortex
-itself gave the document its status: an approval stays true for a neuron that was disabled, its status would not.
+Two things are signed. An approval is the owner's consent to one code with one policy. The seal says that the cortex
+itself set the document's status: for a disabled neuron the approval is still valid, so the status needs its own
+signature.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ KEY_BYTES = 32
 
 
 class ApprovalKey:
-    """The secret of a home. Who has it can approve: it never leaves its file and this object."""
+    """The secret of a home. Any holder of it can approve: it never leaves its file and this object."""
 
     __slots__ = ("_secret",)
 
@@ -43,7 +44,7 @@ class ApprovalKey:
     def load_or_make(cls, folder: Path) -> ApprovalKey:
         """The key of the folder, the same for all processes. Raises StorageError.
 
-        One that is damaged is set aside, and what it signed has to be approved again.
+        A damaged key file is set aside, and what it signed has to be approved again.
         """
         path = private_folder(folder) / KEY_FILE
         lock = FileLock(folder / f"{KEY_FILE}.lock")
@@ -57,7 +58,7 @@ class ApprovalKey:
 
     @classmethod
     def load(cls, folder: Path) -> ApprovalKey | None:
-        """The key, for who only looks: nothing is made or set aside. None when there is none that can be read."""
+        """The key, for read-only callers: nothing is created or set aside. None when no key can be read."""
         try:
             return cls((folder / KEY_FILE).read_bytes()[: KEY_BYTES + 1])
         except (OSError, ValueError):
@@ -97,12 +98,12 @@ class ApprovalKey:
         return self._mac("seal", facts)
 
     def _mac(self, purpose: str, facts: Sequence[Any]) -> str:
-        # What is signed for one purpose must not pass for another.
+        # A signature for one purpose must not be valid for another.
         return hmac.new(self._secret, canonical([f"motor-cortex {purpose} 1", *facts]), hashlib.sha256).hexdigest()
 
 
 def why_not_approved(neuron: Neuron, key: ApprovalKey) -> str | None:
-    """Why nobody has agreed to exactly this code with exactly this policy; None when somebody has."""
+    """Why there is no valid approval of exactly this code with exactly this policy; None when there is one."""
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
     if neuron.metadata.code_hash != code:
         return "its code is not the one that its hash is of"
@@ -115,7 +116,7 @@ def why_not_approved(neuron: Neuron, key: ApprovalKey) -> str | None:
 
 
 def why_not_awake(neuron: Neuron, key: ApprovalKey) -> str | None:
-    """Why this neuron must not run; None when it may. A document that was edited by hand does not."""
+    """Why this neuron must not run; None when it may. A document that was edited by hand must not."""
     if not neuron.is_awake:
         return f"it is {neuron.status.value}"
     reason = why_not_approved(neuron, key)
@@ -125,7 +126,7 @@ def why_not_awake(neuron: Neuron, key: ApprovalKey) -> str | None:
 
 
 def _same(expected: str, given: str) -> bool:
-    # In bytes: `compare_digest` raises for texts that are not ASCII, and a document may hold any.
+    # As bytes: `compare_digest` raises for texts that are not ASCII, and a document may hold any.
     return hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a neuron when something is decided about it. Pure: a document in, a document out, or Refused."""
+"""The owner's and the cortex's decisions about a neuron. Pure: a document in, a document out, or Refused."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ from .versions import at_version, iso, recognisable, taken_in, with_version
 if TYPE_CHECKING:
     from ..habits import Fingerprint
 
-# Of the hash that was shown: who repeats so much has read it off that very question.
+# Characters of the shown hash: an owner who repeats this many has read them off that very question.
 MIN_SHOWN = 8
-# Characters of all versions together: the document has to stay one that can be read.
+# Characters of all versions together: the document must stay readable.
 MAX_KEPT = 1_000_000
 MAX_REPORT_TEXT = 2_000
 _DIGITS = frozenset("0123456789abcdef")
 
 
 def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fingerprint | None, now: float) -> Neuron:
+    """A new neuron in quarantine, made from a proposal."""
     code, policy = code_hash(proposal.code), proposal.policy
     first = Version(
         version=1,
@@ -61,7 +62,7 @@ def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fi
 
 
 def asked(neuron: Neuron, report: Report, *, now: float, expires_hours: float) -> Neuron:
-    """The neuron that passed, with a question to its owner that was never asked before."""
+    """The neuron that passed quarantine, with a new question to its owner."""
     _check_report(neuron, report)
     neuron = taken_in(neuron, now)
     neuron = changed(neuron.model_copy(update={"report": report}), Event.PASSED, at=now, by="cortex")
@@ -78,6 +79,7 @@ def asked(neuron: Neuron, report: Report, *, now: float, expires_hours: float) -
 
 
 def failed(neuron: Neuron, report: Report, *, now: float) -> Neuron:
+    """The neuron that failed quarantine, disabled with the problems as the reason."""
     _check_report(neuron, report)
     neuron = taken_in(neuron, now)
     reason = "quarantine: " + "; ".join(report.problems)
@@ -85,7 +87,8 @@ def failed(neuron: Neuron, report: Report, *, now: float) -> Neuron:
 
 
 def approved(neuron: Neuron, shown: str, *, key: ApprovalKey, settings: TrialSettings, now: float, by: str) -> Neuron:
-    """The neuron in trial. Raises Refused unless `shown` begins the hash of the open question about exactly this."""
+    """The neuron in trial. Raises Refused unless `shown` is the beginning of the hash of the open question about
+    exactly this."""
     request = neuron.request
     if neuron.status is not Status.AWAITING_OWNER or request is None:
         raise Refused(f'Cannot approve "{neuron.id}": nothing is asked about it (status: {neuron.status.value})')
@@ -102,13 +105,15 @@ def approved(neuron: Neuron, shown: str, *, key: ApprovalKey, settings: TrialSet
 
 
 def rejected(neuron: Neuron, reason: str, *, now: float, by: str) -> Neuron:
+    """The neuron that the owner rejected, disabled and without approvals of this code and policy."""
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
-    # The last word counts: what was agreed to earlier and is now rejected does not come back by a rollback.
+    # The last decision counts: what was approved earlier and is now rejected must not come back by a rollback.
     kept = tuple(one for one in neuron.approvals if (one.code_hash, one.policy_hash) != (code, policy))
     return changed(neuron.model_copy(update={"approvals": kept}), Event.REJECT, at=now, by=by, reason=reason)
 
 
 def modified(neuron: Neuron, code: str, *, now: float, by: str) -> Neuron:
+    """The neuron with new code by the owner, in quarantine. Raises Refused."""
     if code == neuron.code:
         raise Refused(f'Cannot modify "{neuron.id}": the code is the same as before')
     neuron = taken_in(neuron, now)
@@ -118,8 +123,8 @@ def modified(neuron: Neuron, code: str, *, now: float, by: str) -> Neuron:
 
 
 def enabled(neuron: Neuron, *, key: ApprovalKey, settings: TrialSettings, now: float, by: str) -> Neuron:
-    """As it was before, when its code and policy are still those that were approved. A trial begins anew: a neuron
-    that slept was not watched."""
+    """The neuron with its status from before, if its code and policy are still the approved ones. A trial begins anew:
+    a neuron that was disabled was not watched."""
     reason = why_not_approved(neuron, key)
     if reason is not None:
         return changed(taken_in(neuron, now), Event.ENABLE_QUARANTINE, at=now, by=by, reason=reason)
@@ -134,7 +139,7 @@ def enabled(neuron: Neuron, *, key: ApprovalKey, settings: TrialSettings, now: f
 def rolled_back(
     neuron: Neuron, version: int, *, key: ApprovalKey, settings: TrialSettings, now: float, by: str
 ) -> Neuron:
-    """With the code and the policy of the version: in trial, when they were approved, and else in quarantine."""
+    """The neuron with the code and policy of that version: in trial if they were approved, else in quarantine."""
     neuron = taken_in(neuron, now)
     found = next((one for one in neuron.versions if one.version == version), None)
     if found is None:
@@ -154,20 +159,23 @@ def rolled_back(
 
 
 def distrusted(neuron: Neuron, reason: str, *, now: float) -> Neuron:
+    """The neuron back in quarantine, because its document was changed by hand."""
     return changed(taken_in(neuron, now), Event.DISTRUST, at=now, by="cortex", reason=reason)
 
 
 def settled(neuron: Neuron, key: ApprovalKey) -> Neuron:
-    """The neuron with the cortex's seal. Whatever was decided: without an approval of what it is now, none is awake."""
+    """The neuron with the cortex's seal. Raises Refused for an awake neuron without a valid approval of what it is now,
+    whatever was decided."""
     if neuron.is_awake and (reason := why_not_approved(neuron, key)) is not None:
         raise Refused(f'Cannot wake "{neuron.id}": {reason}')
     return key.sealed(neuron)
 
 
 def kept(report: Report) -> Report:
-    """The report as it will be read again: what the candidate said in it may be anything, and the seal covers it.
+    """The report as it will be read back: text from the candidate may be anything, and the seal covers it.
 
-    One with numbers that no document can hold has not passed. It is not raised: it would be tried again for ever.
+    A report with numbers that no document can hold counts as failed. It does not raise: the candidate would be tried
+    again for ever.
     """
     facts = _storable(report.model_dump(mode="json", by_alias=True))
     try:
@@ -195,7 +203,7 @@ def _check_shown(neuron: Neuron, request: Request, shown: str) -> None:
     if not MIN_SHOWN <= len(given) <= len(request.shown_hash) or not _DIGITS.issuperset(given):
         raise Refused(f'Cannot approve "{neuron.id}": give at least the first {MIN_SHOWN} characters of the hash shown')
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
-    # From the document as it is now, and not from what the request says that it was.
+    # Computed from the document as it is now, not from what the request says it was.
     expected = shown_hash(neuron.id, code, policy, request.nonce, about_hash(neuron))
     is_whole = hmac.compare_digest(expected, request.shown_hash) and _fits(
         neuron, request.code_hash, request.policy_hash

@@ -1,4 +1,4 @@
-"""What names exactly one code, one policy, one question. Pure."""
+"""Hashes that identify exactly one code, one policy, one question. Pure."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from ..contracts import Neuron, Policy
 
 
 def canonical(value: Any) -> bytes:
-    """One text for one JSON value, in ASCII."""
+    """The canonical text of a JSON value, in ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
 def code_hash(code: str) -> str:
-    # A document that was written by hand can hold half a surrogate pair, and has to have a hash all the same.
+    # A document edited by hand can hold a lone surrogate, and must have a hash all the same.
     return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def policy_hash(policy: Policy) -> str:
-    """The order in which hosts, tools and signals are named does not count, and nothing else is left out."""
+    """The hash of the whole policy. The order of hosts, tools and signals does not matter."""
     facts = policy.model_dump(mode="json", by_alias=True)
     return _digest({key: sorted(value) if isinstance(value, list) else value for key, value in facts.items()})
 
 
 def about_hash(neuron: Neuron) -> str:
-    """Of all that the owner reads beside code and policy: a purpose that changes after it was read is another one."""
-    # Without what is as it always is: a field that a later version adds must not undo what was agreed to before.
+    """The hash of all that the owner reads besides code and policy: a purpose that changes after it was read changes
+    it."""
+    # Without default values: a field that a later version adds must not invalidate earlier approvals.
     report = neuron.report.model_dump(mode="json", by_alias=True, exclude_defaults=True) if neuron.report else None
     return _digest(
         {
@@ -43,7 +44,8 @@ def about_hash(neuron: Neuron) -> str:
 
 
 def shown_hash(neuron_id: str, code_hash: str, policy_hash: str, nonce: str, about: str = "") -> str:
-    """What the owner repeats the beginning of. The nonce is the cortex's: no code can be made to fit a hash."""
+    """The hash that the owner repeats the beginning of. The cortex chooses the nonce, so no code can be made to fit a
+    hash."""
     return _digest(["motor-cortex shown 1", neuron_id, code_hash, policy_hash, nonce, about])
 
 

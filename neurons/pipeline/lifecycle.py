@@ -1,4 +1,4 @@
-"""The legal changes of a neuron's status: one table. Nothing else in the project sets a status."""
+"""The legal changes of a neuron's status, in one table. No other module computes a new status."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ MAX_REASON = 500
 
 
 class Event(StrEnum):
+    """What can happen to a neuron's status."""
+
     PROPOSE = "propose"
     PASSED = "passed"
     FAILED = "failed"
@@ -31,7 +33,7 @@ class Event(StrEnum):
 _Q, _O, _T, _A, _D = Status.QUARANTINE, Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.DISABLED
 _ANY: tuple[Status, ...] = (_Q, _O, _T, _A, _D)
 
-# From where, by what, to where. What is not here is refused.
+# From which status, by which event, to which status. Anything else is refused.
 _ROWS: tuple[tuple[tuple[Status | None, ...], Event, Status], ...] = (
     ((None,), Event.PROPOSE, _Q),
     ((_Q,), Event.PASSED, _O),
@@ -64,7 +66,7 @@ _IN_WORDS = {_Q: "in quarantine", _O: "awaiting its owner", _T: "on trial"}
 
 
 def after(status: Status | None, event: Event) -> Status:
-    """The status that the event leads to. Raises Refused when it leads nowhere from this one."""
+    """The status that the event leads to. Raises Refused when the event is not allowed in this status."""
     found = TABLE.get((status, event))
     if found is None:
         state = "has no status yet" if status is None else f"is {_IN_WORDS.get(status, status.value)}"
@@ -74,11 +76,11 @@ def after(status: Status | None, event: Event) -> Status:
 
 
 def changed(neuron: Neuron, event: Event, *, at: float, by: str, reason: str = "") -> Neuron:
-    """The neuron after the event, with a line more in its history. Raises Refused, and changes no code and no policy.
+    """The neuron after the event, with one more line in its history. Raises Refused. Changes no code and no policy.
 
-    It has lost its seal: who can vouch for the new status puts one on.
+    The seal is removed: a caller that can vouch for the new status puts one on.
     """
-    # Not from an empty history alone: who deletes the history by hand must not make a neuron that nobody can disable.
+    # An empty history alone is not enough: deleting the history by hand must not make a neuron that cannot be disabled.
     before = None if event is Event.PROPOSE and not neuron.history else neuron.status
     status = after(before, event)
     reason = storable(reason, MAX_REASON)
@@ -97,7 +99,7 @@ def changed(neuron: Neuron, event: Event, *, at: float, by: str, reason: str = "
             "status": status,
             "reason": reason if status is Status.DISABLED else "",
             "history": (*neuron.history, line),
-            # A question is about what was asked then: no change of status leaves one open.
+            # A question is about what was asked then: every change of status closes it.
             "request": None,
             "seal": "",
         }

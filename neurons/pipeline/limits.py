@@ -1,4 +1,4 @@
-"""Which proposals are not even looked at. Pure: decided over the documents that there are."""
+"""Refuses proposals that are too many, duplicates, or were rejected before. Pure: decided on the existing documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400
 MAX_REJECTED = 3
-"""Of one name, or of one habit: after so many tries the owner has said what there is to say."""
+"""Rejections of one name or one habit: after this many the owner has said what there is to say."""
 PENDING = frozenset({Status.QUARANTINE, Status.AWAITING_OWNER})
 _OWNER_SAID_NO = frozenset({Event.REJECT.value, Event.DISABLE.value})
 
@@ -32,7 +32,7 @@ def check(
     found: Fingerprint | None = None,
     now: float,
 ) -> None:
-    """Raises Refused with what to do instead."""
+    """Check a proposal against all limits. Raises Refused with what to do instead."""
     _check_counts(neurons, settings.proposals, now)
     taken = first_alike(proposal.name, _taken_names(neurons))
     if taken is not None:
@@ -47,7 +47,7 @@ def check(
 
 
 def check_room(neurons: Iterable[Neuron], but: str, max_awake: int) -> None:
-    """Raises Refused when so many are awake already, the one that is to be woken not counted."""
+    """Raise Refused when `max_awake` neurons are awake already, not counting `but`, the one to be woken."""
     awake = [neuron.id for neuron in neurons if neuron.is_awake and neuron.id != but]
     if len(awake) >= max_awake:
         raise Refused(
@@ -66,7 +66,7 @@ def _check_counts(neurons: Sequence[Neuron], settings: ProposalSettings, now: fl
 
 
 def _taken_names(neurons: Iterable[Neuron]) -> Iterable[str]:
-    """Of those that are, were or may soon be approved. What failed may be tried again under its own name."""
+    """Names of neurons that are, were or may soon be approved. A failed one may use its own name again."""
     for neuron in neurons:
         if neuron.approvals or neuron.status is not Status.DISABLED:
             yield neuron.name
@@ -99,7 +99,8 @@ def _check_rejected(
 
 
 def _check_tries(proposal: Proposal, neurons: Iterable[Neuron], habit: str | None, since: float) -> None:
-    """However different the code is: who is asked again and again agrees in the end."""
+    """Limit repeated tries of one name or habit, however different the code is: an owner who is asked again and again
+    agrees in the end."""
     name = folded(proposal.name)
     rejected = sum(
         line.event == Event.REJECT.value
@@ -115,14 +116,14 @@ def _check_tries(proposal: Proposal, neurons: Iterable[Neuron], habit: str | Non
 
 
 def _refusals(neuron: Neuron, since: float) -> Iterator[StatusChange]:
-    """When the owner has said no to it."""
+    """The times the owner has said no to this neuron."""
     for line in neuron.history:
         if line.event in _OWNER_SAID_NO and line.by not in {"agent", "cortex"} and line.at > since:
             yield line
 
 
 def _version_of(neuron: Neuron, line: StatusChange) -> Version | None:
-    """What the line is about; the newest one, where somebody has edited that."""
+    """The version that the line is about; the newest one if that was edited by hand."""
     newest_first = neuron.versions[::-1]
     return next((one for one in newest_first if code_hash(one.code) == line.code_hash), next(iter(newest_first), None))
 
@@ -134,7 +135,7 @@ def _is_repeat(proposal: Proposal, found: Fingerprint | None, rejected: Version,
         return False
     if found.shape == rejected.shape:
         return True
-    # What asks for less, or for something else, may be the very thing that the owner wanted instead.
+    # A proposal that asks for less, or for something else, may be exactly what the owner wanted instead.
     if not rejected.sketch or not _reaches_as_far(proposal.policy, rejected.policy):
         return False
     return in_common(found.parts, parts_of(rejected.sketch)) >= similarity
@@ -152,5 +153,5 @@ def _because(reason: str) -> str:
 
 
 def _squeezed(code: str) -> str:
-    """The hash of the code without its blanks: a space more does not make another proposal."""
+    """The hash of the code without its blanks: one more space does not make a new proposal."""
     return hashlib.sha256("".join(code.split()).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Names that an agent gives: which of them a person would take for another, and which are nobody's to take. Pure."""
+"""Names that an agent may give to a neuron: not one of the cortex's own, and not one that looks like another. Pure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from ..contracts import BUILT_IN
 
 MAX_ID = 70
 
-# What reads as a part of the cortex, folded. An owner who reads "Kill Switch wants to learn" must not have to wonder.
+# Names of parts of the cortex, folded. An owner who reads "Kill Switch wants to learn" must not have to wonder.
 _RESERVED = (
     "agent all audit autonomic autonomiclayer cognition cortex guard habits heartbeat host intents killswitch memory "
     "motorcortex neuron neurons owner sandbox system"
 )
 _OUT_OF_REACH = "core"
 
-# Of the letters that a name can have, those that fonts make alike.
+# Letters that fonts draw alike.
 _ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l"})
 _ALIKE_PAIRS = (("rn", "m"), ("vv", "w"))
 
 
 def folded(name: str) -> str:
-    """The name as one remembers it: two that fold to the same text are the same to a person."""
+    """The name as a person remembers it: two names that fold to the same text look the same to a person."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower()).translate(_ALIKE)
     for pair, letter in _ALIKE_PAIRS:
         plain = plain.replace(pair, letter)
@@ -30,7 +30,7 @@ def folded(name: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether the name is the cortex's own, or could be taken for one of its own."""
+    """Whether the name is one of the cortex's own, or could be taken for one."""
     plain = folded(name)
     # "Owner Neuron" is no better than "Owner".
     return plain.startswith(_OUT_OF_REACH) or not {plain, plain.removesuffix("neuron")}.isdisjoint(_FOLDED_RESERVED)
@@ -46,7 +46,7 @@ def first_alike(name: str, others: Iterable[str]) -> str | None:
 
 
 def free_id(name: str, taken: Container[str]) -> str:
-    """`CryptoPrice` is `crypto-price`, and the second one `crypto-price-2`."""
+    """A free id for the name: `crypto-price` for `CryptoPrice`, and `crypto-price-2` for the second one."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
     slug = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:MAX_ID].rstrip("-")
     number = 2

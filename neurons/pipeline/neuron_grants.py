@@ -1,4 +1,4 @@
-"""The network that a neuron is lent when it runs: of what its owner approved only what the settings allow today."""
+"""The network that a running neuron gets: what its owner approved, as far as the settings allow it today."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _HTTPS, _HTTP = 443, 80
 
 
 def network_for(hosts: Sequence[str], allowed: NetworkPolicy) -> NetworkPolicy:
-    """The owner's own network, as far as it is among these hosts. What is taken from the settings is taken from every
-    neuron, too; what is denied there stays denied."""
+    """The network of the settings, limited to these hosts. A host removed from the settings is removed from every
+    neuron; one denied there stays denied."""
     wanted = [HostRule.model_validate(host) for host in hosts]
     return allowed.model_copy(update={"allow": tuple(_common(allowed.allow, wanted))})
 
@@ -30,7 +30,7 @@ def _ports(rule: HostRule) -> tuple[int, ...]:
 
 
 def _common_host(one: str, other: str) -> str | None:
-    """The names that both stand for: `*.example.com` and `api.example.com` have the latter in common."""
+    """The names that both patterns match: for `*.example.com` and `api.example.com`, the latter."""
     if one == other or _is_below(one, other):
         return one
     return other if _is_below(other, one) else None
@@ -41,7 +41,7 @@ def _is_below(host: str, pattern: str) -> bool:
 
 
 def unreachable_host(hosts: Sequence[str], allowed: NetworkPolicy) -> str | None:
-    """Which of them no neuron can have here, in words for who asks for it; None when all can be had."""
+    """The first host that no neuron can reach here, in words for the agent; None when all can be reached."""
     for host in hosts:
         if not network_for([host], allowed).allow:
             known = ", ".join(dict.fromkeys(rule.host for rule in allowed.allow)) or "none"

@@ -1,4 +1,4 @@
-"""How the owner is told of a proposal: the port, and what is told."""
+"""The port through which the owner is told of a proposal, and the notice that is sent."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A proposal as the owner is told of it. All texts are what an agent wrote."""
+    """A proposal as the owner sees it. The agent wrote all texts in it."""
 
     title: str
     """`Agent wants to learn: CryptoPrice neuron`."""
     neuron: Neuron
     shown_hash: str
-    """Its beginning is what the owner repeats to approve."""
+    """The owner repeats its beginning to approve."""
     habit: Habit | None = None
-    """That it came from."""
+    """The habit that the proposal came from."""
 
 
 class OwnerChannel(Protocol):
     async def notify(self, notice: Notice) -> None:
-        """Tell the owner. Raises ChannelError when that failed; the proposal waits all the same."""
+        """Tell the owner. Raises ChannelError on failure; the proposal stays open all the same."""
         ...
 
 

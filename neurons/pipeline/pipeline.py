@@ -1,7 +1,7 @@
-"""The way of a neuron from a proposal to an active one, and back. Only here do documents change their status.
+"""Takes a neuron from proposal to active, and back. Only here, and in `NeuronStore.disable`, does a status change.
 
-Each change is decided on the document as it stands, under its lock, by the pure functions of `decisions`; what an owner
-decides is recorded before it is written. What makes a neuron awake is decided alone among all processes.
+Each change is decided on the current document, under its lock, by the pure functions of `decisions`; an owner's
+decision is recorded before it is written. Waking a neuron takes a lock among all processes.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 OWNER, AGENT, CORTEX = "owner", "agent", "cortex"
-# Nothing may keep these from being done: an audit that cannot be written is no reason to go on.
+# These happen even when the audit cannot be written: a failed audit is no reason to let a neuron go on.
 _ALWAYS = frozenset({Event.DISABLE, Event.FAILED, Event.EXPIRE, Event.DISTRUST})
 
 
 class Pipeline:
-    """All of it may be called from any thread and without an event loop; it blocks for locks and the disk."""
+    """All methods may be called from any thread and without an event loop; they block for locks and the disk."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Pipeline:
         self._record = record
         self._now = now
 
-    # What the agent can do
+    # For the agent
 
     def propose(
         self,
@@ -60,8 +60,8 @@ class Pipeline:
         found: Fingerprint | None = None,
         max_code_bytes: int,
     ) -> Neuron:
-        """A new neuron in quarantine. Raises Refused with the reason; never touches one that exists. By what was found
-        in its code it is compared with those that the owner has rejected."""
+        """Make a new neuron in quarantine. Raises Refused with the reason; never touches an existing one. `found`, the
+        fingerprint of its code, is compared with neurons that the owner has rejected."""
         if len(proposal.code.encode()) > max_code_bytes:
             raise Refused(f"the code has {len(proposal.code.encode())} bytes, {max_code_bytes} are allowed")
         self.expire()
@@ -74,11 +74,11 @@ class Pipeline:
             self._tell(neuron)
             return self.store.persist(neuron, new=True)
 
-    # What the cortex does by itself
+    # For the cortex itself
 
     def judged(self, neuron_id: str, report: Report, *, found: Fingerprint | None = None) -> Neuron:
-        """The neuron after its quarantine: the owner is asked, or it is disabled with the problems as the reason. What
-        was found in its code is kept with the version, also where the owner has written it."""
+        """Settle a quarantine: ask the owner, or disable the neuron with the problems as the reason. The fingerprint
+        `found` is kept with the version, also for code that the owner wrote."""
 
         kept = decisions.kept(report)
 
@@ -93,7 +93,7 @@ class Pipeline:
         return self._change(neuron_id, judge)
 
     def expire(self) -> list[Neuron]:
-        """Disable what nobody has answered in time, and return it."""
+        """Disable the neurons that the owner has not answered in time, and return them."""
         return [self._expired(neuron) for neuron in self.store.load_all() if self._has_expired(neuron)]
 
     def deliver(
@@ -104,10 +104,11 @@ class Pipeline:
         state: Mapping[str, Any] | None = None,
         version: int | None = None,
     ) -> Neuron:
-        """Add what came of a batch, and what the code keeps, to the document soon; disable or consolidate at once when
-        that follows. Of a version that is not the one that is awake any more nothing is kept.
+        """Add the result of a batch, and the code's state, to the document soon; disable or consolidate at once if that
+        follows. Nothing is kept for a version that is no longer awake.
 
-        For a few at a time: who runs neurons sums up what they do, and writes that now and then."""
+        For a few batches at a time: the autonomic layer sums up and writes now and then instead.
+        """
 
         def add(neuron: Neuron) -> Neuron:
             if not neuron.is_awake or version not in {None, neuron.version}:
@@ -120,7 +121,7 @@ class Pipeline:
         return neuron if is_going else self.judge_trial(neuron_id)
 
     def judge_trial(self, neuron_id: str) -> Neuron:
-        """The neuron as it is, active when its trial is over, or disabled with the reason."""
+        """Judge the neuron: unchanged, active when its trial is over, or disabled with the reason."""
 
         def judge(neuron: Neuron) -> Neuron:
             now = self._now()
@@ -139,23 +140,23 @@ class Pipeline:
         return [neuron for neuron in self.store.load_all() if neuron.status is Status.QUARANTINE]
 
     def pending(self) -> list[Neuron]:
-        """Those that the owner can answer now. One whose document was changed by hand goes back to quarantine."""
+        """Neurons that the owner can answer now. One whose document was changed by hand goes back to quarantine."""
         waiting = [neuron for neuron in self.store.load_all() if neuron.status is Status.AWAITING_OWNER]
         return [neuron for neuron in waiting if not self._has_expired(neuron) and self._is_whole(neuron)]
 
     def awake(self) -> list[Neuron]:
-        """Those that may run, verified: at most as many as are allowed, the active and the oldest first.
+        """The verified neurons that may run: at most `max_awake`, the active and the oldest first.
 
-        One that was changed by hand, or that nobody approved as it is, goes back to quarantine.
+        A neuron that was changed by hand, or has no valid approval, goes back to quarantine.
         """
         neurons = [neuron for neuron in self.store.load_all() if neuron.is_awake and self._is_whole(neuron)]
         neurons.sort(key=lambda neuron: (neuron.status is not Status.ACTIVE, neuron.approvals[0].at, neuron.id))
         return neurons[: self._settings.max_awake]
 
-    # What the owner decides
+    # For the owner
 
     def approve(self, neuron_id: str, shown: str, *, by: str = OWNER) -> Neuron:
-        """Into trial: exactly what the hash was shown for. Raises Refused."""
+        """Start the trial of exactly what the hash was shown for. Raises Refused."""
 
         def decide(neuron: Neuron) -> Neuron:
             return decisions.approved(
@@ -171,7 +172,7 @@ class Pipeline:
         return self._decide(neuron_id, lambda neuron: decisions.rejected(neuron, reason, now=self._now(), by=by))
 
     def modify(self, neuron_id: str, code: str, *, by: str = OWNER, max_code_bytes: int | None = None) -> Neuron:
-        """A new version of the owner's own, which goes through quarantine and is asked about like any other."""
+        """Add the owner's own code as a new version, which goes through quarantine and approval like any other."""
         try:
             size = len(code.encode())
         except UnicodeEncodeError:
@@ -183,13 +184,13 @@ class Pipeline:
         return self._decide(neuron_id, lambda neuron: decisions.modified(neuron, code, now=self._now(), by=by))
 
     def disable(self, neuron_id: str, reason: str, *, by: str = OWNER) -> Neuron:
-        """Also when it cannot be recorded."""
+        """Disable the neuron, even when that cannot be recorded."""
         return self._decide(
             neuron_id, lambda neuron: changed(neuron, Event.DISABLE, at=self._now(), by=by, reason=reason)
         )
 
     def enable(self, neuron_id: str, *, by: str = OWNER) -> Neuron:
-        """As it was, when its code and policy are the approved ones; else into quarantine."""
+        """Restore the earlier status, if code and policy are the approved ones; else send the neuron to quarantine."""
 
         def decide(neuron: Neuron) -> Neuron:
             return decisions.enabled(neuron, key=self._key, settings=self._settings.trial, now=self._now(), by=by)
@@ -197,7 +198,7 @@ class Pipeline:
         return self._wake(neuron_id, decide)
 
     def rollback(self, neuron_id: str, version: int, *, by: str = OWNER) -> Neuron:
-        """Back to a version: into trial, when it was approved; else into quarantine."""
+        """Go back to a version: in trial if it was approved; else in quarantine."""
 
         def decide(neuron: Neuron) -> Neuron:
             return decisions.rolled_back(
@@ -206,10 +207,10 @@ class Pipeline:
 
         return self._wake(neuron_id, decide)
 
-    # How it is done
+    # Internals
 
     def _wake(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:
-        """Decide with no other process waking one meanwhile: two that count at once would both find room."""
+        """Decide under a lock among all processes: two that count the awake neurons at once would both find room."""
 
         def with_room(neuron: Neuron) -> Neuron:
             after = decide(neuron)
@@ -239,7 +240,7 @@ class Pipeline:
         return decisions.settled(neuron, self._key)
 
     def _tell(self, neuron: Neuron) -> None:
-        """Record the last change of its status. Raises what the audit raises, unless it must be done all the same."""
+        """Record the last change of status in the audit. Raises what the audit raises, except for `_ALWAYS` events."""
         line = neuron.history[-1]
         kind = "neuron" if line.by in {AGENT, CORTEX} else "owner_decision"
         try:
@@ -262,13 +263,13 @@ class Pipeline:
             log.warning('Cannot record that "%s" is %s: %s', neuron.id, line.after.value, error)
 
     def _is_whole(self, neuron: Neuron) -> bool:
-        """Whether the document is as the cortex left it. If not, it is in quarantine when this returns."""
+        """Whether the document is as the cortex left it. If not, the neuron is in quarantine when this returns."""
         reason = self._why_not_whole(neuron)
         if reason is None:
             return True
 
         def distrust(current: Neuron) -> Neuron:
-            # It may have been disabled, or put in order, since it was read.
+            # It may have been disabled or repaired since it was read.
             now_why = self._why_not_whole(current)
             return current if now_why is None else decisions.distrusted(current, now_why, now=self._now())
 

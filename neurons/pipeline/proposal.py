@@ -1,4 +1,4 @@
-"""What an agent proposes, within bounds. All texts are the agent's and are shown to a person who decides on them."""
+"""Checks the arguments of a proposal. All texts are the agent's, and the owner who decides reads them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .names import is_reserved, looks_built_in
 
 MAX_HOST = 253
 MAX_TOOL = 64
-# Who pads so much wants the rest to be off the screen.
+# More padding than this serves only to push code off the owner's screen.
 MAX_BLANKS = 200
 MAX_BLANK_LINES = 30
 
@@ -86,7 +86,7 @@ def _own_name(name: str) -> str:
     return name
 
 
-# Far more than any setting allows, so that nobody searches megabytes for blanks.
+# Far more than any setting allows: a bound on the search for padding.
 Code = Annotated[str, Field(max_length=1_000_000), AfterValidator(_seen)]
 _Input = Annotated[SignalType, AfterValidator(_signal)]
 _Output = Annotated[SignalType, AfterValidator(_signal), AfterValidator(_output)]
@@ -111,14 +111,14 @@ class Proposal(Part):
 
     @model_validator(mode="after")
     def _hosts_need_the_tier(self) -> Proposal:
-        # An owner who reads "isolated" reads no further.
+        # An owner who reads "isolated" does not look for hosts.
         if self.hosts and self.tier is not Tier.NETWORK:
             raise ValueError('hosts can be reached in the tier "network" only')
         return self
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Proposal:
-        """From arguments with names of either kind (`inputSignals`, `input_signals`). Raises Refused."""
+        """Parse arguments with names of either kind (`inputSignals`, `input_signals`). Raises Refused."""
         try:
             return cls.model_validate(dict(arguments))
         except ValidationError as error:

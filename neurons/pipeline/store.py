@@ -1,4 +1,4 @@
-"""Neurons as documents: read and checked, and changed without losing what another process has changed meanwhile."""
+"""Stores neurons as documents: checked when read, and changed without losing what another process wrote meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = 1
 
 
 class NeuronStore:
-    """All of it may be called from any thread and without an event loop."""
+    """All methods may be called from any thread and without an event loop."""
 
     def __init__(self, storage: Storage, *, now: Callable[[], float] = time.time) -> None:
         self._storage = storage
@@ -27,12 +27,12 @@ class NeuronStore:
         self._newer: set[str] = set()
 
     def load_all(self) -> list[Neuron]:
-        """All that can be read, by id. What is not a neuron is set aside and reported; what a newer version wrote is
-        left where it is, and reported once."""
+        """All readable neurons, sorted by id. A document that is not a neuron is set aside and reported; one written by
+        a newer version is left alone, and reported once."""
         return [neuron for document in self._storage.read_all(f"{FOLDER}/") if (neuron := self._read(document))]
 
     def get(self, name: str) -> Neuron:
-        """By its id, its exact name, or the beginning of its id if that is no other's. Raises NoSuchNeuron."""
+        """Find a neuron by its id, its exact name, or a unique beginning of its id. Raises NoSuchNeuron."""
         if (neuron := self._by_id(name)) is not None:
             return neuron
         neurons = self.load_all()
@@ -46,7 +46,8 @@ class NeuronStore:
         raise NoSuchNeuron(f'There is no neuron "{name}"')
 
     def persist(self, neuron: Neuron, *, new: bool = False) -> Neuron:
-        """Durable when it returns, whatever there was before. With `new` raises Conflict when there was anything."""
+        """Write the neuron, replacing what was there; durable when it returns. With `new`, raises Conflict if it
+        exists."""
 
         def written(data: Json | None) -> Json:
             if data is not None and new:
@@ -59,11 +60,11 @@ class NeuronStore:
         return neuron
 
     def change(self, neuron_id: str, change: Callable[[Neuron], Neuron], *, through: bool = True) -> Neuron:
-        """Read, change and write as one step that no other process can come between. What the change returns unchanged
-        is not written, and what it raises changes nothing. Raises NoSuchNeuron.
+        """Read, change and write in one step, atomic among all processes. A neuron that `change` returns unchanged is
+        not written; if `change` raises, nothing is written. Raises NoSuchNeuron.
 
-        Behind (`through=False`) it is applied at once for this process, and again to what is on disk by the time that
-        it gets there.
+        With `through=False` the change is applied at once for this process, and again at the flush to what is then on
+        disk.
         """
         result: list[Neuron] = []
 
@@ -79,9 +80,9 @@ class NeuronStore:
         return result[0]
 
     def disable(self, name: str, reason: str = "", by: str = "owner") -> Neuron:
-        """Durable when it returns. One that is disabled already stays as it is. Raises NoSuchNeuron.
+        """Disable a neuron; durable when it returns. A disabled one stays as it is. Raises NoSuchNeuron.
 
-        For when nothing else works: nothing is recorded, and only who has the key of the home can wake it again.
+        For emergencies: nothing is recorded in the audit, and waking it again needs the key of the home.
         """
 
         def asleep(neuron: Neuron) -> Neuron:
@@ -92,11 +93,11 @@ class NeuronStore:
         return self.change(self.get(name).id, asleep)
 
     def alone(self) -> AbstractContextManager[None]:
-        """One at a time among all processes: for decisions that look at several neurons."""
+        """A lock among all processes, for decisions that look at several neurons."""
         return self._storage.alone(FOLDER)
 
     def stamp(self) -> object:
-        """Something cheap that is not equal to what it was, once anybody has written a neuron."""
+        """A cheap value that changes once any process has written a neuron."""
         return self._storage.stamp(FOLDER)
 
     def flush(self) -> None:
@@ -126,7 +127,7 @@ class NeuronStore:
 
 
 def as_json(neuron: Neuron) -> Json:
-    """As it is in the document."""
+    """The neuron as JSON, as in its document."""
     return neuron.model_dump(mode="json", by_alias=True)
 
 
@@ -140,7 +141,7 @@ def _parsed(neuron_id: str, data: Json) -> Neuron:
         where = ".".join(map(str, first["loc"])) or "it"
         raise StorageError(f"it is not a neuron ({where}: {first['msg']})") from error
     if neuron.id != neuron_id:
-        # A copy of a file would be a second neuron with the first one's approval.
+        # A copied file would be a second neuron with the approval of the first.
         raise StorageError(f'it is not a neuron (its id is "{neuron.id}")')
     return neuron
 
@@ -155,7 +156,7 @@ def _too_new(neuron_id: str) -> StorageError:
 
 
 def _key(neuron_id: str) -> str:
-    """Raises NoSuchNeuron for what cannot be an id: people type names, too."""
+    """The storage key of a neuron. Raises NoSuchNeuron for an invalid id: people type names, too."""
     if not is_key(f"{FOLDER}/{neuron_id}"):
         raise NoSuchNeuron(f'There is no neuron "{neuron_id}"')
     return f"{FOLDER}/{neuron_id}"

@@ -1,7 +1,8 @@
-"""How a neuron does on real signals: what is counted, and what follows from it. Pure.
+"""Judges a neuron on real signals: what is counted, and when it passes or fails. Pure.
 
-The clock and the counts are in the document, so that a restart resets neither. What must not happen too often is
-counted by the minute, for an hour, and what it emits by five seconds, for a minute: a few numbers, however busy it is.
+The clock and the counts are stored in the document, so that a restart resets neither. Errors, overspending and restarts
+are counted by the minute, for an hour, and emitted signals by five seconds, for a minute: few numbers, however busy the
+neuron is.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ HOUR_S = 3600
 MINUTE_S = 60
 _HOUR_STEP_S = 60
 _MINUTE_STEP_S = 5
-# Below so many signals a share says nothing.
+# With fewer signals than this, a share of errors says nothing.
 MIN_FOR_SHARE = 20
 MAX_ERROR_TEXT = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What came of a batch of signals, summed up."""
+    """The result of a batch of signals, summed up."""
 
     at: float
     signals: int = 0
@@ -38,16 +39,18 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """On it goes."""
+    """The neuron goes on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The trial is over, and nothing is against the neuron."""
+    """The trial is over, and the neuron has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
+    """The neuron has exceeded a limit, and must be disabled."""
+
     reason: str
 
 
@@ -56,10 +59,12 @@ Verdict = Going | Passed | Failed
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """How far a trial is."""
+
     hours_left: float
     signals_left: int
     share: float
-    """Of the way, from 0 to 1: of time or of signals, whichever is further behind."""
+    """Progress from 0 to 1: of time or of signals, whichever is further behind."""
 
 
 def begun(neuron: Neuron, now: float, settings: TrialSettings) -> Neuron:
@@ -70,7 +75,7 @@ def begun(neuron: Neuron, now: float, settings: TrialSettings) -> Neuron:
 
 
 def noted(neuron: Neuron, delivered: Delivered) -> Neuron:
-    """The neuron with the batch added to its counts. One that is not awake is left as it is."""
+    """The neuron with the batch added to its counts. A neuron that is not awake is returned unchanged."""
     watch = _watched(neuron.watch, delivered)
     if neuron.status is Status.TRIAL and neuron.trial is not None:
         trial = neuron.trial.model_copy(update={"counters": _counted(neuron.trial.counters, delivered)})
@@ -81,7 +86,7 @@ def noted(neuron: Neuron, delivered: Delivered) -> Neuron:
 
 
 def verdict(neuron: Neuron, now: float, settings: TrialSettings) -> Verdict:
-    """What follows from the counts now. Of an active neuron: that it goes on, or why not."""
+    """The verdict from the counts so far. An active neuron goes on or fails."""
     if not neuron.is_awake:
         return Going()
     reason = _too_much(neuron, settings)
@@ -95,7 +100,7 @@ def verdict(neuron: Neuron, now: float, settings: TrialSettings) -> Verdict:
 
 
 def progress(neuron: Neuron, now: float) -> Progress:
-    """How far the trial is. Without one there is nothing left."""
+    """How far the trial is. Without a trial nothing is left."""
     trial = neuron.trial
     if neuron.status is not Status.TRIAL or trial is None:
         return Progress(0.0, 0, 1.0)
@@ -107,8 +112,8 @@ def progress(neuron: Neuron, now: float) -> Progress:
 
 
 def within_limit(neuron: Neuron, delivered: Delivered, settings: TrialSettings) -> int:
-    """How many of the signals that it has just emitted the limit of a minute leaves room for. The batch is counted in
-    already; so that nobody else has to deal with what is far too much."""
+    """How many of the just emitted signals fit into the limit per minute. The batch is already counted in. The rest is
+    dropped, so that no other neuron has to handle a flood."""
     beyond = _emitted_within_minute(neuron) - settings.max_emitted_per_minute
     return delivered.emitted - min(delivered.emitted, max(0, beyond))
 
@@ -118,7 +123,7 @@ def _emitted_within_minute(neuron: Neuron) -> int:
 
 
 def _too_much(neuron: Neuron, settings: TrialSettings) -> str | None:
-    # As of the last batch, and not as of now: a verdict that could not be carried out at once must not be outwaited.
+    # As of the last batch, not as of now: waiting must not clear a verdict that could not be carried out at once.
     errors, over_budget, restarts = (sum(entry[column] for entry in neuron.watch.hour) for column in (1, 2, 3))
     emitted = _emitted_within_minute(neuron)
     trial = neuron.trial
@@ -156,7 +161,8 @@ def _counted(counters: Counters, delivered: Delivered) -> Counters:
 
 
 def _watched(watch: Watch, delivered: Delivered) -> Watch:
-    """With the batch in its steps, and without those that are over. A clock that was set back leaves none behind."""
+    """The watch with the batch added, and without expired steps. After a clock was set back, steps from the future are
+    dropped, too."""
     hour = {entry[0]: entry for entry in watch.hour if abs(delivered.at - entry[0]) < HOUR_S}
     if delivered.errors or delivered.over_budget or delivered.restarts:
         began = _step(delivered.at, _HOUR_STEP_S)
@@ -175,7 +181,7 @@ def _watched(watch: Watch, delivered: Delivered) -> Watch:
 
 
 def _finite(amount: float) -> float:
-    # A document that holds anything else cannot be written, and its neuron not be disabled.
+    # A document with an infinite number or NaN cannot be written, and its neuron could not be disabled.
     return amount if math.isfinite(amount) else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Versions of a neuron: each a code with its policy, and none is ever forgotten or changed. Pure."""
+"""Versions of a neuron: code with its policy. No version is ever deleted or changed. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def iso(at: float) -> str:
 
 
 def taken_in(neuron: Neuron, now: float) -> Neuron:
-    """With what somebody wrote into the document by hand as a version of its own: none is lost, and none changes."""
+    """The neuron with any change made to its document by hand added as a new version: no version is lost or changed."""
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
     is_known = any(
         (one.version, code_hash(one.code), policy_hash(one.policy)) == (neuron.version, code, policy)
@@ -30,7 +30,7 @@ def taken_in(neuron: Neuron, now: float) -> Neuron:
 
 
 def with_version(neuron: Neuron, code: str, policy: Policy, now: float) -> Neuron:
-    """With a new version by the owner: nobody else can write code into a document that is there already."""
+    """The neuron with a new version by the owner: only the owner can change the code of an existing document."""
     number = max((one.version for one in neuron.versions), default=0) + 1
     version = Version(
         version=number,
@@ -45,7 +45,7 @@ def with_version(neuron: Neuron, code: str, policy: Policy, now: float) -> Neuro
 
 
 def recognisable(neuron: Neuron, found: Fingerprint | None) -> Neuron:
-    """With the fingerprint of its code, in each version that has this code."""
+    """The neuron with the fingerprint stored in every version that has this code."""
     if found is None:
         return neuron
     same = code_hash(neuron.code)
@@ -56,7 +56,8 @@ def recognisable(neuron: Neuron, found: Fingerprint | None) -> Neuron:
 
 
 def at_version(neuron: Neuron, version: Version) -> Neuron:
-    """With its code and policy, and without what another version has left: its state, its report, its counts."""
+    """The neuron at this version: with its code and policy, and without the state, report and counts of another
+    version."""
     metadata = neuron.metadata.model_copy(
         update={
             "author": version.author,

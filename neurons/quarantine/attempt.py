@@ -1,4 +1,4 @@
-"""One run of one scenario, and what it says about the candidate, in words that tell its author what to change. Pure."""
+"""One run of one scenario, and its problems in words that tell the candidate's author what to change. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNDECLARED = "(undeclared)"
 _MAX_DATA = 60
 _MAX_MESSAGE = 240
 
-# After one of these there is no use in going on: the rest would end likewise, and each takes its time.
+# After one of these errors going on is useless: the rest would end the same way, and each takes its time.
 _FATAL = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.CRASH})
 
 _BODY = "The code is the body of an async function with signal, state and emit(type, data)"
@@ -49,6 +49,8 @@ _ORDINARY = "That was an ordinary signal: correct the code, or catch what may fa
 
 @dataclass(slots=True)
 class Attempt:
+    """What one run of a scenario did."""
+
     neuron: Neuron
     program: ResidentProgram
     scenario: Scenario
@@ -56,11 +58,11 @@ class Attempt:
     seen: Seen = field(default_factory=Seen)
     missed: Missed = field(default_factory=Missed)
     faults: dict[tuple[ErrorType, str], list[Signal]] = field(default_factory=dict)
-    """Signals that failed, by what they failed with."""
+    """Failed signals, by error."""
     energy: float = 0.0
-    """Of its most expensive signal."""
+    """The energy of its most expensive signal."""
     most: Work | None = None
-    """What that took."""
+    """The work of that signal."""
     ms: float = 0.0
 
     @property
@@ -72,13 +74,13 @@ class Attempt:
         return self.energy > self.neuron.energy_budget
 
     def note(self, batch: Sequence[Signal], answer: BatchAnswer, before: dict[str, Any]) -> None:
-        """What came of the signals; `before` is the state that they found."""
+        """Note the answers to a batch; `before` is the state that the signals found."""
         work, seen = answer.work, self.seen
         for signal, each in zip(batch, answer.answers, strict=True):
             seen.emitted.update(type_ for type_, _ in each.emitted)
             if not each.ok:
                 self.faults.setdefault(_fault(each), []).append(signal)
-            # In a batch nobody can tell whose doing it was.
+            # In a batch it is not known which signal caused the work.
             if each.emitted or (len(batch) == 1 and (work.hosts or work.tools or answer.state != before)):
                 seen.inputs.add(signal.type)
         seen.hosts.update(work.hosts)
@@ -90,7 +92,7 @@ class Attempt:
         self.ms += work.ms
 
     def problems(self, told: Container[tuple[ErrorType, str]] = ()) -> Iterator[str]:
-        """Without faults that were told already: the same one comes back in most scenarios."""
+        """The problems of this run, without the faults in `told`: the same one comes back in most scenarios."""
         for (kind, message), signals in self.faults.items():
             if (kind, message) in told:
                 continue

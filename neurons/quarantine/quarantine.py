@@ -1,7 +1,7 @@
-"""A candidate runs on invented and recorded signals, in the sandbox, and nothing that it does reaches anything.
+"""Runs a candidate in the sandbox on invented and recorded signals; nothing that it does has an effect outside.
 
 What it does wrong is a problem, in words that tell its author what to change; what could not be tried is a finding.
-Code that behaves here and not later cannot be excluded: that is what the owner, the policy and the trial are for.
+Code that behaves here but not later cannot be excluded: that is what the owner, the policy and the trial are for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..contracts import Neuron, NeuronSettings, Recording
     from .validation import Named
 
-# CPU time is noisy on a busy machine: a budget is passed only when each of so many attempts has passed it.
+# CPU time is noisy on a busy machine: a candidate is over budget only when all of these attempts are.
 _ATTEMPTS = 3
 
 _KEPT_ELSEWHERE = (
@@ -43,7 +43,7 @@ class CodeGuard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _World:
-    """What a neuron will have around it."""
+    """The tools, network and clock that a neuron will have."""
 
     tools: HostTools | None
     network: NetworkPolicy | None
@@ -62,11 +62,11 @@ async def rehearse(
     network: NetworkPolicy | None = None,
     now: Callable[[], float] = time.time,
 ) -> Report:
-    """Try the candidate and audit it. Never raises for anything that its code does.
+    """Run the candidate on all scenarios and audit it. Never raises for anything that its code does.
 
-    `read` takes the fingerprint of the code, which also names what was never reached. `tools` and `network` are what
-    the neuron will have: they say what may be asked for, and are never asked. Raises SandboxUnavailable when there is
-    no process to be had: that says nothing about the candidate.
+    `read` takes the fingerprint of the code, which also names what was never reached. `tools` and `network` are those
+    that the neuron will have: they only say what is allowed, and are never called. Raises SandboxUnavailable when no
+    process can be started: that says nothing about the candidate.
     """
     began = now()
     patterns = await guard.inspect(neuron.code) if guard is not None else ()
@@ -110,7 +110,7 @@ def _report(
 
 
 class _Tried:
-    """What came of the scenarios so far."""
+    """The results of the scenarios so far."""
 
     def __init__(
         self,
@@ -132,10 +132,10 @@ class _Tried:
         self.problems: list[str] = []
 
     async def run(self, scenario: Scenario) -> bool:
-        """Whether there is any use in going on."""
+        """Run a scenario; return whether it makes sense to go on."""
         attempt = await self._attempt(scenario)
         for _ in range(_ATTEMPTS - 1):
-            # Of one that has failed already nobody needs to know whether it would pass here.
+            # If the candidate has failed already, its budget does not matter any more.
             if attempt.faults or not attempt.is_over_budget or self.problems:
                 break
             attempt = min(attempt, await self._attempt(scenario), key=lambda each: (not each.faults, each.energy))
@@ -145,11 +145,11 @@ class _Tried:
         return not attempt.is_fatal
 
     async def run_twice(self, scenario: Scenario) -> None:
-        """The same signals with the same state have the same answers, unless something is kept outside of the state,
-        where nobody sees it and a restart loses it."""
+        """Run the same signals with the same state twice. Different answers are a problem: something is kept outside of
+        the state, where the owner cannot see it and a restart loses it."""
         neuron = self._neuron
         if neuron.hosts or neuron.tools or any(hangs_on(neuron)):
-            return  # these may well differ
+            return  # their answers may differ for good reasons
         at = self._world.now()
         given = [as_given(replace(each, id=new_id(), at=at)) for each in scenario.signals]
         tools, network = self._around(Attempt(neuron, self._program, scenario, self._settings.cost))
@@ -180,10 +180,10 @@ class _Tried:
                     if attempt.is_fatal:
                         break
         finally:
-            # Also when the time is up: what it has done until then is seen.
+            # Also after a timeout: what it has done until then counts.
             self.seen.absorb(attempt.seen)
-            if scenario.name != FAILURES:  # there nothing is recorded, on purpose
-                # What another scenario has an answer to was tried there.
+            if scenario.name != FAILURES:  # that scenario has no recordings, on purpose
+                # A request that another scenario has an answer for was tried there.
                 missed = [request for request in attempt.missed.requests if request not in self._recorded]
                 self.seen.miss(missed, attempt.missed.tools)
         return attempt

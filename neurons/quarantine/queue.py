@@ -1,4 +1,4 @@
-"""Tries the neurons that are in quarantine, one after the other."""
+"""Runs quarantine for waiting neurons, one after another, in the background."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 LOOK_S = 2.0
-"""So often it is seen whether another process has put one into quarantine."""
+"""How often to look for neurons that another process has put into quarantine."""
 EXPIRE_S = 60.0
-"""So often it is seen whether a question to the owner has expired."""
+"""How often to look for expired questions to the owner."""
 
 
 class Candidates:
-    """One process on a home does it at a time; what it leaves when it is killed is found by the next one. `tools` and
-    `network` are what a neuron will have: they say what may be asked for, and are never asked. `on_asked` is called
-    when there is a question to the owner, and returns at once."""
+    """The queue of neurons in quarantine. One process of a home works on it at a time; if that is killed, the next one
+    takes over. `tools` and `network` are those that a neuron will have: they only say what is allowed, and are never
+    called. `on_asked` is called when there is a new question to the owner, and must return at once."""
 
     def __init__(
         self,
@@ -72,17 +72,17 @@ class Candidates:
         self._expire_at = 0.0
 
     def news(self, _: Neuron | None = None) -> None:
-        """Something was proposed. Returns at once."""
+        """Tell the queue that something was proposed. Returns at once."""
         self._more.set()
 
     async def run(self) -> None:
-        """Until it is cancelled. Nothing that goes wrong ends it: no full disk, no candidate."""
+        """Work on the queue until cancelled. No error ends it: no full disk, no candidate."""
         complaint = ""
         while True:
             try:
                 await self._look()
                 complaint = ""
-            except Exception as error:  # noqa: BLE001 - whatever it is, the agent goes on, and it is tried again
+            except Exception as error:  # noqa: BLE001 - no error may end the agent; it is tried again
                 if str(error) != complaint:
                     complaint = str(error)
                     log.warning("Cannot try what is in quarantine: %s", error)
@@ -91,8 +91,9 @@ class Candidates:
             self._more = anyio.Event()
 
     async def try_all(self) -> list[Neuron]:
-        """Those that were in quarantine, as they are now. One that cannot be tried holds up no other; what it raised is
-        raised when all the others were."""
+        """Try all neurons in quarantine, and return them as they are now. One that cannot be tried does not stop the
+        others; its error is raised at the end. Returns nothing when the kill switch is on or another process holds the
+        lock."""
         if self._is_killed(None) or not self._lock.try_take():
             return []
         errors: list[Exception] = []
@@ -112,7 +113,7 @@ class Candidates:
         return tried
 
     async def _look(self) -> None:
-        """What waits, and what has waited too long. What could not be tried this time is tried with the next look."""
+        """Expire old questions and try what waits. What could not be tried is tried at the next look."""
         stamp, now = self._pipeline.store.stamp(), anyio.current_time()
         if stamp == self._seen and now < self._expire_at:
             return
@@ -128,7 +129,7 @@ class Candidates:
         try:
             tools, network = self._tools(neuron), self._network(neuron)
         except ValueError as error:
-            # No proposal is like that, but a document that somebody has edited may be.
+            # A proposal cannot contain this, but a document edited by hand can.
             report = self._unusable(neuron, f"its hosts or tools are none that could be had: {error}")
         else:
             report = await rehearse(
@@ -143,7 +144,7 @@ class Candidates:
                 now=self._now,
             )
         if self._is_killed(neuron.id):
-            return neuron  # what was killed has proved nothing
+            return neuron  # a killed candidate has proved nothing
         found = await self._found(neuron)
         judged = await anyio.to_thread.run_sync(partial(self._pipeline.judged, neuron.id, report, found=found))
         if judged.status is Status.AWAITING_OWNER:
@@ -151,7 +152,8 @@ class Candidates:
         return judged
 
     async def _found(self, neuron: Neuron) -> Fingerprint | None:
-        """By what it is recognised when it is rejected and comes back. None when nobody could say."""
+        """The fingerprint, which recognises the code if it is rejected and proposed again. None when it cannot be
+        taken."""
         try:
             return await self._read(neuron.code) if self._read is not None else None
         except SandboxError:

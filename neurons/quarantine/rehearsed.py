@@ -1,7 +1,7 @@
-"""The network and the tools of a rehearsal: answers that were recorded, and failures that look like real ones.
+"""The network and tools during quarantine: recorded answers, and failures that look like real ones.
 
-No request leaves the host and no tool is called. The code is not told that nothing was recorded, or it could behave for
-as long as it is.
+No request leaves the host and no tool is called. The code cannot tell that nothing was recorded: else it could behave
+for as long as it is being tested.
 """
 
 from __future__ import annotations
@@ -25,36 +25,37 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Missed:
-    """What the code asked for and nobody had recorded, each once and the first ones only."""
+    """Requests and tools that the code asked for and that were not recorded: each once, and only the first ones."""
 
     def __init__(self) -> None:
         self.requests: dict[str, None] = {}
         self.tools: dict[str, None] = {}
 
     def request(self, method: str, url: str) -> ToolError:
-        """What the code meets: the words are the broker's own for a server that is not there."""
+        """Note a request, and return the error that the code gets: worded like the broker's for a server that is not
+        there."""
         _add(self.requests, named(method, url))
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme, 443)
         return ToolError(f"Cannot connect to {host}: nothing answers at port {port}", code="network", retryable=True)
 
     def tool(self, name: str) -> ToolError:
-        """The words are the bridge's own for a tool that raised."""
+        """Note a tool call, and return the error that the code gets: worded like the bridge's for a failed tool."""
         _add(self.tools, name)
         return ToolError(f'Tool "{name}" failed with ConnectionError', code="internal")
 
 
 def named(method: str, url: str) -> str:
-    """A request as a report names it: without its query, which may be as long as it likes."""
+    """A request as a report names it: without its query, which may be of any length."""
     parts = urlsplit(url)
     return f"{method} {parts.scheme}://{parts.netloc}{parts.path}"
 
 
 def network_of(neuron: Neuron, scenario: Scenario, missed: Missed, real: NetworkPolicy | None = None) -> NetworkPolicy:
-    """The policy that the neuron will have, or one of its declared hosts, answered from the recorded exchanges.
+    """The policy that the neuron will have, or one made of its declared hosts, answered from the recorded exchanges.
 
-    Always a policy: none would mean that of the settings, and there the network is real. Raises ValueError when a
-    declared host is none.
+    Always a policy: None would mean the policy of the settings, where the network is real. Raises ValueError for an
+    invalid declared host.
     """
     policy = real or NetworkPolicy(allow=tuple(HostRule.model_validate(host) for host in neuron.hosts))
     replay = Replay(scenario.exchanges, unanswered=missed.request)
@@ -62,11 +63,11 @@ def network_of(neuron: Neuron, scenario: Scenario, missed: Missed, real: Network
 
 
 class ToolsOf:
-    """The declared tools, answered from the recorded calls: the same call made again gets the next answer, and the
-    last one for ever after."""
+    """The declared tools, answered from the recorded calls: a repeated call gets the next recorded answer, and the last
+    one from then on."""
 
     def __init__(self, neuron: Neuron, scenario: Scenario, missed: Missed, real: HostTools | None = None) -> None:
-        """`real` is asked what arguments its tools take, and nothing else."""
+        """`real` is asked only which arguments its tools take."""
         known = {} if real is None else {each.name: each for each in real.declarations()}
         self._declared = [known.get(name) or ToolDeclaration(name) for name in neuron.tools]
         self._missed = missed
@@ -91,7 +92,7 @@ def _canonical(arguments: dict[str, Any]) -> bytes:
     try:
         return canonical(arguments)
     except (ValueError, RecursionError):
-        return b""  # like nothing that was ever recorded
+        return b""  # matches no recorded call
 
 
 def _add(names: dict[str, None], name: str) -> None:

@@ -1,6 +1,6 @@
-"""The signals that a candidate is tried on, and what the network and the tools answer meanwhile. Pure.
+"""The scenarios that a candidate is tried on: signals, and what the network and tools answer. Pure.
 
-Nothing in a signal says that it is invented: the built-in ones have their own shape, the others what the habit's own
+Nothing in a signal shows that it is invented: built-in signals have their real shape; the others carry what the habit's
 executions were given, or else the fields that the code reads.
 """
 
@@ -32,9 +32,9 @@ TYPICAL, EDGES, BURST, FAILURES = "typical signals", "edges", "burst", "network 
 ODD_ANSWERS, KEPT_STATE, RECORDED = "odd answers", "the state it has", "recorded"
 
 _MAX_FIELDS = 8
-_TIMES = 2  # each typical signal: the second one finds the state that the first has left
+_TIMES = 2  # each typical signal twice: the second one finds the state that the first has left
 
-# A half of what a signal may carry: the code has room to repeat it in one of its own, and to keep it.
+# Half of what a signal may carry: the code has room to repeat it in a signal of its own, and to keep it.
 _LONG_SHARE = 0.5
 _ODD_CHARACTERS = "e\u0301 \u202eabc\u202c \U0001f9e0\u200d \x00\x1b[2J ${x} </script> ' \" \\ __proto__"
 _ODD_VALUES: tuple[Any, ...] = (None, "", _ODD_CHARACTERS, -1e308, [], {})
@@ -43,7 +43,7 @@ _FIELD = re.compile(r"\bdata\??\.([A-Za-z_$][\w$]{0,40})")
 _FIELDS = re.compile(r"\{([^{}]{1,300})\}\s?=\s?(?:signal\??\.)?data\b")
 _NAME = re.compile(r"[A-Za-z_$][\w$]{0,40}")
 
-# What servers say on a bad day. Each is the answer to one request, in this order, and the last one for ever after.
+# Bad answers of servers. Each answers one request, in this order, and the last one all later ones.
 _ODD_BODIES = (
     (503, "Service Unavailable", "text/html", b"<html><body>Service Unavailable</body></html>"),
     (200, "OK", "application/json", b"{}"),
@@ -54,24 +54,24 @@ _ODD_BODIES = (
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Signals in their order, with the state that the first one finds."""
+    """Signals in order, with the state that the first one finds."""
 
     name: str
     signals: tuple[Signal, ...]
-    """Without times and ids: they get those when they are given."""
+    """Without times and ids: these are set when the signals are delivered."""
     exchanges: tuple[Exchange, ...] = ()
     tool_calls: tuple[ToolExchange, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     at_once: bool = False
-    """Given in batches, as the layer gives signals that have come together; or else one by one."""
+    """Delivered in batches, as the layer does with signals that arrive together; else one by one."""
     is_guess: bool = False
-    """Nobody knows what signals that are not built in will carry: nothing was recorded."""
+    """Nothing was recorded, so the data of signals that are not built in is a guess."""
 
 
 def scenarios_for(
     neuron: Neuron, recordings: Sequence[Recording], settings: NeuronSettings, *, at: float
 ) -> tuple[Scenario, ...]:
-    """At least three: typical signals, edges and a burst. `at` is the time that the signals speak of."""
+    """At least three scenarios: typical signals, edge cases and a burst. `at` is the time used in the signals."""
     newest = sorted(recordings, key=lambda recording: recording.at)[-settings.quarantine.max_recorded :]
     exchanges = tuple(exchange for recording in newest for exchange in recording.exchanges)
     tool_calls = tuple(call for recording in newest for call in recording.tool_calls)
@@ -87,7 +87,7 @@ def scenarios_for(
         )
         for number, recording in enumerate(newest, 1)
     ]
-    # The typical ones once more at the end: whatever the edges have left in the state, it goes on.
+    # The typical signals once more at the end: the neuron must still work with whatever state the edge cases left.
     scenarios.append(Scenario(EDGES, (*maker.edges(), *typical), exchanges, tool_calls))
     if neuron.hosts or neuron.tools:
         scenarios.append(Scenario(FAILURES, typical))
@@ -115,7 +115,7 @@ class _Maker:
                 yield from (_signal(type_, data) for data in self._data(type_, number))
 
     def recorded(self, recording: Recording) -> Iterator[Signal]:
-        """The recorded context is the data of whatever is not built in: those have their own shape for ever."""
+        """The recorded context becomes the data of signals that are not built in; built-in ones keep their shape."""
         for type_ in self._types:
             is_given = type_ not in BUILT_IN and self._is_data(recording.context)
             data = recording.context if is_given else self._data(type_, 1)[0]
@@ -131,7 +131,7 @@ class _Maker:
             yield from (_signal(type_, data) for data in self._edges(type_))
 
     def _data(self, type_: str, number: int) -> Sequence[Any]:
-        """What such a signal usually carries; the first is the best guess."""
+        """The usual data of such a signal; the first is the best guess."""
         match type_:
             case "tick":
                 return [tick_data(number, self._settings.autonomic.tick_s)]
@@ -163,7 +163,7 @@ class _Maker:
                 yield from self._odd(typical)
 
     def _odd(self, typical: Any) -> Iterator[Any]:
-        """A signal of the host or of another neuron may carry anything."""
+        """Odd data: a signal of the host or of another neuron may carry anything."""
         yield from ([], "", "text", 0, -1, 1e308, True, [[None]], {"text": self._long()})
         if not isinstance(typical, dict):
             return
@@ -172,7 +172,7 @@ class _Maker:
             yield from ({**typical, name: odd} for odd in _ODD_VALUES)
 
     def _is_data(self, context: Any) -> bool:
-        """A context that holds something, and that a signal could carry."""
+        """Whether the context is not empty and fits into a signal."""
         return bool(context) and len(to_json(context)) <= self._settings.autonomic.max_signal_bytes
 
     def _long(self) -> str:
@@ -184,8 +184,8 @@ def _signal(type_: str, data: Any) -> Signal:
 
 
 def _invented(code: str) -> Iterator[dict[str, Any]]:
-    """Data with the fields that the code reads, all of them numbers and then all of them texts. A guess: nobody knows
-    what others will send."""
+    """Data with the fields that the code reads: first all numbers, then all texts. A guess, because what others will
+    send is not known."""
     named = [*_FIELD.findall(code), *(name for names in _FIELDS.findall(code) for name in _NAME.findall(names))]
     fields = [*dict.fromkeys(named)][:_MAX_FIELDS] or ["value"]
     yield {name: number for number, name in enumerate(fields, 1)}

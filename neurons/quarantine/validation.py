@@ -1,8 +1,8 @@
-"""The audit of capabilities: what a candidate declares against what it was seen to do. Pure.
+"""The audit of capabilities: compares what a candidate declares with what it was seen to do. Pure.
 
-Undeclared access is a problem and rejects. What is declared and was never used is a finding: the owner reads it and may
-ask why it is wanted. No audit can tell what code will do once it is no longer watched; the findings say what it could
-hang that on.
+Undeclared access is a problem and rejects the candidate. A declared capability that was never used is a finding: the
+owner reads it and may ask why it is wanted. No audit can tell what code will do once it is no longer watched; the
+findings name what its behaviour could depend on.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Seen:
 
     emitted: Counter[str] = field(default_factory=Counter)
     hosts: set[str] = field(default_factory=set)
-    """That it asked for, allowed or not."""
+    """Hosts that it asked for, allowed or not."""
     tools: set[str] = field(default_factory=set)
     inputs: set[str] = field(default_factory=set)
-    """On which it did anything: emitted, changed its state, asked for a host or a tool."""
+    """Signal types on which it did anything: emitted, changed its state, asked for a host or a tool."""
     state_bytes: int = 0
-    """At its largest."""
+    """The largest size of its state."""
     missed_requests: dict[str, None] = field(default_factory=dict)
-    """That nobody had recorded."""
+    """Requests that were not recorded."""
     missed_tools: dict[str, None] = field(default_factory=dict)
 
     def absorb(self, other: Seen) -> None:
@@ -61,7 +61,7 @@ class Seen:
 
 
 class Named(Protocol):
-    """What the text of the code names, whether or not it was ever reached. A fingerprint is one."""
+    """What the text of the code names, whether or not it was reached. A fingerprint is one."""
 
     @property
     def hosts(self) -> Sequence[str]: ...
@@ -75,12 +75,15 @@ class Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Audit:
+    """The result of the audit: findings inform the owner, problems reject the candidate."""
+
     findings: tuple[str, ...]
     problems: tuple[str, ...]
 
 
 def audit(neuron: Neuron, seen: Seen, *, named: Named | None = None, is_whole: bool = True) -> Audit:
-    """`is_whole`: it did what it does on every signal. Of one that failed nobody can say what it never does."""
+    """Compare declared and seen capabilities. `is_whole`: no run failed. After a failure, unused capabilities are not
+    reported: the code may not have got that far."""
     problems = [*_undeclared(neuron, seen)]
     findings = [*_never_used(neuron, seen)] if is_whole else []
     findings += [*_kept(seen), *_not_tried(seen)]
@@ -92,7 +95,7 @@ def audit(neuron: Neuron, seen: Seen, *, named: Named | None = None, is_whole: b
 
 
 def of_guard(patterns: Sequence[Finding]) -> Iterator[str]:
-    """What the guard found rejects, as it does in `core.execute`."""
+    """Problems from what the guard found, which rejects the candidate as it does in `core.execute`."""
     for found in patterns:
         yield f"the guard found {found.pattern} in line {found.line}, which {found.why}"
 
@@ -139,7 +142,7 @@ def _not_tried(seen: Seen) -> Iterator[str]:
 
 
 def _named_tools(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
-    """A call that was never reached is one all the same: nothing else can be meant by it."""
+    """A tool call in the code counts even if it was never reached: it can mean nothing else."""
     declared = {_as_written(tool) for tool in (*neuron.tools, *seen.tools)}
     if tools := [tool for tool in named.tools if _as_written(tool) not in declared]:
         yield f"its code calls the tool {quoted(tools)}, which is not among its tools ({quoted(neuron.tools)})"
@@ -151,13 +154,13 @@ def _named_fetch(neuron: Neuron, named: Named) -> Iterator[str]:
 
 
 def _named_hosts(neuron: Neuron, seen: Seen, named: Named) -> Iterator[str]:
-    """An address may be there to be told, and not to be asked."""
+    """Only a finding: an address may be there to be shown, not requested."""
     if hosts := _strange(set(named.hosts) - seen.hosts, neuron.hosts):
         yield f"its code names {quoted(hosts)}, which it does not declare and cannot reach"
 
 
 def hangs_on(neuron: Neuron) -> Iterator[str]:
-    """What else than signal and state its behaviour may depend on."""
+    """What, besides signal and state, its behaviour may depend on."""
     if _CLOCK.search(neuron.code):
         yield "reads the clock: at another time it may do something else than here"
     if _CHANCE.search(neuron.code):
@@ -165,7 +168,7 @@ def hangs_on(neuron: Neuron) -> Iterator[str]:
 
 
 def _beyond_ascii(neuron: Neuron) -> Iterator[str]:
-    """Where more may be written than one sees."""
+    """Lines with characters beyond ASCII, which may hide code."""
     lines = [str(number) for number, line in enumerate(neuron.code.split("\n"), 1) if not line.isascii()]
     if lines:
         more = f" and {len(lines) - _MAX_NAMED} more" if len(lines) > _MAX_NAMED else ""
@@ -174,7 +177,7 @@ def _beyond_ascii(neuron: Neuron) -> Iterator[str]:
 
 
 def covers(declared: str, host: str) -> bool:
-    """Whether the entry is about the host; what may be asked there is the broker's business."""
+    """Whether the declared entry covers the host; what may be requested there is decided by the broker."""
     try:
         pattern = HostRule.model_validate(declared).host
     except ValueError:
@@ -183,8 +186,9 @@ def covers(declared: str, host: str) -> bool:
 
 
 def _as_written(tool: str) -> str:
-    """`git-hub/list.commits` is `tools.git_hub.list_commits` in code, or `tools.gitHub.listCommits`; here it is enough
-    that all of them are the same. What is not lent cannot be called, whatever its name is like."""
+    """The tool's name with case and separators removed: `git-hub/list.commits` may be `tools.git_hub.list_commits` or
+    `tools.gitHub.listCommits` in code, and all of them must match. A tool that is not lent cannot be called, whatever
+    its name."""
     return _NO_WORD.sub("", tool).casefold()
 
 
@@ -193,7 +197,7 @@ def _strange(hosts: Iterable[str], declared: Sequence[str]) -> list[str]:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """`"a", "b"`, and not too many of them: a candidate chooses its own names."""
+    """`"a", "b"`, at most 8 names: a candidate chooses its own names."""
     listed = list(names)
     shown = ", ".join(f'"{plain(name, _MAX_NAME)}"' for name in listed[:_MAX_NAMED])
     more = len(listed) - _MAX_NAMED
@@ -201,14 +205,14 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def plain(text: str, most: int = MAX_TEXT) -> str:
-    """One line that can be read, whoever wrote it: what cannot be seen is spelled out, and the rest is cut off."""
+    """The text as one readable line of at most `most` characters, with invisible characters spelled out."""
     line = _SPACE.sub(" ", text[: most * 2]).strip()
     line = "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in line)
     return line if len(line) <= most and len(text) <= most * 2 else f"{line[: most - 1]}…"
 
 
 def bounded(lines: Sequence[str]) -> tuple[str, ...]:
-    """Each once, in their order; so many that a person reads them."""
+    """The lines without duplicates, at most MAX_LINES, so that a person reads them."""
     kept = [plain(line) for line in dict.fromkeys(lines)]
     if len(kept) > MAX_LINES:
         kept[MAX_LINES - 1 :] = [f"and {len(kept) - MAX_LINES + 1} more"]

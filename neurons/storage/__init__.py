@@ -1,4 +1,4 @@
-"""Documents of a home as files: read whole, changed under a lock, written behind."""
+"""Stores the documents of a home as files: read whole, changed under a lock, written now or later."""
 
 from typing import TYPE_CHECKING
 

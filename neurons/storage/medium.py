@@ -1,4 +1,4 @@
-"""Where documents lie: files in folders. What is here knows bytes and names, and nothing of what is in a document."""
+"""The files and folders in which documents are stored. Handles bytes and names, and knows nothing of their content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from sandbox import FileLock, flush_folder, private_folder, replace_file, sweep_
 from ..contracts import MAX_DOCUMENT_BYTES, Damaged, StorageError, is_key
 
 LOCK_TIMEOUT_S = 10.0
-# Two writes within one tick of the file system's clock leave the same time: a folder that young is looked at again.
+# Two writes within one tick of the file system's clock leave the same time: a folder changed this recently is checked
+# again.
 _SETTLED_S = 0.05
 _RETRY_S = 0.000_5
 _ENDING = ".json"
@@ -27,19 +28,20 @@ class Medium(Protocol):
     """All methods raise StorageError when the disk refuses."""
 
     def exclusive(self, folder: str) -> AbstractContextManager[None]:
-        """For who writes: one at a time among all processes and threads. The same thread may enter again."""
+        """The lock for writers, among all processes and threads. The same thread may enter again."""
         ...
 
     def alone(self, folder: str) -> AbstractContextManager[None]:
-        """The same, a lock of its own, for decisions that look at several documents. Taken before `exclusive`."""
+        """A second such lock, for decisions that look at several documents. Take it before `exclusive`."""
         ...
 
     def load(self, key: str) -> bytes | None:
-        """None where there is none. Raises Damaged for what is no file or too large."""
+        """The bytes of the document; None when there is none. Raises Damaged if it is not a file or too large."""
         ...
 
     def save(self, key: str, data: bytes) -> None:
-        """The old bytes or the new ones, whatever happens; the new ones when it returns."""
+        """Replace the bytes atomically: the old or the new ones whatever happens; the new ones, on disk, when it
+        returns."""
         ...
 
     def remove(self, key: str) -> None: ...
@@ -47,16 +49,16 @@ class Medium(Protocol):
     def keys(self, prefix: str) -> list[str]: ...
 
     def set_aside(self, key: str) -> Path | None:
-        """Give it another name, and say which."""
+        """Rename the document, and return the new path."""
         ...
 
     def stamp(self, folder: str) -> object:
-        """Something that is not equal to what it was, once anybody has written there."""
+        """A value that changes once any process has written there."""
         ...
 
 
 class OneAtATime:
-    """A lock between processes that a thread which holds it may take again."""
+    """A lock between processes and threads; the thread that holds it may take it again."""
 
     def __init__(self, path: Path, timeout_s: float) -> None:
         self._path = path
@@ -65,9 +67,10 @@ class OneAtATime:
         self.start_anew()
 
     def start_anew(self) -> None:
-        """Also in a fork: what a thread held that is not there would be held for ever."""
+        """Reset the lock, also in a forked child: a lock held by a thread that does not exist there would be held for
+        ever."""
         self._own = threading.RLock()
-        # Not only forgotten: an open handle would keep the lock when the parent is dead.
+        # Closed, not just forgotten: an open handle would keep the lock after the parent has died.
         self._between.close()
         self._between = FileLock(self._path)
         self._depth = 0
@@ -79,7 +82,7 @@ class OneAtATime:
             raise StorageError(f'Cannot lock "{self._path}": another thread has held it for {self._timeout_s:g} s')
         try:
             if not self._depth:
-                # Not around the whole: what goes wrong while it is held is not the lock's fault.
+                # Only around taking it: an error while the lock is held is not the lock's fault.
                 with _faults(self._path, "lock"):
                     self._take(give_up)
             self._depth += 1
@@ -93,7 +96,7 @@ class OneAtATime:
             self._own.release()
 
     def close(self) -> None:
-        """Whoever holds it goes on to hold it; it is opened again when it is taken the next time."""
+        """Close the file unless the lock is held; it is opened again when next taken."""
         with self._own:
             if not self._depth:
                 self._between.close()
@@ -116,7 +119,7 @@ def _faults(path: Path | str, action: str) -> Iterator[None]:
 
 
 class Folders:
-    """One folder for all documents whose keys begin with its name, 0700, and in it one file for each."""
+    """A folder (mode 0700) for all documents whose keys begin with its name, with one file for each document."""
 
     def __init__(self, folder: Path, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
         self._folder = folder
@@ -136,7 +139,7 @@ class Folders:
     def exclusive(self, folder: str) -> Iterator[None]:
         with self._lock(folder, ".lock").held():
             if folder not in self._swept:
-                # All who write hold this lock: what is unfinished was left by one who was killed.
+                # All writers hold this lock: an unfinished file was left by a process that was killed.
                 self._swept.add(folder)
                 sweep_unfinished(self._folder / folder, older_than_s=0)
             yield
@@ -145,11 +148,11 @@ class Folders:
         return self._lock(folder, ".alone").held()
 
     def load(self, key: str) -> bytes | None:
-        # As a text: paths are what takes longest when there are a thousand.
+        # As a string: Path objects are the slowest part when there are a thousand files.
         path = f"{self._folder}/{key}{_ENDING}"
         with _faults(path, "read"):
             try:
-                # Not waiting: a pipe that somebody put there would be waited for, for ever.
+                # Non-blocking: opening a named pipe that was put there would wait for ever.
                 handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
             except FileNotFoundError:
                 return None
@@ -213,7 +216,7 @@ class Folders:
 
     def _lock(self, folder: str, name: str) -> OneAtATime:
         path = self._folder / folder / name
-        # Each time: somebody may have deleted the folder.
+        # Each time: the folder may have been deleted.
         with _faults(path.parent, "make"):
             private_folder(path.parent)
         return self._locks.get(path) or self._locks.setdefault(path, OneAtATime(path, self._lock_timeout_s))

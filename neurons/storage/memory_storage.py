@@ -1,4 +1,4 @@
-"""The storage for tests: the same behaviour without a disk, and with crashes and damage on demand."""
+"""An in-memory storage for tests: the same behaviour without a disk, with crashes and damage on demand."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .storage import Damage, Documents, log_damage
 
 
 class MemoryStorage(Documents):
-    """A storage that ends with the process. `MemoryStorage(other)` shares what `other` has on its disk, as a second
-    process on the same home does; what is behind is each one's own."""
+    """A storage that ends with the process. `MemoryStorage(other)` shares the disk of `other`, like a second process on
+    the same home; pending writes are not shared."""
 
     def __init__(
         self,
@@ -32,12 +32,12 @@ class MemoryStorage(Documents):
 
     @property
     def files(self) -> dict[str, bytes]:
-        """What is on the disk, by key. A test may put damage there."""
+        """The bytes on the disk, by key. A test may put damage there."""
         return self._disk.files
 
     @property
     def refuses(self) -> str | None:
-        """While this is a text, nothing can be written: the disk says so."""
+        """While this is a text, every write fails with it as the disk's error."""
         return self._disk.refuses
 
     @refuses.setter
@@ -45,11 +45,13 @@ class MemoryStorage(Documents):
         self._disk.refuses = reason
 
     def crash(self) -> None:
-        """What was not flushed is gone."""
+        """Lose everything that was not flushed."""
         self._start_anew()
 
 
 class Disk:
+    """A `Medium` in memory."""
+
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.refuses: str | None = None

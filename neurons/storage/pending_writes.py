@@ -1,7 +1,7 @@
-"""What was written behind and is not on disk yet: changes by key, in the order in which they were made.
+"""Pending writes: changes by key that are not on disk yet, in the order in which they were made.
 
-An entry is never changed, only replaced, and only by who has seen the one before: so a reader that finds the same entry
-before and after a look at the disk knows that both belong together.
+An entry is never modified, only replaced, and only by a caller that has seen the previous one: so a reader that finds
+the same entry before and after reading the disk knows that both belong together.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ Step = Callable[[Document | None], Json | None]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
+    """The pending changes of one key."""
+
     steps: tuple[Step, ...] = ()
     landing: int = 0
-    """So many of the first ones are just being written."""
+    """How many of the first steps are being written just now."""
     lands_as: int = 0
-    """The revision that says that they are there."""
+    """The document has those steps once it has this revision."""
 
     def after(self, revision: int) -> tuple[Step, ...]:
-        """Those that a document of this revision does not have in it yet."""
+        """The steps that a document of this revision does not include yet."""
         has_landed = self.landing and revision >= self.lands_as
         return self.steps[self.landing :] if has_landed else self.steps
 
@@ -36,7 +38,7 @@ NOTHING = Waiting()
 
 
 class Behind:
-    """Any thread may use it."""
+    """The pending writes of a storage, by key. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,7 +52,7 @@ class Behind:
             return sorted(self._waiting)
 
     def swap(self, key: str, before: Waiting, after: Waiting) -> bool:
-        """False, and nothing is changed, when somebody else was quicker."""
+        """Compare and swap. False, with nothing changed, when another thread was quicker."""
         with self._lock:
             if self._waiting.get(key, NOTHING) is not before:
                 return False
@@ -61,14 +63,14 @@ class Behind:
             return True
 
     def mark(self, key: str, landing: int, lands_as: int) -> None:
-        """The first ones are about to be on disk."""
+        """Note that the first `landing` steps are about to be written, as revision `lands_as`."""
         while True:
             waiting = self.of(key)
             if self.swap(key, waiting, replace(waiting, landing=landing, lands_as=lands_as)):
                 return
 
     def drop(self, key: str, count: int) -> None:
-        """The first ones are on disk, or never will be."""
+        """Remove the first steps: they are on disk, or never will be."""
         while True:
             waiting = self.of(key)
             if self.swap(key, waiting, Waiting(waiting.steps[count:])):
@@ -76,9 +78,9 @@ class Behind:
 
 
 def applied(document: Document | None, key: str, step: Step) -> Document | None:
-    """The document after one change; the same when it leaves everything as it is. Raises what the change raises.
+    """The document after one change; the same object when the change does nothing. Raises what the change raises.
 
-    What the change does with what it is given, and later with what it gave, changes nothing here.
+    The change gets a copy, and its result is copied: later modifications of either have no effect here.
     """
     changed = step(as_written(document) if document is not None else None)
     if changed is None:
@@ -87,12 +89,12 @@ def applied(document: Document | None, key: str, step: Step) -> Document | None:
 
 
 def replayed(document: Document | None, key: str, steps: tuple[Step, ...]) -> tuple[Document | None, list[Exception]]:
-    """The document after all changes, and why some could not be made any more."""
+    """The document after all changes, and the errors of changes that are no longer possible."""
     lost: list[Exception] = []
     for step in steps:
         try:
             document = applied(document, key, step)
-        except Exception as error:  # noqa: BLE001 - of whoever asked; it was possible then, and others wrote since
+        except Exception as error:  # noqa: BLE001 - the change was possible then, but others wrote since
             lost.append(error)
     return document, lost
 

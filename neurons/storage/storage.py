@@ -1,7 +1,7 @@
-"""JSON documents by key: in memory at once, on disk soon or before the caller goes on, as the caller chooses.
+"""JSON documents by key: visible at once, and on disk soon or before the caller goes on, as the caller chooses.
 
-Who writes holds the lock of the folder, and reads again under it: so nobody's change is lost. Who reads holds none: a
-file is always whole.
+Writers hold the lock of the folder and read again under it, so that no change is lost. Readers hold no lock: a file is
+always whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from .pending_writes import Behind, Step, Waiting, applied, replayed, revision_o
 
 log = logging.getLogger("motor_cortex")
 
-# Each is kept as what was asked for, and is done again when others have written: neither may grow without end.
+# Pending changes are kept as functions and applied again after writes of other processes: neither number may grow
+# without end.
 _MAX_STEPS = 32
 _MAX_WAITING = 256
 _MAX_REPORTED = 1_000
@@ -46,7 +47,7 @@ class Damage:
 
     key: str
     path: Path | None
-    """Where it lies now; None when it is where it was."""
+    """Its new path; None when it was not moved."""
     reason: str
 
     def __str__(self) -> str:
@@ -59,7 +60,7 @@ def log_damage(damage: Damage) -> None:
 
 
 class Documents:
-    """`Storage` on any medium. What is behind is this object's alone until it is flushed."""
+    """`Storage` on any medium. Pending writes are visible only to this object until they are flushed."""
 
     def __init__(self, medium: Medium, flusher: Flusher | None, on_damage: Callable[[Damage], None]) -> None:
         self._medium = medium
@@ -100,19 +101,19 @@ class Documents:
         def step(document: Document | None) -> Json | None:
             return change(document.data if document is not None else None)
 
-        # A copy: what is behind is given to others, too.
+        # A copy, because the pending document is given to other callers, too.
         document = self._land(key, step) if through else self._put_behind(key, step)
         return as_written(document) if document is not None else None
 
     def delete(self, key: str) -> None:
-        """At once, and what was written behind with it."""
+        """Delete the document now, together with its pending writes."""
         with self._medium.exclusive(check_key(key)):
             self._medium.remove(key)
             self._behind.drop(key, len(self._behind.of(key).steps))
 
     def flush(self) -> None:
-        """What cannot be written for the disk's sake stays behind; what others have overtaken is dropped. Raises the
-        first of these, when everything else is on disk."""
+        """Write all pending changes. Those that the disk refuses stay pending; those that conflict with later writes of
+        others are dropped. Raises the first such error after everything else is on disk."""
         troubles: list[Exception] = []
         for key in self._behind.all_keys():
             try:
@@ -127,7 +128,8 @@ class Documents:
         return self._medium.alone(folder)
 
     def set_aside(self, key: str, reason: str, *, revision: int) -> None:
-        """Out of the way with what its reader cannot use, unless it has been written again since, and report it."""
+        """Move a document that its reader cannot use out of the way, and report it, unless it was written again since
+        `revision`."""
         with self._medium.exclusive(check_key(key)):
             if revision_of(self._loaded(key)) == revision:
                 self._away(key, reason)
@@ -137,7 +139,7 @@ class Documents:
         return self._medium.stamp(folder)
 
     def _seen(self, key: str) -> tuple[Document | None, Waiting]:
-        """The document with what is behind, and what that was."""
+        """The document including its pending changes, and those changes."""
         while True:
             waiting = self._behind.of(key)
             document = self._loaded(key)
@@ -161,7 +163,7 @@ class Documents:
         return after
 
     def _land(self, key: str, step: Step | None, troubles: list[Exception] | None = None) -> Document | None:
-        """Bring to disk what is behind, and then one more change if there is one. The document as it is then."""
+        """Write the pending changes of a key to disk, and then one more if given. Returns the resulting document."""
         with self._medium.exclusive(check_key(key)):
             steps = self._behind.of(key).steps
             before = self._loaded(key)
@@ -182,7 +184,8 @@ class Documents:
         try:
             self._medium.save(key, encode(document))
         except BaseException:
-            # A disk may refuse after others can see it: what they see must not be done once more.
+            # The disk may fail after others can already see the new file: changes that they see must not be applied
+            # again.
             if revision_of(self._loaded(key)) == document.revision:
                 self._behind.drop(key, steps)
             else:
@@ -190,14 +193,14 @@ class Documents:
             raise
 
     def _loaded(self, key: str) -> Document | None:
-        """What is on disk, and a document. What is none is set aside."""
+        """The document on disk. A damaged one is set aside."""
         try:
             return self._whole(key)
         except Damaged:
             pass
         with self._medium.exclusive(check_key(key)):
             try:
-                # Again: another process may have put it right meanwhile.
+                # Read again: another process may have repaired it meanwhile.
                 return self._whole(key)
             except Damaged as error:
                 self._away(key, str(error))
@@ -216,7 +219,7 @@ class Documents:
             self._tell(Damage(key, path, reason))
 
     def _report(self, damage: Damage) -> None:
-        """Once: what stays where it is is found again by everyone who looks."""
+        """Report a damage once: a document that could not be moved is found again by every reader."""
         known = (damage.key, damage.reason)
         if known not in self._reported and len(self._reported) < _MAX_REPORTED:
             self._reported.add(known)
@@ -225,17 +228,17 @@ class Documents:
     def _tell(self, damage: Damage) -> None:
         try:
             self._on_damage(damage)
-        except Exception as error:  # noqa: BLE001 - whoever is told must not keep the rest from being read
+        except Exception as error:  # noqa: BLE001 - a failing callback must not keep the rest from being read
             log.warning("%s (%s)", damage, error)
 
     def _start_anew(self) -> None:
-        """In a fork: what is behind is the parent's to write."""
+        """Reset after a fork: pending changes are the parent's to write."""
         self._behind = Behind()
 
 
 class DeferredStorage(Documents):
-    """In files: the key `neurons/x` is `neurons/x.json` in the folder. With a flusher what is written behind comes to
-    disk by itself, and else by `flush`."""
+    """A storage in files: the key `neurons/x` is `neurons/x.json` in the folder. With a flusher, pending writes reach
+    the disk by themselves; else by `flush`."""
 
     def __init__(
         self,
@@ -250,7 +253,7 @@ class DeferredStorage(Documents):
         _storages.add(self)
 
     def close(self) -> None:
-        """Let go of the files. What was written behind and not flushed stays in memory; any use opens them again."""
+        """Close the files. Pending writes stay in memory; any use opens the files again."""
         self._folders.close()
 
     def _start_anew(self) -> None:
@@ -270,7 +273,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _replacing(key: str, data: Json, revision: int | None) -> Step:
-    # A copy, at once: what the caller does with the data afterwards is not what was to be written.
+    # Copied at once: later changes that the caller makes to the data must not be written.
     copy = as_written(Document(key, 1, data)).data
 
     def step(document: Document | None) -> Json:

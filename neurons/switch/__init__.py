@@ -1,4 +1,4 @@
-"""The kill switch: a file that every process of a home obeys."""
+"""The kill switch: a file that stops every process of a home."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""The kill switch of a home: a file. While it is there nothing runs, in no process and after no restart.
+"""The kill switch of a home: a file. While the file exists nothing runs, in any process and after any restart.
 
-It depends on almost nothing: no event loop, no model, no network, no settings, and nothing that takes long to import.
-Whatever cannot be read counts as on.
+This module depends on almost nothing: no event loop, no model, no network, no settings, and nothing that is slow to
+import. A switch that cannot be read counts as on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FILE = "KILLED"
 FOLDER = "KILLED.d"
-"""One file for each neuron that was killed alone."""
+"""The folder with one file for each neuron that was killed alone."""
 RUNNING = "running"
 LOCK = ".KILLED.lock"
 LOCK_TIMEOUT_S = 5.0
@@ -45,7 +45,7 @@ _MEANWHILE_S = 0.1
 _LOOK_AGAIN_S = 0.001
 _ID = re.compile(r"[a-z0-9-]{1,80}\Z")
 
-# A file that says what it says to the eye of a person, too.
+# Written into the file for a person who opens it.
 _HINT = 'turn it off with "cortex revive --reason ..."'
 
 
@@ -58,11 +58,11 @@ class Off(NamedTuple):
 
 
 class On(NamedTuple):
-    """Nothing may run, or one neuron may not."""
+    """Nothing may run, or, if `neuron` is set, that neuron may not."""
 
     reason: str
     at: float
-    """Seconds of the clock; when nobody could say, those of the file."""
+    """Seconds of the clock. If the switch file does not say, its modification time; 0 when that is unknown too."""
     by: str
     neuron: str | None = None
 
@@ -75,23 +75,25 @@ class On(NamedTuple):
 
 State: TypeAlias = Off | On
 Stamp: TypeAlias = tuple[int, int, int]
-"""Is another one when the file is."""
+"""Modification time, inode and size: changes when the file changes."""
 _OFF = Off()
 
 
 class Killed(NamedTuple):
-    """What came of it. Without problems, everything is dead and will stay so after a power cut, too."""
+    """The result of `turn_on`. If `problems` is empty, everything is dead and stays dead even after a power cut."""
 
     on: On
     was_on: bool
     is_on: bool
-    """False only when the home does not even take an empty file: then what runs was killed, and more may come."""
+    """False only when the home cannot store even an empty file: the running processes were killed, but new ones may
+    start."""
     processes: tuple[int, ...]
     problems: tuple[str, ...]
 
 
 class KillSwitch:
-    """Any number of objects in any number of processes may stand for one switch. `record` is the audit."""
+    """Reads, sets and clears the switch. Any number of objects and processes may share one. `record` writes to the
+    audit."""
 
     def __init__(self, folder: Path, *, record: Record | None = None, now: Callable[[], float] = time.time) -> None:
         self._folder = folder
@@ -103,11 +105,12 @@ class KillSwitch:
 
     @property
     def running(self) -> Path:
-        """Where the processes of this home are noted: see `sandbox.Running`."""
+        """The folder in which running processes of this home are recorded: see `sandbox.Running`."""
         return self._folder / RUNNING
 
     def state(self, neuron: str | None = None) -> State:
-        """Of everything, or also of one neuron. Takes one look at a file when it is off, or two. Never raises."""
+        """The state of the switch for everything, or also for one neuron. While off, costs one file lookup, or two with
+        a neuron. Never raises."""
         found = self._look(self._path, None)
         if neuron is None or isinstance(found, On):
             return found
@@ -120,22 +123,23 @@ class KillSwitch:
         return self._look(path, neuron)
 
     def refusal(self, neuron: str | None = None) -> str | None:
-        """Why nothing may run, or this neuron may not; None while it may."""
+        """The reason why nothing, or this neuron, may run; None while it may."""
         found = self.state(neuron)
         return str(found) if isinstance(found, On) else None
 
     def turn_on(self, reason: str, by: str, *, neuron: str | None = None) -> Killed:
-        """Stop everything now, or one neuron. Never raises for what the disk or the system does: it does what it can,
-        and says what it could not. Raises Refused for an id that is none."""
+        """Stop everything now, or one neuron. Never raises for a fault of the disk or the system: it does what it can
+        and reports the rest in `problems`. Raises Refused for an invalid neuron id."""
         on = On(_one_line(reason) or "no reason was given", self._now(), _one_line(by) or "owner", neuron)
         path = self._own(neuron) if neuron is not None else Path(self._path)
         before = self._look(str(path), neuron)
-        # Also when it is on, with what it says already: who turns it off at this moment must not be the last.
+        # Written again even when it is already on, with its present text: another process that is just turning it off
+        # must not win the race.
         problems, report = self._stop(path, before if isinstance(before, On) and before.by else on)
         if self._record is not None:
             try:
                 self._record("owner_decision", by=on.by, reason=on.reason, **_what("kill", neuron))
-            except Exception as error:  # noqa: BLE001 - whatever it is, what was killed is killed
+            except Exception as error:  # noqa: BLE001 - a failing audit must not undo the kill
                 problems.append(f"it is not in the audit: {error}")
         found = self._look(str(path), neuron)
         if isinstance(found, Off):
@@ -144,11 +148,12 @@ class KillSwitch:
         return Killed(in_force, isinstance(before, On), isinstance(found, On), report.killed, tuple(problems))
 
     def _stop(self, path: Path, on: On) -> tuple[list[str], KillReport]:
-        """Say so, kill, and see to it that it stays so."""
+        """Write the switch, kill the recorded processes, and make sure that the switch survives."""
         killed: tuple[int, ...] = ()
         stopped: list[str] = []
         for _ in range(_TRIES):
-            # Seen by all processes from here on. To the disk it is brought below: a slow one must hold up no kill.
+            # All processes see the switch from here on. It is flushed further below: a slow disk must not delay the
+            # kill.
             problems = _write(path, on)
             if on.neuron is None and not os.path.lexists(path):
                 stopped += self._stop_hosts()
@@ -159,13 +164,13 @@ class KillSwitch:
                 if not is_alone:
                     problems.append("somebody is about to turn the switch off, and stuck: it may go off again")
                 if not os.path.lexists(path):
-                    continue  # whoever was about to turn off the one before has removed this one
+                    continue  # another process, turning off the previous switch, has removed this one
                 problems += _flush(path)
             break
         return problems + stopped, KillReport(killed, report.left)
 
     def _stop_hosts(self) -> list[str]:
-        """The last resort, in a home that takes no switch: what would start new processes is stopped."""
+        """The last resort, when the switch cannot be written: stop the host processes that would start new ones."""
         report = stop_hosts(self.running)
         stopped = [
             f"process {pid}, which runs agents of this home, was stopped, because the switch cannot be written: "
@@ -175,8 +180,9 @@ class KillSwitch:
         return [*stopped, *report.left]
 
     def turn_off(self, reason: str, by: str, *, neuron: str | None = None) -> State:
-        """What it was. Recorded before it is done, or not done. Raises Refused without a reason, SwitchError when it
-        stays on, and what the audit raises."""
+        """Turn the switch off and return its previous state. It is recorded in the audit first; if that fails, the
+        switch stays on. Raises Refused without a reason, SwitchError when the switch stays on, and what the audit
+        raises."""
         said = _one_line(reason)
         if not said:
             raise Refused("Turning the kill switch off needs a reason")
@@ -206,11 +212,11 @@ class KillSwitch:
 
     @contextmanager
     def _alone(self, wait_s: float) -> Iterator[bool]:
-        """Nobody else turns it off meanwhile. False when somebody who does holds on to that for too long."""
+        """Hold the lock that `turn_off` takes. Yields False when another process holds it for longer than `wait_s`."""
         try:
             handle = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         except OSError:
-            yield True  # a home that does not take this has not taken the switch, either
+            yield True  # if the home cannot store the lock, it did not store the switch either
             return
         try:
             yield _locked(handle, time.monotonic() + wait_s)
@@ -219,12 +225,12 @@ class KillSwitch:
 
     def _look(self, path: str, neuron: str | None) -> State:
         try:
-            # Not what a link points to: one that leads nowhere is on, too.
+            # lstat, not stat: a symbolic link that leads nowhere counts as on, too.
             found = os.lstat(path)
         except FileNotFoundError:
             return _OFF
         except OSError as error:
-            # Who has no home at all (it would be below /dev/null) has no switch in it, either.
+            # Without a home (its parent would be below /dev/null) there is no switch either.
             if isinstance(error, NotADirectoryError) and not self._folder.parent.is_dir():
                 return _OFF
             return On(f'"{path}" cannot be looked at: {error.strerror}', 0.0, "", neuron)
@@ -236,7 +242,7 @@ class KillSwitch:
 
 
 def _write(path: Path, on: On) -> list[str]:
-    """Turn it on; what went wrong."""
+    """Write the switch file; return what went wrong."""
     data = {"reason": on.reason, "at": on.at, "by": on.by, "hint": _HINT}
     try:
         private_folder(path.parent)

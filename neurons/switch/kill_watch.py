@@ -1,4 +1,4 @@
-"""Looks at the kill switch again and again, for a process that has an event loop."""
+"""Polls the kill switch, for a process that has an event loop."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ async def watch_switch(
     neurons: Callable[[], Iterable[str]] = lambda: (),
     on_neuron: Callable[[str, On], None] = lambda *_: None,
 ) -> None:
-    """Until it is cancelled. `on_kill` is called when the switch is found on, first of all now, and `on_revive` when it
-    is found off again; `on_neuron` for each of `neurons` that was killed alone, as long as it is one of them.
+    """Poll the switch every `poll_ms` until cancelled. Call `on_kill` when the switch is found on, including at the
+    first look, and `on_revive` when it is found off again. While it is off, call `on_neuron` at every look for each id
+    from `neurons` that was killed alone.
 
-    They return soon and wait for nothing. What one raises is logged, and it is called again with the next look.
+    The callbacks must return soon and not block. If one raises, the error is logged and it is called again at the next
+    look.
     """
     is_known_on = False
     while True:
