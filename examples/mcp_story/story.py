@@ -25,6 +25,7 @@ from .settings import story_servers, story_settings
 
 # A person reads along; a pipe does not.
 _PAUSE_S = 0.02
+_PATIENCE_S = 60
 
 _FOREWORD = {
     "Scripted": "what the user and the model say, and the code that the model writes.",
@@ -66,6 +67,8 @@ async def tell(
         # The clock stands still: no energy comes back while somebody reads.
         cortex = MotorCortex(settings, owner=owner, now=lambda: now, channels=())
         async with cortex, plain_client(compared) as plain:
+            # A search waits at most 5 seconds for servers; if one were missing, the bytes would be others.
+            await cortex.servers.tools(patience_s=_PATIENCE_S)
             conversations = Conversations(settings.home / "conversations")
             stage = Stage(cortex, plain, page, owner)
             for number, scene in enumerate(scenes, 1):
