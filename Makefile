@@ -10,10 +10,13 @@ DENO := $(BIN)/deno
 export DENO_DIR := $(abspath $(VENV))/deno-cache
 export DENO_NO_UPDATE_CHECK := 1
 
-.PHONY: demo test ok format lint types deno-ok tests soak bench harness clean
+.PHONY: demo demo-mcp test ok format lint types deno-ok tests soak bench harness clean
 
 demo: $(STAMP)
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/cortex demo; else $(BIN)/cortex demo --yes; fi
+
+demo-mcp: $(STAMP)
+	@$(BIN)/python -m examples.mcp_story
 
 test: ok
 

@@ -19,7 +19,8 @@ from cortex.settings.sections import CacheSettings, EnergySettings
 from .measure import Row, interleaved, p50
 
 CALLS = 50
-SERVER = ("-m", "cortex.demo.servers.ticket_desk")
+ROOT = Path(__file__).parent.parent
+SERVER = {"command": sys.executable, "args": ["-m", "examples.servers.ticket_desk"], "cwd": str(ROOT)}
 CODE = """
 let found = 0;
 for (let n = 0; n < %d; n++) found += (await tools.%s({ id: "T-017" })).id === "T-017" ? 1 : 0;
@@ -43,11 +44,10 @@ async def mcp(rounds: int, report: Report) -> None:
             home=Path(home),
             energy=EnergySettings(recharge_per_minute=1_000_000),
             cache=CacheSettings(enabled=False),
-            mcpServers={"desk": {"command": sys.executable, "args": SERVER}},
+            mcpServers={"desk": SERVER},
             mcp={"max_calls_per_minute": 1_000_000},
         )
-        server = StdioServerParameters(command=sys.executable, args=list(SERVER))
-        async with Client(server) as client, MotorCortex(settings, toolbox=toolbox) as cortex:
+        async with Client(StdioServerParameters(**SERVER)) as client, MotorCortex(settings, toolbox=toolbox) as cortex:
 
             async def in_the_sandbox(tool: str) -> None:
                 async with cortex.turn() as turn:

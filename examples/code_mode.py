@@ -16,7 +16,10 @@ import anyio
 
 from cortex import MotorCortex, Settings
 
-SERVERS = json.loads(Path(__file__).with_name("mcp.json").read_text(encoding="utf-8"))["mcpServers"]
+HERE = Path(__file__).resolve().parent
+TABLE = json.loads((HERE / "mcp.json").read_text(encoding="utf-8"))["mcpServers"]
+# Started in this folder, which has their modules; without it, in the home of the user.
+SERVERS = {name: {**server, "cwd": str(HERE)} for name, server in TABLE.items()}
 
 CODE = """
 const [log, desk] = await Promise.all([

@@ -69,7 +69,6 @@ def test_the_wheel_carries_the_harness_and_what_is_in_config(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "sandbox/data/deno/harness.js" in names
     assert {f"sandbox/data/config/{path.name}" for path in (ROOT / "config").iterdir()} <= {*names}
-    assert {f"cortex/demo/servers/{name}.py" for name in ("commit_log", "ticket_desk")} <= {*names}
     assert {name.split("/")[0] for name in names} == {"cortex", "sandbox", "neurons", "motor_cortex-0.1.0.dist-info"}
     assert not [name for name in names if name.endswith(".ts")]
 

@@ -13,18 +13,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--yes", action="store_true", help="agree to what the agent wants to learn, where nobody is at a terminal"
     )
-    parser.add_argument(
-        "--mcp",
-        action="store_true",
-        help="MCP servers as functions: what that puts into the context, and what calls do",
-    )
+    parser.add_argument("--mcp", action="store_true", help="no longer here: in a checkout, make demo-mcp")
 
 
 def run(options: Namespace) -> int:
     # Imported here: it takes a while, and run_command reports a Ctrl-C meanwhile without a traceback.
     import anyio
 
-    from cortex.demo import Asker, tell, tell_mcp
+    from cortex.demo import Asker, tell
     from cortex.models import ScriptError
     from cortex.settings import load_settings
     from sandbox import SandboxUnavailable
@@ -32,9 +28,7 @@ def run(options: Namespace) -> int:
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     asker = Asker(sys.stdin if is_terminal else None, says_yes=options.yes)
     try:
-        is_whole = anyio.run(
-            tell_mcp if options.mcp else tell, load_settings(options.config).sandbox, sys.stdout, asker
-        )
+        is_whole = anyio.run(tell, load_settings(options.config).sandbox, sys.stdout, asker)
     except SandboxUnavailable as error:
         raise CommandError(str(error), REFUSED) from error
     except ScriptError as error:

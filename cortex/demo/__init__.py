@@ -6,8 +6,7 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .asking import Asker as Asker
-    from .mcp_scenes import McpScene as McpScene, load_mcp_scenes as load_mcp_scenes
-    from .mcp_story import tell_mcp as tell_mcp
+    from .page import Page as Page
     from .scenario import Scene as Scene, SceneTurn as SceneTurn, load_scenes as load_scenes
     from .story import tell as tell
 else:
@@ -15,8 +14,7 @@ else:
         __name__,
         {
             "asking": ["Asker"],
-            "mcp_scenes": ["McpScene", "load_mcp_scenes"],
-            "mcp_story": ["tell_mcp"],
+            "page": ["Page"],
             "scenario": ["Scene", "SceneTurn", "load_scenes"],
             "story": ["tell"],
         },

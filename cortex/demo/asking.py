@@ -38,20 +38,6 @@ class Asker:
         typed = await self._line(self._keyboard)
         return (typed, "") if typed == shown else ("", "the owner said no")
 
-    async def agrees(self, page: Page) -> tuple[bool, str]:
-        """Whether what stands above may be done, and in words why not."""
-        if self._says_yes:
-            page.line("--yes agrees for you.", "bold")
-            return True, ""
-        if self._keyboard is None:
-            page.paragraph('Nobody is at a terminal, and that is a no. "--yes" says yes for you.', "bold")
-            return False, "nobody was there to ask"
-        page.line("Type yes to agree. Anything else is a no.", "bold")
-        page.stream.write("> ")
-        page.stream.flush()
-        said = await self._line(self._keyboard)
-        return (True, "") if said == "yes" else (False, "the owner said no")
-
     async def _line(self, keyboard: TextIO) -> str:
         with anyio.move_on_after(_PATIENCE_S):
             # In no thread, which could not be interrupted: a terminal is readable when there is a whole line.

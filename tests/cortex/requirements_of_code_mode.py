@@ -632,13 +632,12 @@ REQUIREMENTS = (
     Requirement(
         "DEMO-MCP-1",
         "002",
-        "two real MCP servers ship as examples: a commit log with 1,000 commits (1.24 MB), a ticket desk",
+        "two real MCP servers are in examples/servers: a commit log with 1,000 commits (1.24 MB), a ticket desk",
         (
-            "tests/cortex/demo/test_demo_servers.py::test_the_commit_log_gives_pages_of_a_thousand_whole_commits",
-            "tests/cortex/demo/test_demo_servers.py::test_the_commit_log_finds_the_commits_of_a_week_and_of_a_person",
-            "tests/cortex/demo/test_demo_servers.py::test_the_ticket_desk_keeps_what_is_done_to_its_tickets",
-            "tests/cortex/demo/test_demo_servers.py::test_commits_are_the_same_on_every_machine",
-            "tests/test_wheel.py::test_the_wheel_carries_the_harness_and_what_is_in_config",
+            "tests/examples/test_servers.py::test_the_commit_log_gives_pages_of_a_thousand_whole_commits",
+            "tests/examples/test_servers.py::test_the_commit_log_finds_the_commits_of_a_week_and_of_a_person",
+            "tests/examples/test_servers.py::test_the_ticket_desk_keeps_what_is_done_to_its_tickets",
+            "tests/examples/test_servers.py::test_commits_are_the_same_on_every_machine",
         ),
     ),
     Requirement(
@@ -646,18 +645,19 @@ REQUIREMENTS = (
         "002",
         "what they cannot do they say, and what they take is bounded",
         (
-            "tests/cortex/demo/test_demo_servers.py::test_what_the_commit_log_cannot_do_it_says",
-            "tests/cortex/demo/test_demo_servers.py::test_a_desk_takes_only_so_many_tickets_and_comments",
+            "tests/examples/test_servers.py::test_what_the_commit_log_cannot_do_it_says",
+            "tests/examples/test_servers.py::test_a_desk_takes_only_so_many_tickets_and_comments",
         ),
     ),
     Requirement(
         "DEMO-MCP-3",
         "002",
-        "cortex demo --mcp` runs the commit analysis through code mode (search, describe, execute)",
+        "`make demo-mcp` runs the commit analysis through code mode (search, describe, execute), and `cortex demo --mcp` says so",
         (
-            "tests/cortex/demo/test_demo_mcp.py::test_last_weeks_commits_come_to_a_few_hundred_bytes_instead_of_every_commit",
-            "tests/cortex/demo/test_demo_mcp.py::test_each_scene_that_is_compared_searches_describes_and_executes",
-            "tests/cortex/demo/test_demo_mcp.py::test_it_succeeds_whatever_the_owner_has_set_and_leaves_nothing",
+            "tests/examples/test_mcp_story.py::test_last_weeks_commits_come_to_a_few_hundred_bytes_instead_of_every_commit",
+            "tests/examples/test_mcp_story.py::test_each_scene_that_is_compared_searches_describes_and_executes",
+            "tests/examples/test_mcp_story.py::test_it_succeeds_whatever_the_owner_has_set_and_leaves_nothing",
+            "tests/cortex/demo/test_demo.py::test_the_option_mcp_says_where_its_story_is_now",
         ),
     ),
     Requirement(
@@ -665,8 +665,8 @@ REQUIREMENTS = (
         "002",
         "and through plain tool calls, by the SDK's own client",
         (
-            "tests/cortex/demo/test_demo_mcp.py::test_plain_calls_are_real_calls_and_a_failure_ends_them_as_what_it_is",
-            "tests/cortex/demo/test_demo_mcp.py::test_the_whole_log_stays_out_of_the_context",
+            "tests/examples/test_mcp_story.py::test_plain_calls_are_real_calls_and_a_failure_ends_them_as_what_it_is",
+            "tests/examples/test_mcp_story.py::test_the_whole_log_stays_out_of_the_context",
         ),
     ),
     Requirement(
@@ -674,9 +674,9 @@ REQUIREMENTS = (
         "002",
         "it prints bytes and estimated tokens of each, which add up, and says how it counts",
         (
-            "tests/cortex/demo/test_demo_mcp.py::test_what_is_counted_adds_up",
-            "tests/cortex/demo/test_demo_mcp.py::test_it_says_first_what_is_scripted_what_is_real_and_how_it_counts",
-            "tests/cortex/demo/test_demo_mcp.py::test_an_account_counts_bytes_and_not_characters",
+            "tests/examples/test_mcp_story.py::test_what_is_counted_adds_up",
+            "tests/examples/test_mcp_story.py::test_it_says_first_what_is_scripted_what_is_real_and_how_it_counts",
+            "tests/examples/test_mcp_story.py::test_an_account_counts_bytes_and_not_characters",
         ),
     ),
     Requirement(
@@ -684,21 +684,21 @@ REQUIREMENTS = (
         "002",
         "honestly: a small case where a plain call wins",
         (
-            "tests/cortex/demo/test_demo_mcp.py::test_a_small_case_in_which_a_plain_call_wins_is_told_as_such",
-            "tests/cortex/demo/test_demo_mcp.py::test_the_verdict_is_for_whoever_put_less_into_the_context",
+            "tests/examples/test_mcp_story.py::test_a_small_case_in_which_a_plain_call_wins_is_told_as_such",
+            "tests/examples/test_mcp_story.py::test_the_verdict_is_for_whoever_put_less_into_the_context",
         ),
     ),
     Requirement(
         "DEMO-MCP-8",
         "002",
         "what the model reads in the demo has no e-mail address (redaction is wired, through the whole path)",
-        ("tests/cortex/demo/test_demo_mcp.py::test_addresses_of_people_do_not_reach_the_model",),
+        ("tests/examples/test_mcp_story.py::test_addresses_of_people_do_not_reach_the_model",),
     ),
     Requirement(
         "DEMO-MCP-9",
         "002",
         "a story that does not fit ends as a ScriptError, and no server survives it",
-        ("tests/cortex/demo/test_demo_mcp.py::test_a_script_that_does_not_fit_stops_the_story_and_every_process",),
+        ("tests/examples/test_mcp_story.py::test_a_script_that_does_not_fit_stops_the_story_and_every_process",),
     ),
     Requirement(
         "EX-MCP",
@@ -1480,10 +1480,10 @@ REQUIREMENTS = (
         "002",
         "The demo says what was decided, ends the line of its prompt, fits a narrow page",
         (
-            "tests/cortex/demo/test_demo_mcp.py::test_without_consent_a_ticket_stays_open_and_code_catches_the_refusal",
-            "tests/cortex/demo/test_demo_mcp.py::test_with_yes_the_ticket_is_closed",
-            "tests/cortex/demo/test_demo_mcp.py::test_whoever_leaves_at_the_question_leaves_a_whole_line",
-            "tests/cortex/demo/test_demo_mcp.py::test_a_narrow_page_has_two_lines_for_each_count",
+            "tests/examples/test_mcp_story.py::test_without_consent_a_ticket_stays_open_and_code_catches_the_refusal",
+            "tests/examples/test_mcp_story.py::test_with_yes_the_ticket_is_closed",
+            "tests/examples/test_mcp_story.py::test_whoever_leaves_at_the_question_leaves_a_whole_line",
+            "tests/examples/test_mcp_story.py::test_a_narrow_page_has_two_lines_for_each_count",
         ),
     ),
     Requirement(

@@ -57,7 +57,6 @@ PLACES: dict[str, str] = {
     "cortex/commands/neuron_named.py::_name_in": FILE,
     "cortex/commands/run_script.py::_context": FILE,
     "cortex/commands/run_script.py::_network": POLICY,
-    "cortex/demo/mcp_scenes.py::load_mcp_scenes": FILE,
     "cortex/demo/scenario.py::load_scenes": FILE,
     "cortex/demo/story.py::_settings": POLICY,
     "cortex/discovery/endpoint_embedder.py::_vectors": "model: embeddings",

@@ -304,6 +304,13 @@ def test_a_missing_deno_is_refused_with_what_to_do():
     )
 
 
+def test_the_option_mcp_says_where_its_story_is_now():
+    done = subprocess.run([*ASKING, "--mcp"], capture_output=True, timeout=BOUND_S, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert '"make demo-mcp" or "python -m examples.mcp_story"' in done.stderr
+    assert "demo-mcp:" in (ROOT / "Makefile").read_text()
+
+
 def test_a_script_that_does_not_fit_what_happens_stops_the_demo(tmp_path):
     for folder in ("cortex", "sandbox", "neurons", "config", "deno"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))

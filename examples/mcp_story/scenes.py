@@ -1,13 +1,13 @@
-"""The scenes of `cortex demo --mcp` as data. `config/demo-mcp.json` has every word of the user and of the model."""
+"""The scenes of the story as data. `scenes.json` has every word of the user and of the model."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from cortex.models import ScriptedStep
-from sandbox import data_file
 
 
 class _Part(BaseModel):
@@ -22,7 +22,7 @@ class PlainCall(_Part):
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
-class McpScene(_Part):
+class Scene(_Part):
     title: Annotated[str, Field(min_length=1, max_length=70)]
     about: str
     user: Annotated[str, Field(min_length=1)]
@@ -34,8 +34,8 @@ class McpScene(_Part):
     plain_about: str = ""
 
 
-_SCENES = TypeAdapter(tuple[McpScene, ...])
+_SCENES = TypeAdapter(tuple[Scene, ...])
 
 
-def load_mcp_scenes() -> tuple[McpScene, ...]:
-    return _SCENES.validate_json(data_file("config", "demo-mcp.json").read_bytes())
+def load_scenes() -> tuple[Scene, ...]:
+    return _SCENES.validate_json(Path(__file__).with_name("scenes.json").read_bytes())

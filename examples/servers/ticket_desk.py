@@ -1,4 +1,4 @@
-"""An MCP server with the tickets of a support desk: `python -m cortex.demo.servers.ticket_desk`, over its pipes."""
+"""An MCP server with the tickets of a support desk: `python -m examples.servers.ticket_desk`, over its pipes."""
 
 from __future__ import annotations
 

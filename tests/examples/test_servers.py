@@ -1,4 +1,4 @@
-"""The MCP servers that come with the program, as the SDK's own client finds them over pipes."""
+"""The MCP servers of the examples, as the SDK's own client finds them over pipes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from cortex.demo.servers.commits import COMMITS, LAST, commits
-from cortex.demo.servers.tickets import MAX_COMMENTS, MAX_TICKETS, Desk, DeskFull, UnknownTicket
+from examples.servers.commits import COMMITS, LAST, commits
+from examples.servers.tickets import MAX_COMMENTS, MAX_TICKETS, Desk, DeskFull, UnknownTicket
 
-ROOT = Path(__file__).parent.parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def anyio_backend():
 
 @asynccontextmanager
 async def served(name):
-    arguments = ["-P", "-m", f"cortex.demo.servers.{name}"]
-    server = StdioServerParameters(command=sys.executable, args=arguments, env={"PYTHONPATH": str(ROOT)})
+    arguments = ["-m", f"examples.servers.{name}"]
+    server = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
     with anyio.fail_after(120):
         async with Client(server) as client:
             yield client

@@ -6,14 +6,11 @@ import json
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from mcp import Client, StdioServerParameters, Tool, stdio_client
 
 from cortex.models import ScriptError
-
-if TYPE_CHECKING:
-    from mcp import Client, Tool
-
-    from cortex.settings import McpServerSettings
 
 _PATIENCE_S = 30
 """For each answer of a server."""
@@ -35,19 +32,15 @@ class PlainClient:
 
 
 @asynccontextmanager
-async def plain_client(servers: Mapping[str, McpServerSettings]) -> AsyncIterator[PlainClient]:
+async def plain_client(servers: Mapping[str, Mapping[str, Any]]) -> AsyncIterator[PlainClient]:
     """Servers of its own, started now and ended with this."""
-    from mcp import Client, StdioServerParameters, stdio_client  # noqa: PLC0415 - it takes a while
-
     stack = AsyncExitStack()
     try:
         silence = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: ASYNC230, SIM115 - never blocks
         clients: dict[str, Client] = {}
         definitions: list[dict[str, Any]] = []
         for name, server in servers.items():
-            assert server.command is not None
-            program = StdioServerParameters(command=server.command, args=list(server.args), env=dict(server.env))
-            transport = stdio_client(program, errlog=silence)
+            transport = stdio_client(StdioServerParameters(**server), errlog=silence)
             client = await stack.enter_async_context(Client(transport, read_timeout_seconds=_PATIENCE_S))
             clients[name] = client
             definitions += [_definition(name, tool) for tool in (await client.list_tools()).tools]

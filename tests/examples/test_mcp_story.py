@@ -1,4 +1,4 @@
-"""`cortex demo --mcp` as a person finds it: what it promises is looked for in what it prints. Most tests share one run."""
+"""`python -m examples.mcp_story` as a person finds it: what it promises is looked for in what it prints. Most tests share one run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from pathlib import Path
 import anyio
 import pytest
 
-from cortex.demo import Asker, load_mcp_scenes, tell_mcp
-from cortex.demo.mcp_accounts import Account, table, verdict
-from cortex.demo.mcp_plain import plain_client
-from cortex.demo.mcp_settings import demo_servers
-from cortex.demo.mcp_story import PageOwner
-from cortex.demo.page import Page
-from cortex.models.scripted_model import ScriptError
-from cortex.text.terminal import columns_of
-from cortex.tools.owner import Question
+from cortex import Decision, Question
+from cortex.demo import Page
+from cortex.models import ScriptError
+from cortex.text import columns_of
+from examples.mcp_story.accounts import Account, table, verdict
+from examples.mcp_story.owner import PageOwner
+from examples.mcp_story.plain import plain_client
+from examples.mcp_story.scenes import load_scenes
+from examples.mcp_story.settings import story_servers
+from examples.mcp_story.story import tell
 from sandbox import SandboxSettings
 from tests.conftest import descendants
-from tests.documents import README
+from tests.documents import README, ROOT
 
-DEMO = [sys.executable, "-c", "from cortex.commands import main; main()", "demo", "--mcp"]
+STORY = [sys.executable, "-m", "examples.mcp_story"]
 # Only what hangs takes so long, on a slow machine too.
 BOUND_S = 300
 # Of an owner who allows nothing: the story must be the same.
@@ -69,9 +70,11 @@ class Told:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    folder = tmp_path_factory.mktemp("demo")
+    folder = tmp_path_factory.mktemp("story")
     environment = {**os.environ, **STRICT, "TMPDIR": str(folder), "CORTEX_HOME": str(folder / "home")}
-    done = subprocess.run(DEMO, capture_output=True, timeout=BOUND_S, env=environment, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        STORY, cwd=ROOT, capture_output=True, timeout=BOUND_S, env=environment, stdin=subprocess.DEVNULL
+    )
     return Told(done.returncode, done.stdout.decode(), done.stderr.decode(), list(folder.rglob("*")))
 
 
@@ -156,7 +159,7 @@ def test_no_line_is_wider_than_the_page(told):
 @pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_with_yes_the_ticket_is_closed(anyio_backend):
     stream = io.StringIO()
-    assert await tell_mcp(SandboxSettings(), stream, Asker(None, says_yes=True), load_mcp_scenes()[-1:])
+    assert await tell(SandboxSettings(), stream, says_yes=True, scenes=load_scenes()[-1:])
     assert "--yes agrees for you." in stream.getvalue()
     assert '{"status":"closed"}' in stream.getvalue()
     assert "You agreed: T-017 is closed" in stream.getvalue()
@@ -168,7 +171,7 @@ async def test_whoever_leaves_at_the_question_leaves_a_whole_line():
     page = Page(io.StringIO())
     with os.fdopen(reading) as keyboard, os.fdopen(writing, "w"):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(PageOwner(Asker(keyboard), page).decide, Question("desk.close", {}, "code"))
+            tasks.start_soon(PageOwner(page, keyboard).decide, Question("desk.close", {}, "code"))
             with anyio.fail_after(BOUND_S):
                 while not page.stream.getvalue().endswith("> "):
                     await anyio.sleep(0.001)
@@ -179,25 +182,25 @@ async def test_whoever_leaves_at_the_question_leaves_a_whole_line():
 @pytest.mark.deno
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_script_that_does_not_fit_stops_the_story_and_every_process(anyio_backend):
-    scene = load_mcp_scenes()[-1]
+    scene = load_scenes()[-1]
     never = scene.steps[1].model_copy(update={"expect": "never"})
     wrong = scene.model_copy(update={"steps": (scene.steps[0], never), "refused": never})
     with pytest.raises(ScriptError, match="expects /never/"):
-        await tell_mcp(SandboxSettings(), io.StringIO(), None, [wrong])
-    assert [line for line in descendants().values() if "cortex.demo.servers" in line] == []
+        await tell(SandboxSettings(), io.StringIO(), scenes=[wrong])
+    assert [line for line in descendants().values() if "examples.servers" in line] == []
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_plain_calls_are_real_calls_and_a_failure_ends_them_as_what_it_is(anyio_backend):
     async def made():
-        async with plain_client(demo_servers()) as client:
+        async with plain_client(story_servers()) as client:
             assert (client.tools, client.definitions.count('"type":"function"')) == (8, 8)
             assert '"id":"T-017"' in await client.call("ticket-desk", "get_ticket", {"id": "T-017"})
             await client.call("ticket-desk", "get_ticket", {"id": "T-999"})
 
     with pytest.raises(ScriptError, match="ticket-desk has no result for get_ticket"):
         await made()
-    assert [line for line in descendants().values() if "cortex.demo.servers" in line] == []
+    assert [line for line in descendants().values() if "examples.servers" in line] == []
 
 
 @pytest.mark.parametrize(
@@ -209,7 +212,8 @@ async def test_a_person_at_the_keyboard_agrees_with_yes_and_with_nothing_else(ty
     os.close(writing)
     with os.fdopen(reading) as keyboard:
         page = Page(io.StringIO())
-        assert await Asker(keyboard).agrees(page) == (allowed, "" if allowed else "the owner said no")
+        decision = await PageOwner(page, keyboard).decide(Question("desk.close", {}, "code"))
+        assert decision == Decision(allowed, "" if allowed else "the owner said no")
     assert "Type yes to agree. Anything else is a no." in page.stream.getvalue()
 
 
@@ -238,6 +242,6 @@ def test_a_narrow_page_has_two_lines_for_each_count(width):
 
 
 def test_each_scene_that_is_compared_searches_describes_and_executes():
-    for scene in load_mcp_scenes():
+    for scene in load_scenes():
         calls = [call.name for step in scene.steps for call in step.calls]
         assert calls == (["core_search", "core_describe", "core_execute"] if scene.plain else ["core_execute"])

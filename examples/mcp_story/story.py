@@ -1,42 +1,31 @@
-"""Plays `cortex demo --mcp`: the same questions through code mode and through plain calls, with real MCP servers."""
+"""Plays the story: the same questions through code mode and through plain calls, with real MCP servers."""
 
 from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-from cortex.home import Home
-from cortex.loop import CallEnded, Conversations, ignore, run_turn
-from cortex.models import ScriptedModel
-from cortex.motor_cortex import MotorCortex
+from cortex import Conversations, MotorCortex, ScriptedModel, run_turn
+from cortex.contracts import TurnEvent
+from cortex.demo import Page
+from cortex.loop import CallEnded, Conversation, Event, Message, ModelReply, ignore
 from cortex.show import Show
-from cortex.tools import Decision
 from sandbox import SandboxSettings
 
-from .asking import Asker
-from .clock import FastClock
-from .mcp_accounts import Account, table, verdict
-from .mcp_plain import compact, plain_client
-from .mcp_scenes import load_mcp_scenes
-from .mcp_settings import demo_servers, demo_settings
-from .page import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from cortex.contracts import TurnEvent
-    from cortex.loop import Conversation, Event, Message, ModelReply
-    from cortex.tools import Question
-
-    from .mcp_plain import PlainClient
-    from .mcp_scenes import McpScene
+from .accounts import Account, table, verdict
+from .owner import PageOwner
+from .plain import PlainClient, compact, plain_client
+from .scenes import Scene, load_scenes
+from .settings import story_servers, story_settings
 
 # A person reads along; a pipe does not.
 _PAUSE_S = 0.02
+_PATIENCE_S = 60
 
 _FOREWORD = {
     "Scripted": "what the user and the model say, and the code that the model writes.",
@@ -53,28 +42,35 @@ _GROWTH = (
 )
 
 
-async def tell_mcp(
-    sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = None, scenes: Sequence[McpScene] | None = None
+async def tell(
+    sandbox: SandboxSettings,
+    stream: TextIO,
+    keyboard: TextIO | None = None,
+    says_yes: bool = False,
+    scenes: Sequence[Scene] | None = None,
 ) -> bool:
-    """Play the scenes to the stream, all if none are given, and return whether the audit of it is whole. Without an
-    asker nobody is there who could agree to anything.
+    """Play the scenes to the stream, all if none are given, and return whether the audit of it is whole. With neither a
+    keyboard nor yes said beforehand, what the owner is asked is refused.
 
     Raises SandboxUnavailable when this machine cannot run Deno, and ScriptError when what happens is not what the
     script expects.
     """
-    began, clock, page = time.perf_counter(), FastClock(), Page(stream)
+    began, now, page = time.perf_counter(), time.time(), Page(stream)
     page.paragraph("Motor Cortex: MCP servers as functions in a sandbox", "bold")
     for label, text in _FOREWORD.items():
         page.row(label, text)
-    owner = PageOwner(Asker(None) if asker is None else asker, page)
-    servers, scenes = demo_servers(), load_mcp_scenes() if scenes is None else scenes
+    owner = PageOwner(page, keyboard, says_yes)
+    servers, scenes = story_servers(), load_scenes() if scenes is None else scenes
     compared = servers if any(scene.plain for scene in scenes) else {}
-    with tempfile.TemporaryDirectory(prefix="motor-cortex-demo-") as folder, ExitStack() as talks:
-        settings = demo_settings(sandbox, Path(folder) / "home", servers)
-        cortex = MotorCortex(settings, owner=owner, now=clock, channels=())
+    with tempfile.TemporaryDirectory(prefix="motor-cortex-story-") as folder, ExitStack() as talks:
+        settings = story_settings(sandbox, Path(folder) / "home", servers)
+        # The clock stands still: no energy comes back while somebody reads.
+        cortex = MotorCortex(settings, owner=owner, now=lambda: now, channels=())
         async with cortex, plain_client(compared) as plain:
-            conversations = Conversations(Home(settings.home).conversations, now=clock)
-            stage = McpStage(cortex, plain, page, owner)
+            # A search waits at most 5 seconds for servers; if one were missing, the bytes would be others.
+            await cortex.servers.tools(patience_s=_PATIENCE_S)
+            conversations = Conversations(settings.home / "conversations")
+            stage = Stage(cortex, plain, page, owner)
             for number, scene in enumerate(scenes, 1):
                 if scene.plain or number == 1:
                     # Each is counted by itself: nothing is known from the one before.
@@ -85,31 +81,10 @@ async def tell_mcp(
     return is_whole
 
 
-@dataclass(slots=True)
-class PageOwner:
-    """The person who reads the page, asked on it."""
-
-    asker: Asker
-    page: Page
-    has_refused: bool = False
-    """The last time."""
-
-    async def decide(self, question: Question) -> Decision:
-        self.page.line()
-        self.page.row("May it?", f"{question.tool} {compact(question.arguments)}")
-        try:
-            allowed, reason = await self.asker.agrees(self.page)
-        finally:
-            # Also when somebody leaves instead: what is said of that must not stand in the line of the prompt.
-            self.page.line()
-        self.has_refused = not allowed
-        return Decision(allowed, reason)
-
-
 class _Model:
     """A scene's words, of which the last depend on what the owner has decided."""
 
-    def __init__(self, scene: McpScene, owner: PageOwner, pause_s: float) -> None:
+    def __init__(self, scene: Scene, owner: PageOwner, pause_s: float) -> None:
         *first, last = scene.steps
         self._first = ScriptedModel(first, pause_s=pause_s)
         self._last = ScriptedModel([last], pause_s=pause_s)
@@ -128,7 +103,7 @@ class _Model:
 
 
 @dataclass(slots=True)
-class McpStage:
+class Stage:
     """What scenes are played with."""
 
     cortex: MotorCortex
@@ -141,7 +116,7 @@ class McpStage:
         """Of what plain calls tell a model before it says a word."""
         return len(self.plain.definitions.encode()) / max(self.plain.tools, 1)
 
-    async def play(self, scene: McpScene, number: int, conversation: Conversation) -> None:
+    async def play(self, scene: Scene, number: int, conversation: Conversation) -> None:
         self.page.heading(f"{number}. {scene.title}")
         self.page.paragraph(scene.about, "dim")
         code = await self._by_code(scene, conversation)
@@ -155,7 +130,7 @@ class McpStage:
             self.page.line()
             self.page.paragraph(verdict(code, plain), "bold")
 
-    async def _by_code(self, scene: McpScene, conversation: Conversation) -> Account:
+    async def _by_code(self, scene: Scene, conversation: Conversation) -> Account:
         page, cortex = self.page, self.cortex
         page.line()
         page.paragraph(f"You: {scene.user}", "bold")
@@ -185,7 +160,7 @@ class McpStage:
             show.end()
         return account.in_rounds(ended.rounds)
 
-    async def _by_plain_calls(self, scene: McpScene) -> Account:
+    async def _by_plain_calls(self, scene: Scene) -> Account:
         account = Account(len(self.plain.definitions.encode()))
         for call in scene.plain:
             result = await self.plain.call(call.server, call.tool, call.arguments)

@@ -1,4 +1,4 @@
-"""An MCP server with the commits of a repository: `python -m cortex.demo.servers.commit_log`, over its pipes."""
+"""An MCP server with the commits of a repository: `python -m examples.servers.commit_log`, over its pipes."""
 
 from __future__ import annotations
 

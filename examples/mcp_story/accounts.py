@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .ending import BYTES_PER_TOKEN
-
+# A rule of thumb for English and JSON. No tokenizer comes with this, and each model has its own.
+BYTES_PER_TOKEN = 4
 _LABEL, _COLUMN = 22, 16
 
 
