@@ -1,4 +1,4 @@
-"""`cortex demo`: show the whole system offline. The model's words are scripted; the runs are real."""
+"""`cortex demo`: the whole story, offline. What the model says is scripted, and what happens is real."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    # Imported here: it takes a while, and run_command reports a Ctrl-C meanwhile without a traceback.
+    if options.mcp:
+        raise CommandError(
+            'the story of MCP servers as functions is an example now; in a checkout of Motor Cortex, "make demo-mcp" '
+            'or "python -m examples.mcp_story" tells it'
+        )
+    # Imported here: it takes a while, in which a person may think better of it, and that is no fault.
     import anyio
 
     from cortex.demo import Asker, tell
