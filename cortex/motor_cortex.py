@@ -32,9 +32,20 @@ from cortex.tools import (
     policies_for_nobody,
     policy_of,
 )
-from cortex.turn import Services, Turn, require_acting
+from cortex.turn import CancellingRuntime, Services, Turn, require_acting
 from neurons import KillSwitch, user_message, watch_switch
-from sandbox import DenoRuntime, Flusher, Guard, HostRule, ResidentHost, Running, Wall
+from sandbox import (
+    DenoRuntime,
+    Flusher,
+    Guard,
+    HostRule,
+    RefusingRuntime,
+    ResidentHost,
+    Running,
+    StoppableRuntime,
+    Wall,
+    WalledRuntime,
+)
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -130,11 +141,11 @@ class MotorCortex:
         if runtime is None:
             running = Running(self.switch.running, self.switch.refusal)
             runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox, running=running))
-        if isinstance(runtime, DenoRuntime):
+        if isinstance(runtime, WalledRuntime):
             self._wall = runtime.wall
-            stop, allow = runtime.stop, runtime.allow
-            poll_ms = self.settings.neurons.kill_poll_ms
-            tasks.start_soon(watch_switch, self.switch, poll_ms, lambda on: stop(str(on)), allow)
+        stoppable = runtime if isinstance(runtime, StoppableRuntime) else CancellingRuntime(runtime)
+        poll_ms = self.settings.neurons.kill_poll_ms
+        tasks.start_soon(watch_switch, self.switch, poll_ms, lambda on: stoppable.stop(str(on)), stoppable.allow)
         guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
         if self.servers is not None:  # before the neurons, which may use their tools
             await stack.enter_async_context(self.servers)
@@ -146,7 +157,7 @@ class MotorCortex:
         return Services(
             self.settings,
             self.toolbox,
-            with_cache(runtime, self._cache),
+            with_cache(stoppable, self._cache),
             guard,
             self.energy,
             self._spine,
@@ -162,7 +173,7 @@ class MotorCortex:
 
     def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:
         channels = channels_of(self.settings) if self._channels is None else self._channels
-        refusal = hosts.refusal if isinstance(hosts, DenoRuntime) else self.switch.refusal
+        refusal = hosts.refusal if isinstance(hosts, RefusingRuntime) else self.switch.refusal
         return Surroundings(
             hosts=hosts,
             energy=self.energy,

@@ -61,9 +61,12 @@ if TYPE_CHECKING:
         CodeRuntime as CodeRuntime,
         HostTools as HostTools,
         ReadyJson as ReadyJson,
+        RefusingRuntime as RefusingRuntime,
         Resident as Resident,
         ResidentHost as ResidentHost,
+        StoppableRuntime as StoppableRuntime,
         ToolDeclaration as ToolDeclaration,
+        WalledRuntime as WalledRuntime,
     )
     from .ports.settings import SandboxSettings as SandboxSettings
     from .process.early_start import HeadStart as HeadStart
@@ -130,7 +133,17 @@ else:
             "jail.layers": ["Layer", "Wall"],
             "network.policy": ["DenyRule", "HostRule", "NetworkPolicy"],
             "network.recording": ["Exchange", "Recorder", "Replay"],
-            "ports.ports": ["CodeRuntime", "HostTools", "ReadyJson", "Resident", "ResidentHost", "ToolDeclaration"],
+            "ports.ports": [
+                "CodeRuntime",
+                "HostTools",
+                "ReadyJson",
+                "RefusingRuntime",
+                "Resident",
+                "ResidentHost",
+                "StoppableRuntime",
+                "ToolDeclaration",
+                "WalledRuntime",
+            ],
             "ports.settings": ["SandboxSettings"],
             "process.early_start": ["HeadStart"],
             "process.killing": ["KillReport", "kill_recorded", "stop_hosts"],

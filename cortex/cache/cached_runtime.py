@@ -7,15 +7,16 @@ shows that it reads the time or random numbers.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import anyio.lowlevel
 
-from sandbox import DenoRuntime, ErrorType, SandboxUnavailable, Tier, may_vary
+from sandbox import ErrorType, SandboxUnavailable, Tier, may_vary
 
 from .key import cache_key, limits_of
 
@@ -63,8 +64,14 @@ class RepeatableRuntime(Protocol):
 
 
 def with_cache(runtime: CodeRuntime, cache: ResultCache | None) -> CodeRuntime:
-    """The runtime with the cache in front of it, if there is a cache and the runtime is Deno (its version is known)."""
-    return CachedRuntime(runtime, cache) if cache is not None and isinstance(runtime, DenoRuntime) else runtime
+    """The runtime with the cache in front of it, if there is a cache and the runtime says its version."""
+    return CachedRuntime(runtime, cache) if cache is not None and _is_repeatable(runtime) else runtime
+
+
+def _is_repeatable(runtime: CodeRuntime) -> TypeGuard[RepeatableRuntime]:
+    """Whether the runtime has what a `RepeatableRuntime` has. Looks without asking: to ask Deno for its version starts
+    a process."""
+    return all(inspect.getattr_static(runtime, name, None) is not None for name in ("settings", "version", "refusal"))
 
 
 class CachedRuntime:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .cancelling_runtime import CancellingRuntime as CancellingRuntime
     from .code_answer import answer_without_result as answer_without_result
     from .consolidate_tool import ConsolidateTool as ConsolidateTool
     from .execution import Caller as Caller, RunCount as RunCount, execute as execute, require_acting as require_acting
@@ -15,6 +16,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "cancelling_runtime": ["CancellingRuntime"],
             "code_answer": ["answer_without_result"],
             "consolidate_tool": ["ConsolidateTool"],
             "execution": ["Caller", "RunCount", "execute", "require_acting"],

@@ -9,16 +9,29 @@ if TYPE_CHECKING:
         CodeRuntime as CodeRuntime,
         HostTools as HostTools,
         ReadyJson as ReadyJson,
+        RefusingRuntime as RefusingRuntime,
         Resident as Resident,
         ResidentHost as ResidentHost,
+        StoppableRuntime as StoppableRuntime,
         ToolDeclaration as ToolDeclaration,
+        WalledRuntime as WalledRuntime,
     )
     from .settings import SandboxSettings as SandboxSettings
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "ports": ["CodeRuntime", "HostTools", "ReadyJson", "Resident", "ResidentHost", "ToolDeclaration"],
+            "ports": [
+                "CodeRuntime",
+                "HostTools",
+                "ReadyJson",
+                "RefusingRuntime",
+                "Resident",
+                "ResidentHost",
+                "StoppableRuntime",
+                "ToolDeclaration",
+                "WalledRuntime",
+            ],
             "settings": ["SandboxSettings"],
         },
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from ..contracts import BatchAnswer, ExecutionOutcome, ExecutionRequest, ResidentProgram
+    from ..jail import Wall
     from ..network import NetworkPolicy
     from ..workspace import Workspace
 
@@ -66,6 +67,36 @@ class CodeRuntime(Protocol):
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
     ) -> ExecutionOutcome: ...
+
+
+@runtime_checkable
+class StoppableRuntime(Protocol):
+    """A runtime that the kill switch can stop by itself, with everything that it started."""
+
+    def stop(self, reason: str) -> None:
+        """Kill all that runs, now, and refuse with this reason whatever comes, until `allow`."""
+        ...
+
+    def allow(self) -> None:
+        """Undo `stop`."""
+        ...
+
+
+@runtime_checkable
+class RefusingRuntime(Protocol):
+    """A runtime that knows whether it may run anything."""
+
+    def refusal(self) -> str | None:
+        """Why nothing may run; None while it may."""
+        ...
+
+
+@runtime_checkable
+class WalledRuntime(Protocol):
+    """A runtime that knows which layers of the operating system stand around its processes."""
+
+    @property
+    def wall(self) -> Wall: ...
 
 
 class Resident(Protocol):

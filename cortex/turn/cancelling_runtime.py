@@ -1,0 +1,50 @@
+"""Makes the kill switch stop a runtime that has no `stop` of its own: what it is executing is cancelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from sandbox import ErrorType, ExecutionError, ExecutionOutcome
+
+if TYPE_CHECKING:
+    from sandbox import CodeRuntime, ExecutionRequest, HostTools, NetworkPolicy, Workspace
+
+
+class CancellingRuntime:
+    """A `CodeRuntime` and a `StoppableRuntime` around any `CodeRuntime`."""
+
+    def __init__(self, runtime: CodeRuntime) -> None:
+        self._runtime = runtime
+        self._stopped: str | None = None
+        self._running: set[anyio.CancelScope] = set()
+
+    def stop(self, reason: str) -> None:
+        """Cancel all executions, and refuse with this reason whatever comes, until `allow`."""
+        self._stopped = reason
+        for scope in self._running:
+            scope.cancel()
+
+    def allow(self) -> None:
+        """Undo `stop`."""
+        self._stopped = None
+
+    async def execute(
+        self,
+        request: ExecutionRequest,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
+    ) -> ExecutionOutcome:
+        """As the runtime itself; a run that is stopped ends with CrashError."""
+        with anyio.CancelScope() as scope:
+            if self._stopped is None:
+                self._running.add(scope)
+                try:
+                    return await self._runtime.execute(request, tools, network=network, workspace=workspace)
+                finally:
+                    self._running.discard(scope)
+        error = ExecutionError(ErrorType.CRASH, f"The run was stopped: {self._stopped}")
+        return ExecutionOutcome(ok=False, error=error)
