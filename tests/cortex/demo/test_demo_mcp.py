@@ -24,7 +24,7 @@ from cortex.text.terminal import columns_of
 from cortex.tools.owner import Question
 from sandbox import SandboxSettings
 from tests.conftest import descendants
-from tests.documents import README
+from tests.documents import CODE_MODE
 
 DEMO = [sys.executable, "-c", "from cortex.commands import main; main()", "demo", "--mcp"]
 # Only what hangs takes so long, on a slow machine too.
@@ -83,8 +83,8 @@ def test_it_succeeds_whatever_the_owner_has_set_and_leaves_nothing(told):
 
 
 @pytest.mark.deno
-def test_it_counts_what_the_readme_says(told):
-    rows = [row for row in README.rows("Code mode: your MCP servers as functions") if row[1].endswith(" bytes")]
+def test_it_counts_what_the_page_about_code_mode_says(told):
+    rows = [row for row in CODE_MODE.rows("What it saves") if row[1].endswith(" bytes")]
     counted = re.findall(r"bytes in the context +([\d,]+) +([\d,]+)", told.text)
     assert [tuple(re.match(r"[\d,]+", cell)[0] for cell in row[1:3]) for row in rows] == counted
 
