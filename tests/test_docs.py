@@ -407,7 +407,9 @@ def test_the_commands_of_a_chat_are_described():
 
 
 def test_the_table_of_events_names_each():
-    sources = [(ROOT / "cortex" / name).read_text(encoding="utf-8") for name in ("show/json_events.py", "chat/outputs.py")]
+    sources = [
+        (ROOT / "cortex" / name).read_text(encoding="utf-8") for name in ("show/json_events.py", "chat/outputs.py")
+    ]
     events = re.findall(r'"event": "(\w+)"', "".join(sources))
     assert sorted(SHELL.named("Events of a chat")) == sorted(events)
 
