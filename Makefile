@@ -10,7 +10,7 @@ DENO := $(BIN)/deno
 export DENO_DIR := $(abspath $(VENV))/deno-cache
 export DENO_NO_UPDATE_CHECK := 1
 
-.PHONY: demo demo-mcp test ok format lint types deno-ok tests soak bench harness clean
+.PHONY: demo demo-mcp test ok format lint types deno-ok tests soak bench harness commands clean
 
 demo: $(STAMP)
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/cortex demo; else $(BIN)/cortex demo --yes; fi
@@ -62,6 +62,9 @@ bench: $(STAMP)
 
 harness: $(STAMP)
 	$(DENO) run --quiet --no-lock -A deno/bundle.ts
+
+commands: $(STAMP)
+	$(BIN)/python docs/generate_commands.py
 
 clean:
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -1,4 +1,4 @@
-"""`make bench`: the table of README, measured on this machine."""
+"""`make bench`: the tables of README and docs/sandbox.md, measured on this machine."""
 
 from __future__ import annotations
 

@@ -49,7 +49,14 @@ class Document:
         return [name for row in self.rows(title, table) for name in re.findall(r"`([^`]+)`", row[0])]
 
 
-README, SANDBOX, SHELL, NEURONS = map(Document, ("README.md", "docs/sandbox.md", "docs/commands.md", "docs/neurons.md"))
+README, ARCHITECTURE, SECURITY = map(Document, ("README.md", "ARCHITECTURE.md", "SECURITY.md"))
+PAGES = {path.stem: Document(f"docs/{path.name}") for path in sorted((ROOT / "docs").glob("*.md"))}
+AGENT, HOME, SETTINGS, SANDBOX, NETWORK, FILES, NEURONS, CODE_MODE, CLIENTS, SHELL = (
+    PAGES[name]
+    for name in (
+        *("agent", "home", "settings", "sandbox", "network", "files", "neurons", "code-mode", "clients", "commands"),
+    )
+)
 
 
 def commands(console: str) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ SETTING = "tests/cortex/settings/test_settings.py::"
 CONFIG = "tests/cortex/commands/test_config_command.py::"
 HOME = "tests/cortex/home/test_home.py::"
 LAYERS = "tests/test_layers.py::"
+DOCS = "tests/test_docs.py::"
 ESCAPES = "tests/escapes/test_escapes.py::"
 
 REQUIREMENTS = (
@@ -50,6 +51,20 @@ REQUIREMENTS = (
             LAYERS + "test_a_room_does_not_come_back_through_its_own_door",
             LAYERS + "test_a_door_says_what_is_behind_it_and_opens_for_each_of_its_names",
             LAYERS + "test_tests_have_a_folder_for_each_room_and_no_other",
+        ),
+    ),
+    Requirement(
+        "HOUSE-DOCUMENTS",
+        "house",
+        "README, ARCHITECTURE and SECURITY keep to their numbers of words; docs/ has a page for each subject and an index; "
+        "commands.md is made of --help; documents name modules, tests and rooms that exist",
+        (
+            DOCS + "test_a_document_keeps_to_its_number_of_words",
+            DOCS + "test_the_index_of_the_pages_names_each_page",
+            DOCS + "test_the_tables_of_the_commands_are_what_help_says",
+            DOCS + "test_every_module_that_a_document_names_exists",
+            DOCS + "test_every_invariant_of_the_architecture_names_a_test_that_exists",
+            DOCS + "test_the_streets_of_the_architecture_are_those_that_are_enforced",
         ),
     ),
     # The code execution runtime (source 000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import dataclasses
 import fnmatch
@@ -10,6 +9,7 @@ import importlib
 import json
 import os
 import re
+import runpy
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -39,12 +39,21 @@ from sandbox import (
     WorkspaceLimits,
 )
 from tests.documents import (
+    AGENT,
+    ARCHITECTURE,
+    CLIENTS,
     DOCUMENTS,
     EXAMPLES,
+    FILES,
+    HOME,
+    NETWORK,
     NEURONS,
+    PAGES,
     README,
     ROOT,
     SANDBOX,
+    SECURITY,
+    SETTINGS,
     SHELL,
     Block,
     Document,
@@ -53,6 +62,7 @@ from tests.documents import (
     environment,
     run_python,
 )
+from tests.test_layers import STREETS
 
 PROPOSAL = {
     "name": "Tried",
@@ -70,8 +80,10 @@ FORBIDDEN = (
 )
 
 
-RUN = (README, SANDBOX, SHELL)
-"""Those whose blocks are programs that somebody will copy."""
+RUN = (README, ARCHITECTURE, SECURITY, *(page for page in PAGES.values() if page is not NEURONS))
+"""Those whose blocks are programs that somebody will copy. The guide to neurons is run as one story, by a test of its own."""
+
+MOST_WORDS = {"README.md": 1_300, "ARCHITECTURE.md": 1_500, "SECURITY.md": 2_500}
 
 PROGRAMS = [
     block for document in RUN for block in document.blocks if (block.kind, block.follower) == ("python", "text")
@@ -83,9 +95,22 @@ CONSOLES = [block.text for document in RUN for block in document.blocks if block
 SHELL_COMMANDS = [pair for console in CONSOLES for pair in commands(console)]
 
 
+@pytest.mark.parametrize("name", MOST_WORDS)
+def test_a_document_keeps_to_its_number_of_words(name: str):
+    words = len((ROOT / name).read_text(encoding="utf-8").split())
+    assert words <= MOST_WORDS[name], (
+        f"{name} has {words} words: what is about one subject belongs on its page in docs/"
+    )
+
+
+def test_the_index_of_the_pages_names_each_page():
+    named = re.findall(r"^\| \[([\w-]+)\.md\]", PAGES["README"].text, re.M)
+    assert sorted(named) == sorted(PAGES.keys() - {"README"})
+
+
 def test_every_document_has_something_to_run():
-    assert len(PROGRAMS) >= 7
-    assert len(SHELL_COMMANDS) >= 18
+    assert len(PROGRAMS) >= 10
+    assert len(SHELL_COMMANDS) >= 34
     assert {block.kind for document in RUN for block in document.blocks} == {
         *("python", "text", "console", "toml", "sh"),
         *("typescript", "json"),
@@ -94,7 +119,7 @@ def test_every_document_has_something_to_run():
 
 
 class Commits:
-    """A server's tool, as the program of the README finds it."""
+    """A server's tool, as the program of the page about code mode finds it."""
 
     def declarations(self) -> list[ToolDeclaration]:
         return [ToolDeclaration("github.list_commits", server="github", tool="list_commits")]
@@ -105,17 +130,21 @@ class Commits:
 
 
 @pytest.mark.deno
-async def test_the_typescript_of_the_readme_runs():
-    [program] = [block.text for block in README.blocks if block.kind == "typescript"]
+async def test_the_typescript_of_the_documents_runs():
+    [program] = [block.text for document in RUN for block in document.blocks if block.kind == "typescript"]
     async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
         outcome = await runtime.execute(ExecutionRequest(code=program), Commits())
     assert outcome.result == [["Ada", 2], ["Ben", 1]]
 
 
 def test_the_configuration_for_clients_starts_the_server():
-    [text] = [block.text for block in README.blocks if block.kind == "json"]
-    [server] = json.loads(text)["mcpServers"].values()
+    texts = [json.loads(block.text) for page in (README, CLIENTS) for block in page.blocks if block.kind == "json"]
+    servers = [(text.get("mcpServers") or text["servers"])["cortex"] for text in texts]
+    started = [server for server in servers if "url" not in server]
+    assert len(started) == 3
+    server = started[0]
     assert server["command"] == "cortex"
+    assert all((other["command"], other["args"]) == (server["command"], server["args"]) for other in started)
     parser, commands_ = parsers([server["args"][0]])
     importlib.import_module(f"cortex.commands.{server['args'][0]}").add_arguments(commands_[server["args"][0]])
     assert parser.parse_args(server["args"]).command == "mcp"
@@ -215,16 +244,16 @@ def numbers(model: type[BaseModel]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("title", "model"),
+    ("page", "title", "model"),
     [
-        ("Limits", SandboxSettings),
-        ("Limits of the network", NetworkPolicy),
-        ("Limits of a workspace", WorkspaceLimits),
+        (SANDBOX, "Limits", SandboxSettings),
+        (NETWORK, "Limits of the network", NetworkPolicy),
+        (FILES, "Limits of a workspace", WorkspaceLimits),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
-def test_a_table_of_limits_has_each_of_them_with_its_default(title: str, model: type[BaseModel]):
-    described = {row[0].strip("`"): row[1] for row in SANDBOX.rows(title)}
+def test_a_table_of_limits_has_each_of_them_with_its_default(page: Document, title: str, model: type[BaseModel]):
+    described = {row[0].strip("`"): row[1] for row in page.rows(title)}
     defaults = numbers(model)
     assert described.keys() == defaults.keys()
     if "max_starting" in described:
@@ -241,12 +270,13 @@ def test_what_is_no_number_is_described_too():
         *numbers(NetworkPolicy),
     }
     assert others >= {"deno_path", "require", "allow", "secrets_file", "recorder"}
-    text = "".join(map(SANDBOX.section, ("Settings", "The network", "Record and replay")))
+    text = SETTINGS.text + NETWORK.text
     assert [name for name in others if name not in text] == []
 
 
 def test_the_table_of_layers_names_each():
     assert SANDBOX.named("The wall") == list(Layer)
+    assert [row[0].strip("`") for row in SECURITY.rows("The operating system")] == list(Layer)
 
 
 def test_the_table_of_metrics_names_each():
@@ -254,13 +284,12 @@ def test_the_table_of_metrics_names_each():
 
 
 def test_the_table_of_an_entry_names_each_part():
-    assert SANDBOX.named("The network") == list(HostRule.model_fields)
+    assert NETWORK.named("The policy") == list(HostRule.model_fields)
 
 
 def test_the_table_of_core_tools_names_each_with_its_arguments_and_ranges(tmp_path: Path):
-    assert README.named("In your own loop")[0] == "core.execute"
-    assert [row[0].strip("`") for row in README.rows("In your own loop")] == list(CORE_TOOLS)
-    execute = README.rows("In your own loop")[0][1]
+    assert [row[0].strip("`") for row in AGENT.rows("The core tools")] == list(CORE_TOOLS)
+    execute = AGENT.rows("The core tools")[0][1]
     settings = Settings().execute
     for number in (settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms):
         assert f" {number}" in execute
@@ -271,11 +300,11 @@ def test_the_table_of_core_tools_names_each_with_its_arguments_and_ranges(tmp_pa
 
 def test_the_table_of_energy_has_the_defaults():
     settings = EnergySettings()
-    [costs, floors] = [[float(cell) for cell in row[1:]] for row in README.rows("Energy")]
+    [costs, floors] = [[float(cell) for cell in row[1:]] for row in AGENT.rows("Energy")]
     tiers = forecast(1.0, settings).tiers
     assert costs == [tier.cost for tier in tiers]
     assert floors == [tier.floor for tier in tiers]
-    text = README.section("Energy")
+    text = AGENT.section("Energy")
     assert f"recharges {settings.recharge_per_minute:g} a minute" in text
     assert f"full in {1 / settings.recharge_per_minute:g} minutes" in text
     assert f"{Settings().audit.flush_ms} ms" in text
@@ -284,14 +313,14 @@ def test_the_table_of_energy_has_the_defaults():
 def test_the_numbers_of_consent_are_the_defaults():
     settings = Settings().tools
     assert (settings.owner_timeout_s, settings.max_questions_per_turn) == (120, 5)
-    text = " ".join(README.section("Tools and the owner's consent").split())
+    text = " ".join(AGENT.section("Tools and the owner's consent").split())
     assert "no answer within two minutes" in text
     assert "the sixth question of a turn" in text
-    assert README.named("Tools and the owner's consent") == list(get_args(Policy))
+    assert AGENT.named("Tools and the owner's consent") == list(get_args(Policy))
 
 
 def test_each_way_in_which_a_turn_ends_is_named():
-    text = README.section("The loop and cortex chat")
+    text = AGENT.section("A loop that is ready")
     assert [name for name in get_args(Stopped) if f"`{name}`" not in text] == []
 
 
@@ -309,7 +338,7 @@ def test_the_table_of_records_names_each_kind_that_is_written():
                     value=ast.IfExp(body=ast.Constant(value=str(kind)), orelse=ast.Constant(value=str(other))),
                 ):
                     kinds |= {kind, other}
-    assert kinds == set(README.named("What is written down", table=1))
+    assert kinds == set(HOME.named("The audit"))
 
 
 def files_in(home: Path) -> list[str]:
@@ -335,7 +364,7 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
         for neuron in (None, "tried"):
             cortex.switch.turn_on("the test ends", "owner", neuron=neuron)
     kept += files_in(settings.home)
-    patterns = README.named("What is written down")
+    patterns = HOME.named("The files")
     unnamed = [name for name in kept if not any(fnmatch.fnmatch(name, f"{pattern}*") for pattern in patterns)]
     assert unnamed == []
     missing = [pattern for pattern in patterns if not fnmatch.filter(kept, f"{pattern}*")]
@@ -359,44 +388,11 @@ def test_replies_are_made_in_one_file():
     assert makers == {"cortex/contracts/replies.py"}
 
 
-# What every action of a command takes, as the command itself does.
-OF_EVERY_ACTION = {"--json", "--config", "--home", "-h", "--help"}
-
-
-def actions_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            yield from action.choices.items()
-
-
-def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Every word that has a meaning: options, words in place of a sub-command, and arguments that stand alone."""
-    yield from (name for name, _ in actions_of(parser))
-    for action in parser._actions:
-        if action.option_strings:
-            yield from action.option_strings
-        elif not isinstance(action, argparse._SubParsersAction):
-            yield str(action.metavar)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_options_of_a_command_are_those_of_the_command_line(command: str):
-    parser = argparse.ArgumentParser(add_help=False)
-    importlib.import_module(f"cortex.commands.{command}").add_arguments(parser)
-    has_table = "|---|" in SHELL.section(f"cortex {command}")
-    described = {name.split()[0] for name in SHELL.named(f"cortex {command}")} if has_table else set()
-    assert described == {*options_of(parser)}
-    for name, inner in actions_of(parser):
-        [row] = [row[0] for row in SHELL.rows(f"cortex {command}") if row[0].strip("`").split()[0] == name]
-        assert {*re.findall(r"--[a-z-]+|[A-Z]{1,9}", row)} >= {*options_of(inner)} - OF_EVERY_ACTION, name
-
-
-def test_what_every_command_takes_is_described():
-    common = {name.split()[0] for name in re.findall(r"^\| `([^`]+)` \|", SHELL.text.partition("## ")[0], re.M)}
-
-    _, of_commands = parsers()
-    for parser in of_commands.values():
-        assert {*options_of(parser)} - {"-h"} == common
+def test_the_tables_of_the_commands_are_what_help_says():
+    """`make commands` writes them."""
+    made = runpy.run_path(str(ROOT / "docs" / "generate_commands.py"))["generated"](SHELL.text)
+    assert made == SHELL.text, "the tables differ from --help: make commands"
+    assert re.findall(r"^## cortex (\w+)$", SHELL.text, re.M) == list(COMMANDS)
 
 
 def test_the_exit_codes_are_those_of_the_command_line():
@@ -406,11 +402,6 @@ def test_the_exit_codes_are_those_of_the_command_line():
     assert described == {value for value in vars(exits).values() if isinstance(value, int)}
 
 
-def test_every_command_is_described():
-    assert README.named("Command line") >= [f"cortex {name}" for name in COMMANDS]
-    assert {name.split()[1] for name in README.named("Command line")} == {*COMMANDS}
-
-
 def test_the_commands_of_a_chat_are_described():
     from cortex.chat.slash import HELP
 
@@ -418,7 +409,9 @@ def test_the_commands_of_a_chat_are_described():
 
 
 def test_the_table_of_events_names_each():
-    sources = [(ROOT / "cortex" / name).read_text(encoding="utf-8") for name in ("show/as_json.py", "chat/outputs.py")]
+    sources = [
+        (ROOT / "cortex" / name).read_text(encoding="utf-8") for name in ("show/json_events.py", "chat/outputs.py")
+    ]
     events = re.findall(r'"event": "(\w+)"', "".join(sources))
     assert sorted(SHELL.named("Events of a chat")) == sorted(events)
 
@@ -430,7 +423,7 @@ def test_the_table_of_sections_names_each():
                 yield f"[{above}{name}]"
                 yield from sections(field.annotation, f"{above}{name}.")
 
-    assert sorted(README.named("Settings")) == sorted(["home", *sections(Settings)])
+    assert sorted(SETTINGS.named("The sections")) == sorted(["home", *sections(Settings)])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -442,15 +435,16 @@ def test_settings_in_a_document_are_settings(document: Path, tmp_path: Path):
 
 
 def test_the_settings_of_the_documents_mean_what_is_said(tmp_path: Path):
-    def loaded(document: Document) -> Settings:
-        [text] = [block.text for block in document.blocks if block.kind == "toml"]
+    def loaded(document: Document, place: int) -> Settings:
+        text = [block.text for block in document.blocks if block.kind == "toml"][place]
         (tmp_path / "settings.toml").write_text(text, encoding="utf-8")
         return load_settings(tmp_path / "settings.toml", {})
 
-    sandbox = loaded(SANDBOX).sandbox
+    assert len(loaded(SANDBOX, 0).sandbox.require) == 5
+    sandbox = loaded(SETTINGS, 1).sandbox
     assert sandbox.require == (Layer.LANDLOCK, Layer.SECCOMP)
     assert sandbox.network.allow[0].headers == {"authorization": "Bearer ${env:EXAMPLE_TOKEN}"}
-    settings = loaded(README)
+    settings = loaded(SETTINGS, 0)
     assert settings.home == tmp_path / "agent"
     assert settings.tools.policies == {"shop.order": "ask"}
     assert settings.sandbox.network.allow[0].headers == {"authorization": "Bearer ${env:EXAMPLE_TOKEN}"}
@@ -490,12 +484,35 @@ def test_every_file_that_a_document_names_exists():
             assert there.is_dir() if name.endswith("/") else there.is_file(), f"{document.name} names {name}"
 
 
+def test_every_module_that_a_document_names_exists():
+    """Also in diagrams, links and commands. Decisions tell of their own time, and may name what is no longer there."""
+    for document in (path for path in DOCUMENTS if "adr" not in path.parts):
+        text = document.read_text(encoding="utf-8")
+        for name in re.findall(r"(?<![\w/.-])((?:sandbox|neurons|cortex)/[\w/]+\.py)\b", text):
+            assert (ROOT / name).is_file(), f"{document.name} names {name}"
+
+
+def test_every_invariant_of_the_architecture_names_a_test_that_exists():
+    text = ARCHITECTURE.section("Invariants, as absences")
+    named = re.findall(r"^- No .+?\n  `(tests/[\w/]+\.py)::(test_\w+)`$", text, re.M)
+    assert len(named) == text.count("\n- No ") >= 15
+    for path, test in named:
+        assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path} has no {test}"
+
+
+def test_the_streets_of_the_architecture_are_those_that_are_enforced():
+    [street] = [block.text for block in ARCHITECTURE.blocks if block.text.startswith("sandbox ")]
+    for package, rooms in STREETS.items():
+        [found] = re.findall(rf"^{package} +(.+?)(?=^\w|\Z)", street, re.M | re.S)
+        assert tuple(room.strip() for room in found.split("→")) == rooms
+
+
 @pytest.mark.parametrize(
     ("door", "document", "title"),
     [
         ("sandbox", SANDBOX, "The names of the sandbox"),
         ("neurons", NEURONS, "The names of the neurons"),
-        ("cortex", README, "The names of the cortex"),
+        ("cortex", AGENT, "The names of the cortex"),
     ],
     ids=["sandbox", "neurons", "cortex"],
 )

@@ -1577,9 +1577,9 @@ REQUIREMENTS = (
     Requirement(
         "MODE-15",
         "002",
-        "README's program over functions runs, and its configuration starts the server",
+        "The documents' program over functions runs, and their configuration starts the server",
         (
-            "tests/test_docs.py::test_the_typescript_of_the_readme_runs",
+            "tests/test_docs.py::test_the_typescript_of_the_documents_runs",
             "tests/test_docs.py::test_the_configuration_for_clients_starts_the_server",
         ),
     ),

@@ -25,7 +25,7 @@ from examples.mcp_story.settings import story_servers
 from examples.mcp_story.story import tell
 from sandbox import SandboxSettings
 from tests.conftest import descendants
-from tests.documents import README, ROOT
+from tests.documents import CODE_MODE, ROOT
 
 STORY = [sys.executable, "-m", "examples.mcp_story"]
 # Only what hangs takes so long, on a slow machine too.
@@ -86,8 +86,8 @@ def test_it_succeeds_whatever_the_owner_has_set_and_leaves_nothing(told):
 
 
 @pytest.mark.deno
-def test_it_counts_what_the_readme_says(told):
-    rows = [row for row in README.rows("Code mode: your MCP servers as functions") if row[1].endswith(" bytes")]
+def test_it_counts_what_the_page_about_code_mode_says(told):
+    rows = [row for row in CODE_MODE.rows("What it saves") if row[1].endswith(" bytes")]
     counted = re.findall(r"bytes in the context +([\d,]+) +([\d,]+)", told.text)
     assert [tuple(re.match(r"[\d,]+", cell)[0] for cell in row[1:3]) for row in rows] == counted
 

@@ -1591,13 +1591,13 @@ REQUIREMENTS = (
     Requirement(
         "GUIDE-DOCS",
         "003",
-        "README tells of it near the top by `cortex demo --yes`, executed; record kind neuron, home files, sections, commands with the options of their actions, the door of neurons",
+        "README tells of it by `cortex demo --yes`, executed; record kind neuron, home files, sections, commands with the options of their actions, the door of neurons",
         (
             "tests/test_docs.py::test_a_command_of_a_document_prints_what_stands_below_it",
             "tests/test_docs.py::test_the_table_of_records_names_each_kind_that_is_written",
             "tests/test_docs.py::test_the_table_of_the_home_names_each_file_and_they_are_private",
             "tests/test_docs.py::test_the_table_of_sections_names_each",
-            "tests/test_docs.py::test_the_options_of_a_command_are_those_of_the_command_line",
+            "tests/test_docs.py::test_the_tables_of_the_commands_are_what_help_says",
             "tests/test_docs.py::test_the_table_of_names_has_every_public_name_of_a_door_and_no_other",
         ),
     ),

@@ -1,4 +1,4 @@
-"""How often the tool that is needed is among the five that are lent. Figures of both parts are in docs/discovery.md."""
+"""How often the tool that is needed is among the five that are lent. Figures of both parts are in docs/code-mode.md."""
 
 from __future__ import annotations
 
