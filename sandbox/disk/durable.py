@@ -140,8 +140,8 @@ class Flusher:
         _flushers.add(self)
 
     def _start_anew(self) -> None:
-        """Make new locks, also in a forked child: a lock held by a thread of the parent would stay locked for ever
-        (deadlock)."""
+        """Make new locks, also in a forked child: there, a lock held by the parent's thread would stay locked for ever
+        (deadlock). That thread's work remains the parent's."""
         self._table = threading.Lock()
         # Held while work is done: `flush` must not return before the thread has finished what it began.
         self._doing = threading.Lock()

@@ -1,8 +1,8 @@
 """Makes private folders and replaces whole files atomically. Imports little, because the kill switch is written with
 this and must not wait for slow imports.
 
-Written data survives the end of this process, however it ends. To survive a power cut it must also be flushed:
-`durable=True`.
+Data that `os.write` has accepted survives the end of this process, however it ends. To survive a power cut it must also
+be flushed: `durable=True`.
 """
 
 from __future__ import annotations
