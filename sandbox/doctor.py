@@ -45,6 +45,8 @@ return allowed;
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
+    """One line of the report of `cortex doctor`."""
+
     name: str
     verdict: Verdict
     detail: str

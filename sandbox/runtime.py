@@ -239,8 +239,8 @@ class DenoRuntime:
     ) -> AsyncIterator[Resident]:
         """Run a program in a process of its own that stays and answers signals for as long as the block lasts.
 
-        Raises SandboxUnavailable when no process can be had, or a secret of the policy is missing. Mistakes in the code
-        are reported by its answers.
+        Raises SandboxUnavailable when no process is available, or a secret of the policy is missing. Mistakes in the
+        code are reported by its answers.
         """
         # Imported here: a single run does not need them.
         from .resident import (  # noqa: PLC0415

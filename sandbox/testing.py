@@ -83,7 +83,7 @@ class ScriptedResidents:
         self._functions = functions
         self.work = work or Work()
         self.unavailable: str | None = None
-        """When set, no process can be had: opening and `handle` raise SandboxUnavailable with this reason."""
+        """When set, no process is available: opening and `handle` raise SandboxUnavailable with this reason."""
         self.opened: list[ResidentProgram] = []
         self.closed: list[ResidentProgram] = []
         self.batches: list[tuple[ResidentProgram, tuple[Mapping[str, Any], ...]]] = []

@@ -30,12 +30,16 @@ Redirect = Literal["follow", "error", "manual"]
 
 @dataclass(frozen=True, slots=True)
 class Ready:
+    """The first frame: the process is ready, and says which protocol and Deno it has."""
+
     protocol: int
     deno: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
+    """A call of a lent tool by the code."""
+
     call_id: str
     name: str
     params: Any
@@ -72,12 +76,16 @@ class Abort:
 
 @dataclass(frozen=True, slots=True)
 class Output:
+    """One call of `console`, or one direct write to stdout or stderr."""
+
     level: LogLevel
     data: str
 
 
 @dataclass(frozen=True, slots=True)
 class Debug:
+    """A note from the harness to the host, such as "idle"."""
+
     message: str
 
 
@@ -90,6 +98,8 @@ class Varied:
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """The value that the code returned."""
+
     value: Any
 
 
@@ -103,6 +113,8 @@ class CutResult:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """The code failed: in which phase, and the JavaScript error."""
+
     phase: Phase
     name: str
     message: str

@@ -69,6 +69,8 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
+    """The answers to one batch, the new state, and what the batch cost."""
+
     answers: tuple[SignalAnswer, ...]
     """One per signal, in the same order."""
     state: dict[str, Any]

@@ -34,6 +34,8 @@ NO_PROCESS = 126
 
 
 class Launcher:
+    """Serves the host's requests: start, limit, kill; reports each process that ends."""
+
     def __init__(self, host: socket.socket, jail: Jail, proc: int) -> None:
         self.host = host
         self.jail = jail

@@ -16,6 +16,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Range:
+    """A range of addresses that are not public, and its kind for messages."""
+
     network: Network
     kind: str
 

@@ -73,7 +73,7 @@ class Resident(Protocol):
 
     async def handle(self, signals: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> BatchAnswer:
         """Give it the signals, one after the other. Never raises for anything that its code does, and answers each
-        signal. Concurrent batches wait for each other. Raises SandboxUnavailable when no process can be had."""
+        signal. Concurrent batches wait for each other. Raises SandboxUnavailable when no process is available."""
         ...
 
 
@@ -84,6 +84,6 @@ class ResidentHost(Protocol):
     def resident(
         self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
     ) -> AbstractAsyncContextManager[Resident]:
-        """Open a resident program. Entering raises SandboxUnavailable when no process can be had, or a secret of the
+        """Open a resident program. Entering raises SandboxUnavailable when no process is available, or a secret of the
         policy is missing; mistakes in the code are reported by its answers. Leaving ends the process."""
         ...

@@ -56,6 +56,8 @@ INSTALL_HINT = 'install it with "pip install deno", or name it with deno_path'
 
 @dataclass(frozen=True, slots=True)
 class Command:
+    """How to start Deno: binary, arguments, environment, and the harness to send first."""
+
     binary: Path
     argv: tuple[str, ...]
     """As the process sees it: its name is not the path of the binary, which would reveal a path of this machine."""

@@ -23,6 +23,8 @@ _LOOK_AGAIN_S = 0.000_2
 
 
 class KillReport(NamedTuple):
+    """Which processes were killed, and which could not be."""
+
     killed: tuple[int, ...]
     """For `stop_hosts`: the stopped processes."""
     left: tuple[str, ...]

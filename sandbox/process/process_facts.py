@@ -22,6 +22,8 @@ class Identity(NamedTuple):
 
 
 class Stat(NamedTuple):
+    """The fields of `/proc/<pid>/stat` that are used here."""
+
     state: str
     parent: int
     group: int

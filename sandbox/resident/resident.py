@@ -51,7 +51,7 @@ async def open_resident(
     tools: HostTools | None,
     network: NetworkPolicy,
 ) -> AsyncIterator[DenoResident]:
-    """Open a resident program. Raises SandboxUnavailable when no process can be had, or a secret of the policy is
+    """Open a resident program. Raises SandboxUnavailable when no process is available, or a secret of the policy is
     missing."""
     try:
         async with Grants(program.tier, network, None, settings.workspace) as grants:

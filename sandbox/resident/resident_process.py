@@ -86,7 +86,7 @@ class ResidentProcess:
     async def ready(self) -> Worker:
         """The loaded and waiting process; a new one if the last one can no longer be used.
 
-        Raises SandboxUnavailable when no process can be had, RunFault when the code could not be loaded.
+        Raises SandboxUnavailable when no process is available, RunFault when the code could not be loaded.
         """
         self.check()
         self._is_resting = False

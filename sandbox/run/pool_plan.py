@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PoolState:
+    """The numbers that decide how many processes to start."""
+
     size: int
     """How many warm processes should wait."""
     ready: int

@@ -41,6 +41,8 @@ def is_usable(pattern: str) -> bool:
 
 
 class Patterns:
+    """Removes regex patterns from the parts of one schema."""
+
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.may_leave_out = not parts.have(*_NOT_LOOSER)

@@ -19,6 +19,8 @@ _FRACTION_BITS = 16
 
 
 class Measure(NamedTuple):
+    """The size of a value, as far as it decides what a check costs."""
+
     levels: list[int]
     """Number of values per level, from the outermost on. A number that is slow to compare counts as several."""
     total: int

@@ -84,6 +84,8 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Content:
+    """The content of a file on the disk, and what was found there."""
+
     fact: Fact
     data: bytes
 

@@ -37,6 +37,8 @@ class Step(BaseModel):
 
 
 class Journal(BaseModel):
+    """All steps of one commit, as written to the disk."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     inode: Number

@@ -53,6 +53,8 @@ Wanted = list[tuple[Parts, Fact, Dir]]
 
 
 class Overlay:
+    """The files of one run: reads through to the folder, and keeps all writes in memory."""
+
     def __init__(self, folder: Folder, limits: WorkspaceLimits) -> None:
         self._folder = folder
         self._limits = limits

@@ -53,6 +53,8 @@ class Left:
 
 
 class Staging:
+    """The staging folder of one commit, and the steps to and from it."""
+
     def __init__(self, root: int, name: str, here: int, checkpoint: Checkpoint) -> None:
         self._root = root
         self.name = name

@@ -25,6 +25,8 @@ class Upload:
 
 
 class Uploads:
+    """The files of one run that are still arriving in pieces."""
+
     def __init__(self) -> None:
         self._pending: dict[int, tuple[Upload, bytearray]] = {}
 
