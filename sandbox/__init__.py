@@ -1,4 +1,4 @@
-"""Runs agent code in single-use Deno processes that hold no authority."""
+"""Runs agent code in single-use Deno processes that hold no permissions."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What works on this machine, found out by trying it."""
+"""Finds out what of the sandbox works on this machine, by trying it. For `cortex doctor`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verdict = Literal["ok", "held", "absent", "broken"]
 """A layer of the wall is held, absent or broken; everything else is ok, absent or broken."""
 
 SUM = "const two: number = 1 + 1; return [two, Deno.version.deno]"
-# Gives the names of what succeeded.
+# Returns the names of the attempts that succeeded.
 TRY_EVERYTHING = """
 const attempts = {
   "reading a file": () => Deno.readTextFileSync("/etc/passwd"),
@@ -45,13 +45,15 @@ return allowed;
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
+    """One line of the report of `cortex doctor`."""
+
     name: str
     verdict: Verdict
     detail: str
 
 
 async def examine(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
-    """Look at one thing after the other; what depends on a broken thing is not tried."""
+    """Check one thing after the other and yield a diagnosis for each. Skip what depends on a broken thing."""
     yield Diagnosis("Python", "ok", f"{platform.python_version()} on {platform.system()} {platform.release()}")
     try:
         deno = find_deno(settings)
@@ -75,7 +77,7 @@ def _launcher() -> Diagnosis:
 
 
 async def _try_runtime(settings: SandboxSettings) -> AsyncIterator[Diagnosis]:
-    # Whatever is required: what is missing is shown below, and at the end whether that would be refused.
+    # Ignore `require` here: the missing layers are shown below, and at the end whether the settings would refuse them.
     required, settings = settings.require, settings.model_copy(update={"require": ()})
     cold = settings.model_copy(update={"pool_size": 0})
     async with DenoRuntime(cold) as runtime:

@@ -1,7 +1,7 @@
-"""Each layer of the wall on its own, tried by a process whose Deno allows everything.
+"""Tests each layer of the wall alone, from a process whose Deno allows everything. For `cortex doctor`.
 
-A layer counts as held when the attempts that it is there to stop succeed without any layer and fail behind this one
-alone: what another layer would have stopped as well proves nothing.
+A layer counts as held when the attempts that it must stop succeed without any layer and fail behind this one alone: an
+attempt that another layer would also have stopped proves nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .wall import make_spawner
 
 ALLOW_ALL = ("--allow-all", "--no-prompt")
 
-# Gives the names of what succeeded.
+# Returns the names of the attempts that succeeded.
 ATTEMPTS = """
 const attempts = {
   "see a file": () => Deno.statSync(context.file),
@@ -55,14 +55,15 @@ STOPS = {
     Layer.NAMESPACES: ("connect",),
     Layer.ROOT: ("see a file", "read a file", "write a file"),
 }
-# Never touched: the exact limit counts it all the same, and the watch, which would stop it later, does not see it.
+# This memory is never touched: the exact limit counts it all the same, while the host's own watch, which would stop the
+# code later, does not see it.
 TAKE_MEMORY = "return new Uint8Array(2 ** 30).length"
 TRIAL_LIMIT_MB = 128
 PATIENCE_S = 5.0
 
 
 class BehindLayers(DenoRuntime):
-    """A runtime for trials: these layers and no other. No setting leads here."""
+    """A runtime for tests: only these layers, and these Deno permissions. No setting leads here."""
 
     def __init__(self, settings: SandboxSettings, layers: Collection[Layer], permissions: Sequence[str]) -> None:
         super().__init__(settings.model_copy(update={"pool_size": 0, "require": ()}))
@@ -126,7 +127,7 @@ async def _try_no_new_privs(settings: SandboxSettings) -> tuple[str | None, str]
 
 async def _try_parent_death(settings: SandboxSettings) -> tuple[str | None, str]:
     async with _waiting_process(settings, Layer.PARENT_DEATH) as (spawner, pid):
-        assert isinstance(spawner, ForkServer)  # nothing else promises it
+        assert isinstance(spawner, ForkServer)  # only it promises this layer
         watch, is_dead = os.pidfd_open(pid), False
         try:
             spawner.kill_launcher()
@@ -164,7 +165,7 @@ _OTHERWISE = {
 
 @asynccontextmanager
 async def _waiting_process(settings: SandboxSettings, layer: Layer) -> AsyncIterator[tuple[Spawner, int]]:
-    """A process behind this layer alone that waits for its code."""
+    """Start a process behind this layer alone; it waits for its code."""
     async with anyio.create_task_group() as tasks:
         command = deno_command(find_deno(settings), settings, ALLOW_ALL)
         spawner = make_spawner(command, settings, tasks, (layer,))
@@ -182,6 +183,6 @@ async def _waiting_process(settings: SandboxSettings, layer: Layer) -> AsyncIter
 
 @contextmanager
 def _bait() -> Iterator[dict[str, Any]]:
-    """A file and a server of our own for the attempts."""
+    """Create a file and a server of our own for the attempts."""
     with tempfile.NamedTemporaryFile(prefix="motor-cortex-") as file, socket.create_server(("127.0.0.1", 0)) as server:
         yield {"file": file.name, "port": server.getsockname()[1]}

@@ -1,4 +1,4 @@
-"""The front desk: takes a request, waits for its turn and a process, and answers with an outcome, always."""
+"""DenoRuntime, the entry point of the sandbox: takes a request, waits for a slot and a process, returns an outcome."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ if TYPE_CHECKING:
     from .workspace import Workspace
 
 
-# How often it is looked whether others have given back enough.
+# How often a waiting run checks whether other runs have freed enough memory.
 MEMORY_LOOK_S = 0.05
 NO_MEMORY = "This machine had no memory left for one more execution; try again later, or lower sandbox.max_memory_mb"
 
 
 class Times(NamedTuple):
-    """When the execution was asked for, wanted a process, had one, and was over."""
+    """When the execution was requested, asked for a process, got one, and ended."""
 
     began: float
     asked: float
@@ -70,14 +70,14 @@ class Times(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _Place:
-    """Memory that is promised to a run."""
+    """Memory that is reserved for a run."""
 
     wanted_bytes: int
     worker: Worker | None = None
-    """Once it has one."""
+    """Set once the run has a process."""
 
     def promised_bytes(self) -> int:
-        """What of it was not taken yet."""
+        """The part that the run has not taken yet."""
         return self.wanted_bytes if self.worker is None else self.worker.promised_bytes()
 
 
@@ -99,7 +99,7 @@ class DenoRuntime:
         self._slots = anyio.Semaphore(self.settings.max_concurrent, fast_acquire=True)
         self._queued = 0
         self._places: set[_Place] = set()
-        """Of runs: one of them may always run, whatever stays besides."""
+        """Memory reserved for runs, not for residents: one run may always start, however many residents there are."""
         self._residents: set[Worker] = set()
         self._next_to_begin = anyio.Lock(fast_acquire=True)
         self._stack = AsyncExitStack()
@@ -112,12 +112,12 @@ class DenoRuntime:
         self._spawner: Spawner | None = None
         self._version: str | None = None
         self.wall = Wall()
-        """What stands behind Deno's permissions; known once the runtime is open."""
+        """The layers behind Deno's permissions; known once the runtime is open."""
 
     async def __aenter__(self) -> Self:
         """Start the pool. Raises SandboxUnavailable, with what to do, when this machine cannot run Deno.
 
-        While nothing may run, nothing is started: that is made up for with the first use once it may again.
+        While running is forbidden, nothing is started: the pool then starts with the first use after it is allowed.
         """
         if self._tasks is not None:
             raise RuntimeError("the runtime is open already: open another one, or share this one between tasks")
@@ -126,7 +126,7 @@ class DenoRuntime:
             if self.refusal() is None:
                 await self._open(tasks)
         except SandboxUnavailable as error:
-            # It may run again by now: then this is made up for as well.
+            # Raise only a fault of the machine. If running is or was forbidden, the pool starts with the first use.
             if not isinstance(error, NothingMayRun) and self.refusal() is None:
                 await self._leave(tasks)
                 raise
@@ -155,10 +155,10 @@ class DenoRuntime:
             self.stop(self._stopped)
 
     async def _opened(self) -> Pool:
-        """The pool. Raises SandboxUnavailable when there is none to be had."""
+        """The pool, started now if it was not yet. Raises SandboxUnavailable when it cannot be started."""
         if self._pool is None and self._tasks is not None:
             if self._opening is None:
-                # In a task of the runtime: whoever wanted it first may be cancelled, and others wait as well.
+                # In a task of the runtime: the first caller may be cancelled while others still wait.
                 self._opening = anyio.Event()
                 self._tasks.start_soon(self._open_late, self._tasks, self._opening)
             await self._opening.wait()
@@ -190,21 +190,21 @@ class DenoRuntime:
 
     @property
     def version(self) -> str:
-        """Which Deno, harness and flags the code runs with: the same text, the same behaviour. Raises
-        SandboxUnavailable when there is no Deno."""
+        """A string that changes when the Deno binary, the harness or a flag changes: the same string, the same
+        behaviour. Raises SandboxUnavailable when there is no Deno."""
         if self._version is None:
             self._version = self._command().version()
         return self._version
 
     def refusal(self) -> str | None:
-        """Why nothing may run; None while it may."""
+        """Why nothing may run; None while code may run."""
         return self._running.refusal()
 
     def stop(self, reason: str) -> None:
-        """Kill all that runs, now, and refuse with this reason whatever comes, until `allow`."""
+        """Kill everything that runs, now, and refuse every new request with this reason, until `allow`."""
         self._stopped = reason
         if self._pool is not None:
-            self._pool.pause(reason)  # first: what dies must not be replaced
+            self._pool.pause(reason)  # first: the pool must not replace the killed processes
         if self._spawner is not None:
             self._spawner.kill_all()
 
@@ -224,8 +224,9 @@ class DenoRuntime:
     ) -> ExecutionOutcome:
         """Run the code once. Never raises for anything that the code, its limits or its tools do.
 
-        In the network tier it reaches what the policy allows, or else what the settings say. A workspace is a folder
-        that it sees and changes: in `outcome.changes`, and on disk once they are committed.
+        In the network tier the code reaches the hosts that `network` allows, or without it those of the settings. A
+        workspace is a folder that the code sees and changes: the changes are in `outcome.changes`, and on disk only
+        once the caller commits them.
         """
         outcome = await self._execute(request, tools, network, workspace)
         if outcome.refused:
@@ -236,12 +237,12 @@ class DenoRuntime:
     async def resident(
         self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
     ) -> AsyncIterator[Resident]:
-        """A program in a process of its own, which stays and answers signals for as long as the block lasts.
+        """Run a program in a process of its own that stays and answers signals for as long as the block lasts.
 
-        Raises SandboxUnavailable when there is no process to be had, or a secret of the policy is missing. What is
-        wrong with the code is told by its answers.
+        Raises SandboxUnavailable when no process is available, or a secret of the policy is missing. Mistakes in the
+        code are reported by its answers.
         """
-        # Here: a run that ends with its answer has no need of them.
+        # Imported here: a single run does not need them.
         from .resident import (  # noqa: PLC0415
             Source,
             open_resident,
@@ -255,10 +256,10 @@ class DenoRuntime:
             yield resident
 
     async def _take(self) -> tuple[Worker, Spawner]:
-        """A process for good, and who can end it. Raises SandboxUnavailable."""
+        """Take a process from the pool for a resident; with the spawner that can kill it. Raises SandboxUnavailable."""
         pool = self._pool or await self._opened()
         worker = await pool.acquire()
-        worker.on_long_run()  # which has its place filled at once
+        worker.on_long_run()  # refills its place in the pool at once
         worker.on_long_run = lambda: None
         self._residents = {other for other in self._residents if other.promised_bytes()} | {worker}
         if self._spawner is None:
@@ -302,7 +303,7 @@ class DenoRuntime:
     def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None, grants: Grants) -> Run:
         settings = self.settings
         bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal)
-        # What is not to be repeatable has varied from the beginning, and so has what no run could find out: an import.
+        # True from the start when the request is not deterministic, or uses what a run cannot detect, as an import.
         has_varied = not request.deterministic or may_vary(request.code) is not None
         terms = RunTerms(
             tools=bridge.manifest(),
@@ -318,8 +319,8 @@ class DenoRuntime:
         return Run(request.code, frame, timeout_ms, bridge, request.tier, request.max_memory_mb, has_varied=has_varied)
 
     async def _take_turn(self, request: ExecutionRequest) -> _Place | str:
-        """Wait for a free slot and for memory, first come, first served; why there is none, when the queue is full or
-        the wait too long."""
+        """Wait for a free slot and for memory, first come, first served. Returns the reason as a string when the queue
+        is full or the wait too long."""
         give_up = anyio.current_time() + self.settings.queue_timeout_ms / 1000
         try:
             self._slots.acquire_nowait()
@@ -336,7 +337,7 @@ class DenoRuntime:
                 return self._no_turn()
         wanted_mb = min(request.max_memory_mb or self.settings.max_memory_mb, self.settings.max_memory_mb)
         place = _Place(wanted_mb * MIB)
-        # One may always run, and waits for nothing.
+        # A run that is alone never waits for memory.
         if self._places and not await self._has_memory(place, give_up):
             self._slots.release()
             return NO_MEMORY
@@ -344,7 +345,7 @@ class DenoRuntime:
         return place
 
     async def _has_memory(self, place: _Place, give_up: float) -> bool:
-        """Wait until the machine has the memory for one more; False when that takes too long."""
+        """Wait until the machine has enough memory for one more run; False when that takes too long."""
         try:
             with anyio.CancelScope(deadline=give_up):
                 async with self._next_to_begin:
@@ -376,7 +377,7 @@ class DenoRuntime:
         except SandboxUnavailable as error:
             return refused(ErrorType.CRASH, str(error))
         started = anyio.current_time()
-        # Last of all: from here on the process dies when the switch is turned on, and before it may not begin.
+        # Checked last: from here on the kill switch kills the process; until here it keeps the run from starting.
         if (stopped := self._stopped_outcome()) is not None:
             pool.release(worker)
             return stopped
@@ -405,7 +406,7 @@ class DenoRuntime:
         )
 
     async def _narrowed(self, pool: Pool, max_memory_mb: int) -> Worker:
-        """A process with less memory than the others. Raises SandboxUnavailable."""
+        """Take a process and lower its memory limit. Raises SandboxUnavailable."""
         worker = await pool.acquire()
         try:
             if self._spawner is not None:
@@ -436,7 +437,7 @@ class DenoRuntime:
         return refused(ErrorType.PERMISSION, reason) if reason is not None else None
 
     def _with_reason(self, fault: RunFault) -> RunFault:
-        """What looks like a crash is told as what it was, if the process was killed because nothing may run."""
+        """Replace a crash by "The run was stopped", if the process was killed because running is forbidden."""
         stopped = self.refusal()
         if stopped is None or fault.error.type not in {ErrorType.CRASH, ErrorType.MEMORY}:
             return fault
@@ -447,7 +448,7 @@ class DenoRuntime:
             if pool is not None and self._spawner is not None:
                 await _end(pool, self._spawner)
         finally:
-            # Whatever comes in between: the group waits for its tasks also when a cancellation comes again.
+            # In `finally`: the task group must be left, and wait for its tasks, even when cancelled again.
             await self._leave(tasks)
 
     async def _leave(self, tasks: anyio.abc.TaskGroup) -> None:
@@ -457,7 +458,7 @@ class DenoRuntime:
     def _available_bytes(self) -> int | None:
         return available_bytes()
 
-    # Not settings: those who try what stands behind Deno's permissions, or what is left without a layer, override them.
+    # Not settings. Tests of single layers, or of the layers behind Deno's permissions, override these methods.
 
     def _command(self) -> Command:
         return deno_command(find_deno(self.settings), self.settings)
@@ -472,10 +473,10 @@ async def _end(pool: Pool, spawner: Spawner) -> None:
             pool.close()
             await spawner.aclose()
     finally:
-        pool.close()  # once more: asyncio's own cancellation knows no shield
+        pool.close()  # again: asyncio's own cancellation ignores the shield
 
 
 def refusal_of(request: ExecutionRequest, settings: SandboxSettings) -> ExecutionOutcome | None:
-    """Why the request is turned down before a process is used, if it is."""
+    """The outcome of a request that must be refused before a process is used; None if it may run."""
     mistake = mistake_in(request.code, settings.max_code_bytes)
     return None if mistake is None else refused(mistake.type, mistake.message)

@@ -31,7 +31,7 @@ NeuronFunction = Callable[[dict[str, Any], dict[str, Any], Emit], Any]
 
 
 class ScriptedRuntime:
-    """A runtime that runs nothing: it hands out the outcomes it was given, in order, and keeps what it was asked."""
+    """A fake runtime that runs nothing: it returns the given outcomes in order, and records the requests."""
 
     def __init__(self, outcomes: Iterable[ExecutionOutcome]) -> None:
         self._outcomes = list(outcomes)
@@ -54,7 +54,7 @@ class ScriptedRuntime:
 
 
 class FunctionTools:
-    """Tools made of async functions that take one dictionary. Keeps the calls that were made."""
+    """Tools made of async functions that take one dictionary. Records the calls."""
 
     def __init__(
         self, functions: Mapping[str, Function], schemas: Mapping[str, Mapping[str, Any]] | None = None
@@ -72,18 +72,18 @@ class FunctionTools:
 
 
 class ScriptedResidents:
-    """Residents that run no code: a Python function `(signal, state, emit)`, async or not, plays the program.
+    """Fake residents that run no code: a Python function `(signal, state, emit)`, async or not, replaces the program.
 
-    What it raises fails the signal, as a RuntimeError or, for TimeoutError and MemoryError, as these. Keeps what was
-    opened, closed and given.
+    An exception of the function fails the signal: TimeoutError and MemoryError as such, any other as a RuntimeError.
+    Records the programs opened and closed, and the batches.
     """
 
     def __init__(self, functions: NeuronFunction | Mapping[str, NeuronFunction], work: Work | None = None) -> None:
-        """`functions`: one for all programs, or one for each code. `work` is what every batch says that it took."""
+        """`functions`: one for all programs, or one per code. `work` is what every batch reports."""
         self._functions = functions
         self.work = work or Work()
         self.unavailable: str | None = None
-        """When set, there is no process to be had, and this is why."""
+        """When set, no process is available: opening and `handle` raise SandboxUnavailable with this reason."""
         self.opened: list[ResidentProgram] = []
         self.closed: list[ResidentProgram] = []
         self.batches: list[tuple[ResidentProgram, tuple[Mapping[str, Any], ...]]] = []

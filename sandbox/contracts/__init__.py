@@ -1,4 +1,4 @@
-"""The words of the sandbox: requests, outcomes, errors, frames. Imports no other room."""
+"""The shared types of the sandbox: requests, outcomes, errors, frames. Imports no other folder of the sandbox."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a run would change in its workspace, for a caller to review before it is done. Plain data and two verbs."""
+"""The file changes that a run proposes for its workspace: the caller reviews them, then commits or rolls back."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ State = Literal["open", "being committed", "committed", "rolled back"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file or folder. The path is relative to the workspace; that of a folder ends with a slash."""
+    """One added, changed or removed file or folder. `path` is relative to the workspace; a folder's ends with "/"."""
 
     kind: Literal["added", "changed", "removed"]
     path: str
     size: int | None = None
-    """Bytes afterwards; None for a folder and for what is removed."""
+    """Bytes after the change; None for a folder and for a removed file."""
     old_size: int | None = None
-    """Bytes before; None for a folder and for what is added."""
+    """Bytes before the change; None for a folder and for an added file."""
 
     @property
     def is_folder(self) -> bool:
@@ -41,10 +41,10 @@ class Change:
 
 
 class Changes(Sequence[Change]):
-    """The changes of one run, sorted by path. Nothing happens to the folder before `commit`.
+    """The changes of one run, sorted by path. The folder is unchanged until `commit`.
 
-    Both `commit` and `rollback` end it, and only one of them can. A commit that failed has changed nothing and may be
-    tried again; of one that was cancelled `state` tells whether it has happened.
+    Either `commit` or `rollback` ends it; the other then raises. A failed commit has changed nothing and can be
+    retried; after a cancelled commit, `state` says whether the changes were made.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Changes(Sequence[Change]):
         changes: Iterable[Change] = (),
         commit: Callable[[Callable[[], None]], Awaitable[None]] | None = None,
     ) -> None:
-        """`commit` is to make the changes, and to call what it is given once they are made."""
+        """`commit` makes the changes; it calls its argument as soon as they are made."""
         self._changes = tuple(changes)
         self._commit = commit
         self._state: State = "open"
@@ -62,21 +62,21 @@ class Changes(Sequence[Change]):
         return self._state
 
     async def commit(self) -> None:
-        """Make all of the changes, or none. Raises `WorkspaceConflict` when the folder is not what the run saw."""
+        """Make all of the changes, or none. Raises `WorkspaceConflict` when the folder changed since the run saw it."""
         self._require_open("commit")
-        # Set before the first wait: two tasks must not both apply it.
+        # Set before the first await: two tasks must not both apply the changes.
         self._state = "being committed"
         try:
             if self._commit is not None:
                 await self._commit(partial(self._end, "committed"))
             self._end("committed")
         finally:
-            # One that is cancelled in its last moment has happened all the same.
+            # A commit that is cancelled after its changes were made is already "committed" here, and stays so.
             if self._state == "being committed":
                 self._state = "open"
 
     def rollback(self) -> None:
-        """Forget the changes, and free the memory that they took."""
+        """Discard the changes and free their memory."""
         self._require_open("roll back")
         self._end("rolled back")
 

@@ -1,4 +1,4 @@
-"""Faults. Below `runtime.py` they are raised; `runtime.py` turns each into an outcome."""
+"""The exceptions of the sandbox. Modules below `runtime.py` raise them; `runtime.py` turns each into an outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class SandboxError(Exception):
-    """Anything that this package raises."""
+    """Base class of every exception that this package raises."""
 
 
 class SandboxUnavailable(SandboxError):
@@ -17,14 +17,14 @@ class SandboxUnavailable(SandboxError):
 
 
 class NothingMayRun(SandboxUnavailable):
-    """Somebody has forbidden it. That is no fault of the machine, and nothing to warn of."""
+    """Running is forbidden now, as by the owner's kill switch. The machine is not at fault: log no warning."""
 
 
 class ToolError(SandboxError):
-    """Raise it in a tool to tell the agent's code what went wrong.
+    """Raise this in a tool to tell the agent's code what went wrong.
 
-    Its message reaches the code; that of any other exception does not, because it may hold what the code must not
-    see (paths, secrets, parts of a query).
+    The code sees its message. It does not see the message of any other exception, which may contain things that the
+    code must not see (paths, secrets, parts of a query).
     """
 
     def __init__(self, message: str, *, code: str = "tool_error", retryable: bool = False) -> None:

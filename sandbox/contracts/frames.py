@@ -1,7 +1,8 @@
-"""Lines of JSON on the pipe. `deno/protocol.ts` is the other half; `deno/testdata/` holds both to their word.
+"""Encodes and decodes frames: the lines of JSON on the pipe between the host and the Deno process.
 
-Everything that is read here was written by the agent's code or could have been: size and complexity are checked
-before parsing, and a line that is not exactly a frame ends the run.
+`deno/protocol.ts` is the other half; tests on both sides use the same examples from `deno/testdata/`. Everything read
+here may have been written by the agent's code: size and complexity are checked before parsing, and a line that is not
+exactly a frame ends the run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .tiers import Tier
 PROTOCOL = 1
 
 LIMITS = JsonLimits(containers=50_000, values=100_000)
-# A call's id is echoed in its answer, and the others in messages.
+# Maximum length of fields that the host repeats: a call's id in its answer, the others in messages.
 _SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 
 Phase = Literal["compile", "run", "return"]
@@ -29,12 +30,16 @@ Redirect = Literal["follow", "error", "manual"]
 
 @dataclass(frozen=True, slots=True)
 class Ready:
+    """The first frame: the process is ready, and says which protocol and Deno it has."""
+
     protocol: int
     deno: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
+    """A call of a lent tool by the code."""
+
     call_id: str
     name: str
     params: Any
@@ -42,7 +47,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A request for the network. Whether it is a sound one is for the broker to say."""
+    """A network request by the code. Not validated here: the broker decides whether it is sound and allowed."""
 
     call_id: str
     url: str
@@ -55,7 +60,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class FileCall:
-    """A request for a file of the workspace."""
+    """A request by the code for a file of the workspace."""
 
     call_id: str
     operation: str
@@ -71,30 +76,36 @@ class Abort:
 
 @dataclass(frozen=True, slots=True)
 class Output:
+    """One call of `console`, or one direct write to stdout or stderr."""
+
     level: LogLevel
     data: str
 
 
 @dataclass(frozen=True, slots=True)
 class Debug:
+    """A note from the harness to the host, such as "idle"."""
+
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Varied:
-    """The code asked for what can be different the next time."""
+    """The code used something nondeterministic, such as the clock: another run may give another result."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """The value that the code returned."""
+
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class CutResult:
-    """The beginning of a result's JSON text, when the guest found it too long to send."""
+    """The beginning of a result's JSON text, sent when the whole text exceeds the limit."""
 
     text: str
     original_bytes: int
@@ -102,6 +113,8 @@ class CutResult:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """The code failed: in which phase, and the JavaScript error."""
+
     phase: Phase
     name: str
     message: str
@@ -110,18 +123,18 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What one signal of a batch led to, from a process that stays."""
+    """A resident process handled one signal of a batch: the signals it emitted and its new state."""
 
     batch: int
     at: int
     emitted: list[Any]
     state: dict[str, Any] | None
-    """None when it is as it was."""
+    """None when unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why one signal of a batch led to nothing."""
+    """A resident process failed at one signal of a batch: the error."""
 
     batch: int
     at: int
@@ -132,11 +145,11 @@ class Failed:
 
 
 Call = ToolCall | Fetch | FileCall
-"""What the code asks of the host and waits for."""
+"""A request by the code to the host. The code waits for the answer."""
 
 GuestFrame = Ready | Call | Abort | Output | Debug | Varied | Result | CutResult | Failure | Answered | Failed
 
-# The type of a field, or the texts that it may be, or a type with None for one that may be null.
+# A field's type, or the strings it may be, or (type, None) for a field that may be null.
 _Kind = type | tuple[str, ...] | tuple[type, None]
 
 _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
@@ -170,7 +183,7 @@ _CUT_RESULT: dict[str, _Kind] = {"text": str, "original_bytes": int}
 
 
 def encode(value: Any) -> bytes:
-    """The value as JSON. NaN and infinity, which JSON lacks, are null. Raises ValueError for what is not JSON."""
+    """The value as JSON. NaN and infinity become null. Raises ValueError for a value that JSON cannot express."""
     try:
         return to_json(value, inf_nan_mode="null")
     except (PydanticSerializationError, RecursionError) as error:
@@ -179,7 +192,7 @@ def encode(value: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTerms:
-    """What a run is given beside its code and its context."""
+    """The settings of one run, sent to the process together with its code and context."""
 
     tools: Sequence[Mapping[str, Any]] = ()
     tier: Tier = Tier.ISOLATED
@@ -195,13 +208,13 @@ def run_frame(
     context_json: bytes,
     terms: RunTerms,
 ) -> bytes:
-    # The context may be megabytes and is JSON already: it is put in, not encoded a second time.
+    # The context may be megabytes and is JSON already: insert it as it is, do not encode it a second time.
     head = b'{"type":"__run__","code":%b,"context":%b,' % (encode(code), context_json)
     return head + encode(terms)[1:] + b"\n"
 
 
 def rehearse_frame(*codes: str) -> bytes:
-    """Runs for the process to do before it says that it is ready."""
+    """Warm-up runs that the process does before it reports ready."""
     terms = RunTerms(tools=[{"path": ["a", "b"], "name": "a.b"}], max_result_bytes=64, max_output_bytes=64)
     runs = (run_frame(code, b'{"a":[1]}', terms) for code in codes)
     return b'{"type":"__rehearse__","runs":[%b]}\n' % b",".join(run.rstrip() for run in runs)
@@ -209,7 +222,7 @@ def rehearse_frame(*codes: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidentTerms:
-    """What a program that stays is given beside its code."""
+    """The settings of a resident program, sent to the process together with its code."""
 
     tools: Sequence[Mapping[str, Any]] = ()
     tier: Tier = Tier.ISOLATED
@@ -245,10 +258,10 @@ def tool_error_frame(call_id: str, error: str, code: str, *, retryable: bool) ->
 
 
 def decode(line: bytes) -> GuestFrame:
-    """One line as a frame. Raises MalformedFrame for everything that is not exactly one."""
+    """Parse one line into a frame. Raises MalformedFrame when it is not exactly one frame."""
     try:
         frame = bounded_json(line, LIMITS)
-        # JSON has no infinity, but it can spell a number that is one for Python.
+        # JSON has no infinity, but Python reads a large number such as 1e999 as infinity: make it null.
         if b"Infinity" in to_json(frame, inf_nan_mode="constants"):
             frame = from_json(to_json(frame, inf_nan_mode="null"))
     except TooComplex as error:
@@ -261,7 +274,7 @@ def decode(line: bytes) -> GuestFrame:
 
 
 def weight_of(line: bytes) -> int:
-    """How much memory a frame takes once it is read, about: an empty object of two bytes becomes one of sixty-four."""
+    """Estimate how many bytes of memory a parsed frame takes: the two bytes of an empty object become sixty-four."""
     return len(line) + 200 * (line.count(b"{") + line.count(b"[")) + 60 * line.count(b",")
 
 
@@ -291,7 +304,7 @@ def _fits(value: Any, kind: _Kind) -> bool:
 
 
 class FrameReader:
-    """Cuts what was read into lines, and refuses a line that grows beyond the limit before it is whole."""
+    """Splits the bytes read from a pipe into lines. Raises MalformedFrame as soon as a line exceeds the limit."""
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes

@@ -1,40 +1,40 @@
-"""Counts the values of a JSON text before it is parsed. Pure.
+"""Counts the values of a JSON text before it is parsed, to refuse a text that is too complex. Pure.
 
-Parsing takes time and memory by the number of values, not by the number of bytes: two megabytes of `[],` become fifty
-of lists. A parser holds the interpreter until it is done, so no clock could end it. What is too much is therefore
-refused first, from the text alone.
+The time and memory of parsing depend on the number of values, not of bytes: two megabytes of `[],` become fifty
+megabytes of lists. A parser holds the interpreter until it is done, so no timeout can stop it. A text with too many
+values must therefore be refused before parsing.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-# Counted piece by piece: the copies that counting makes stay small.
+# Counting copies its input: piece by piece, the copies stay small.
 _PIECE_BYTES = 64 * 1024
 
 
 class JsonLimits(NamedTuple):
-    """The most that a text may hold."""
+    """The maximum of each kind that a JSON text may hold."""
 
     containers: int
     """Objects and arrays."""
     values: int
-    """What commas separate: members of objects, items of arrays."""
+    """Members of objects and items of arrays, counted by commas."""
     digits: int = 2_000_000
-    """Of all numbers together. One alone has a limit in the parser itself, 4,300, because to read it takes the square
-    of its length."""
+    """Digits of all numbers together. The parser itself limits a single number to 4,300 digits, because reading a
+    number takes time quadratic in its length."""
 
 
 class TooComplex(ValueError):
-    """The text holds more objects, arrays or values than is parsed here. The message says how many:
+    """The text exceeds one of the limits for objects and arrays, values or digits. The message names it:
     "more than 50000 values"."""
 
 
 class JsonMeter:
-    """Counts one text that arrives in pieces. Brackets and commas inside strings do not count.
+    """Counts the values of one text that arrives in pieces. Brackets and commas inside strings do not count.
 
-    A text that is not JSON may be counted as more than it holds, never as less: the parser ends at the first character
-    that is not JSON.
+    For a text that is not JSON the count may be too high, never too low: the parser stops at the first character that
+    is not JSON.
     """
 
     __slots__ = ("_commas", "_containers", "_digits", "_in_string", "_is_escaped", "_limits")
@@ -44,12 +44,12 @@ class JsonMeter:
         self.begin()
 
     def begin(self) -> None:
-        """Begin the next text."""
+        """Reset all counts for the next text."""
         self._containers = self._commas = self._digits = 0
         self.end_string()
 
     def end_string(self) -> None:
-        """What follows is outside of strings, whatever came before."""
+        """Treat what follows as outside of strings, whatever came before."""
         self._in_string = self._is_escaped = False
 
     @property
@@ -58,7 +58,7 @@ class JsonMeter:
         return self._containers > containers or self._commas > values or self._digits > digits
 
     def feed(self, piece: bytes) -> None:
-        """Count one piece. Once the text is over a limit, more of it is not looked at."""
+        """Count one piece. Once the text is over a limit, further pieces are ignored."""
         if not piece or self.is_over:
             return
         outside = self.outside(piece)
@@ -76,11 +76,11 @@ class JsonMeter:
             raise TooComplex(f"more than {self._limits.digits} digits")
 
     def outside(self, piece: bytes) -> bytes:
-        """The piece without what is inside strings. A string may begin in one piece and end in another."""
+        """The piece without the contents of its strings. A string may begin in one piece and end in another."""
         if self._is_escaped:
             piece, self._is_escaped = piece[1:], False
         if b"\\" in piece:
-            # Escaped backslashes first: then each backslash that is left escapes what follows it.
+            # Remove escaped backslashes first: each remaining backslash then escapes the character after it.
             piece = piece.replace(b"\\\\", b"")
             self._is_escaped = piece.endswith(b"\\")
             piece = piece.replace(b'\\"', b"")
@@ -93,8 +93,8 @@ class JsonMeter:
 
 
 def check_json(text: bytes | str, limits: JsonLimits) -> None:
-    """Raises TooComplex for a text that is too much to parse."""
-    if len(text) <= min(limits):  # each value takes a character at least
+    """Raises TooComplex when parsing the text would exceed a limit."""
+    if len(text) <= min(limits):  # each value takes at least one character
         return
     meter = JsonMeter(limits)
     for start in range(0, len(text), _PIECE_BYTES):
@@ -104,15 +104,15 @@ def check_json(text: bytes | str, limits: JsonLimits) -> None:
 
 
 def bounded_json(text: bytes | str, limits: JsonLimits) -> Any:
-    """The value of the text. Raises TooComplex, and ValueError for what is not JSON."""
-    from pydantic_core import from_json  # noqa: PLC0415 - who only counts need not load it
+    """Parse the text. Raises TooComplex when it exceeds a limit, ValueError when it is not JSON."""
+    from pydantic_core import from_json  # noqa: PLC0415 - a caller who only counts need not load it
 
     check_json(text, limits)
     return from_json(text, allow_inf_nan=False)
 
 
 def says_outside_strings(text: bytes, *words: bytes) -> bool:
-    """Whether one of the words stands in a JSON text outside of its strings."""
+    """Whether a JSON text contains one of the words outside of its strings."""
     if not any(word in text for word in words):
         return False
     outside = JsonMeter(JsonLimits(0, 0)).outside(text)

@@ -1,4 +1,7 @@
-"""Doors that open one name at a time: `cortex run` needs a third of what is behind them, and the rest takes as long."""
+"""Lazy imports for a package's `__init__.py`: a module is imported when one of its names is first used.
+
+`cortex run` needs a third of these modules; importing the rest would take as long again.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from typing import Any
 
 
 def lazy_door(package: str, names: Mapping[str, Sequence[str]]) -> tuple[list[str], Callable[[str], Any]]:
-    """The `__all__` and the `__getattr__` of a package, from its modules and the names that others may take from each.
-    A module is imported with the first of its names that somebody asks for."""
+    """The `__all__` and `__getattr__` of a package. `names` maps each module to its public names; a module is imported
+    when the first of its names is used."""
     homes = {name: module for module, found in names.items() for name in found}
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(import_module(f".{homes[name]}", package), name)
-        setattr(sys.modules[package], name, found)  # the next time it is there
+        setattr(sys.modules[package], name, found)  # cache: the next access does not come here
         return found
 
     return sorted(homes), find

@@ -1,4 +1,4 @@
-"""What is asked of the sandbox and what it answers. Plain data: nothing here runs anything."""
+"""Request and outcome of one execution. Plain data: nothing here runs anything."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class ExecutionRequest(BaseModel):
     code: str
     tier: Tier = Tier.ISOLATED
     timeout_ms: Annotated[int, Field(gt=0)] | None = None
-    """Wall clock for the code itself; None takes the runtime's default."""
+    """Wall-clock limit for the code itself; None takes the runtime's default."""
     context: Any = Field(default_factory=dict)
-    """JSON that the code finds as the global `context`."""
+    """JSON value that the code sees as the global `context`."""
     max_memory_mb: Annotated[int, Field(ge=16)] | None = None
-    """Less than the settings allow: more is never given."""
+    """Lowers the limit of the settings; it can never raise it."""
     deterministic: bool = False
-    """Run under a fixed clock and seed, and tell whether the code asked for either."""
+    """Run under a fixed clock and seed, and report whether the code used either."""
 
 
 class ErrorType(StrEnum):
@@ -63,35 +63,35 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What the execution took. Times are in milliseconds, of wall clock but for `cpu_ms`."""
+    """What the execution cost. Times are wall-clock milliseconds, except `cpu_ms`."""
 
     startup_ms: float = 0.0
-    """How long the caller waited for a process: next to nothing when one was warm."""
+    """How long the caller waited for a process: almost nothing when a warm one was ready."""
     execution_ms: float = 0.0
-    """From handing over the code to the answer."""
+    """From sending the code to the answer."""
     total_ms: float = 0.0
-    """All that the caller waited, the queue included."""
+    """The caller's whole wait, including the queue."""
     cpu_ms: float = 0.0
-    """What the process computed meanwhile, in all its threads; 0 where the system does not tell."""
+    """CPU time of all threads of the process meanwhile; 0 where the system does not report it."""
     peak_memory_mb: float = 0.0
     tool_calls: int = 0
     fetches: int = 0
-    """Requests that the code made, each redirect among them."""
+    """Network requests that the code made; each redirect counts."""
     fetched_bytes: int = 0
     failed_calls: int = 0
-    """Calls of tools and of fetch that were answered with an error, also where the code caught it. What a server
-    answered is an answer, whatever its status."""
+    """Tool calls and fetches that were answered with an error, even if the code caught it. An HTTP response of any
+    status is not an error."""
     cached: bool = False
-    """Nothing ran: the result of an earlier run of the same code was given again."""
+    """Nothing ran: this is the cached result of an earlier run of the same code."""
     level: str = "none"
-    """How much stood behind Deno's own permissions: "full", "partial" or "none"."""
+    """How much of the operating-system wall stood behind Deno's own permissions: "full", "partial" or "none"."""
     layers: tuple[str, ...] = ()
-    """And what that was."""
+    """The layers of that wall, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOutcome:
-    """What happened. `ok` decides which of `result` and `error` has a meaning."""
+    """What happened in one execution. `ok` tells whether to read `result` or `error`."""
 
     ok: bool
     result: Any = None
@@ -99,14 +99,14 @@ class ExecutionOutcome:
     logs: tuple[LogEntry, ...] = ()
     metrics: Metrics = field(default_factory=Metrics)
     result_bytes: int | None = None
-    """Set when the result's JSON text was too long: its whole size, while `result` is its beginning as text."""
+    """Set when the result's JSON text was too long: its full size; `result` then is the beginning of that text."""
     changes: Changes = field(default_factory=Changes)
-    """What the run would change in its workspace. Nothing is changed before `await outcome.changes.commit()`."""
+    """The changes that the run proposes for its workspace. `await outcome.changes.commit()` makes them."""
     refused: bool = False
     """True when nothing ran: the request was turned down before a process was used."""
     deterministic: bool = False
-    """True when it was run under a fixed clock and seed, as the request wished, asked for neither nor for anything of
-    the host, and came to its own end: the same code with the same context gives the same again, be it an error."""
+    """True when the same code with the same context gives the same outcome again, even an error: the request wanted a
+    fixed clock and seed, the code used neither, asked nothing of the host, and ended by itself."""
 
     @property
     def truncated(self) -> bool:
@@ -114,7 +114,7 @@ class ExecutionOutcome:
 
 
 def mistake_in(code: str, max_code_bytes: int) -> ExecutionError | None:
-    """Why the code cannot even be tried, if it cannot."""
+    """Why the code cannot be run at all (empty, not Unicode, too long); None if it can."""
     if not code.strip():
         return ExecutionError(ErrorType.SYNTAX, "The code is empty")
     try:
@@ -127,5 +127,5 @@ def mistake_in(code: str, max_code_bytes: int) -> ExecutionError | None:
 
 
 def refused(type_: ErrorType, message: str) -> ExecutionOutcome:
-    """The outcome of a request that was turned down before anything ran."""
+    """The outcome of a request that was refused before anything ran."""
     return ExecutionOutcome(ok=False, error=ExecutionError(type_, message), refused=True)

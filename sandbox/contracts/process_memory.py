@@ -1,4 +1,4 @@
-"""What a process takes, as the system tells it. Where it tells nothing, nothing is claimed."""
+"""Reads the memory and CPU time of a process from the operating system; 0 or None where it does not report them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _STATUS_BYTES = 4096
 
 
 class Look(NamedTuple):
-    """One look at a process that runs."""
+    """One measurement of a running process."""
 
     kernel_bytes: int = 0
-    """What the kernel keeps for it elsewhere, and no limit of the process counts: page tables, what is swapped out."""
+    """Memory that the kernel holds for it and no limit of the process counts: page tables and swapped-out pages."""
     threads: int = 0
     is_headless: bool = False
-    """Its main thread has ended and others go on: the kernel no longer tells what it takes."""
+    """Its main thread has ended while others go on: the kernel then no longer reports its memory."""
 
 
 class ProcessStatus:
-    """What the kernel says of a process. The file is opened ahead: opening costs as much as reading."""
+    """Reads `/proc/<pid>/status`. The file is opened in advance, because opening costs as much as reading."""
 
     _status = -1
 
@@ -36,10 +36,10 @@ class ProcessStatus:
             if pid:
                 self._status = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            pass  # it is gone
+            pass  # the process is gone
 
     def peak_mb(self) -> float:
-        """The most that it ever had in memory; 0 where that is not known, as after its end."""
+        """The peak resident memory of the process; 0 when unknown, as after its end."""
         return _field(self._read(), b"VmHWM") / 1024
 
     def look(self) -> Look:
@@ -57,7 +57,7 @@ class ProcessStatus:
         self.close()
 
     def _read(self) -> bytes:
-        """All of it: a user may be in so many groups that the rest comes late."""
+        """The whole file: when the user is in many groups, the list of them makes it longer than one read."""
         status = b""
         try:
             while self._status >= 0 and (more := os.pread(self._status, _STATUS_BYTES, len(status))):
@@ -70,15 +70,15 @@ class ProcessStatus:
 
 
 def _field(status: bytes, name: bytes) -> int:
-    # At the start of a line: the first line holds a name that the process chooses itself.
+    # Match at the start of a line only: the first line holds a name that the process chooses itself.
     _, found, rest = status.partition(b"\n%b:" % name)
     number = rest.split(None, 1)[0] if found else b""
     return int(number) if number.isdigit() else 0
 
 
 def cpu_s(pid: int | None) -> float | None:
-    """What all threads of the process have computed so far, those that have ended among them; None where nobody tells,
-    as when it is gone. A system call, and no file: two microseconds."""
+    """CPU time of all threads of the process so far, including ended ones; None when unknown, as when the process is
+    gone. Uses a system call and no file: two microseconds."""
     if pid is None or sys.platform != "linux":
         return None
     try:
@@ -88,12 +88,12 @@ def cpu_s(pid: int | None) -> float | None:
 
 
 def private_bytes(pid: int | None) -> int:
-    """What the process has in memory of its own, as well as this system tells it; 0 where it tells nothing."""
+    """Private resident memory of the process, as exactly as this system reports it; 0 where it does not."""
     return _private_bytes(pid) if pid else 0
 
 
 def _from_proc(pid: int) -> int:
-    """Without the pages of Deno's binary that all processes share."""
+    """Resident memory without shared pages, such as those of Deno's binary."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as statm:
             fields = statm.read().split()
@@ -103,7 +103,7 @@ def _from_proc(pid: int) -> int:
 
 
 def _from_libproc(library: Any) -> Callable[[int], int]:
-    """As macOS tells it: all that is in memory, of which the caller subtracts what was there at the start."""
+    """For macOS: all resident memory. The caller subtracts what was resident at the start."""
     task_info, size = 4, 96
 
     def read(pid: int) -> int:
@@ -117,7 +117,7 @@ def _from_libproc(library: Any) -> Callable[[int], int]:
 
 
 def choose_reader(proc: Path, library: Any) -> Callable[[int], int]:
-    """By what is there, and not by the name of the system."""
+    """Choose by what exists on this machine, not by the name of the system."""
     if (proc / "self/statm").exists():
         return _from_proc
     return _from_libproc(library) if hasattr(library, "proc_pidinfo") else lambda _: 0

@@ -1,4 +1,4 @@
-"""What is asked of a process that stays, and what it answers. Plain data: nothing here runs anything."""
+"""Request and answer types of a resident process, which stays and handles signals. Plain data: runs nothing."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ KIB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidentProgram:
-    """The body of an async function with `signal`, `state` and `emit(type, data)`, and its limits."""
+    """A program that handles signals, and its limits. `code` is the body of an async function with the parameters
+    `signal`, `state` and `emit(type, data)`."""
 
     code: str
     name: str = ""
-    """By which it can be killed alone; small letters, digits and -."""
+    """Lets the owner kill this program alone; lower-case letters, digits and -."""
     tier: Tier = Tier.ISOLATED
     timeout_ms: int = 1_000
-    """For one signal. A batch may take as many of these as it has signals."""
+    """For one signal. A batch may take this long times its number of signals."""
     max_state_bytes: int = 16 * KIB
-    """Of its JSON text. A signal that leaves more has failed."""
+    """Limit on the JSON text of the state. A signal that leaves a larger state has failed."""
     max_emitted: int = 16
-    """By one signal. All signals of a batch may emit a mebibyte together, unless it is the first that emits more."""
+    """At most this many emitted by one signal. All signals of a batch together may emit at most one mebibyte; only the
+    first signal that emits may exceed it."""
     max_signal_bytes: int = 16 * KIB
-    """Of the JSON text of a signal that is given, and of the data of one that is emitted."""
+    """Limit on the JSON text of a received signal, and on that of an emitted signal's data."""
     max_memory_mb: int = 256
-    """Or what the settings of the sandbox allow, if that is less."""
+    """The sandbox settings may lower this."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignalAnswer:
-    """What became of one signal. One that failed has emitted nothing and left the state as it was."""
+    """The result of one signal. A failed signal has emitted nothing and left the state unchanged."""
 
     ok: bool
     emitted: tuple[tuple[str, Any], ...] = ()
@@ -43,21 +45,21 @@ class SignalAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a batch took, all its signals together."""
+    """What one batch cost, all its signals together."""
 
     ms: float = 0.0
     cpu_ms: float = 0.0
-    """With what the process has computed since the batch before, and what loading took beyond the usual; 0 where the
-    system does not tell."""
+    """Includes what the process computed since the previous batch, and what loading took beyond the usual; 0 where the
+    system does not report it."""
     fetches: int = 0
     fetched_bytes: int = 0
     tool_calls: int = 0
     restarts: int = 0
-    """Processes that crashed, hung or went beyond a limit, and made way for another."""
+    """Processes that crashed, hung or exceeded a limit, and were replaced."""
     hosts: tuple[str, ...] = ()
-    """That were asked for, allowed or not."""
+    """Hosts that the code asked for, allowed or not."""
     tools: tuple[str, ...] = ()
-    """Likewise."""
+    """Tools that the code asked for, allowed or not."""
     logs: tuple[LogEntry, ...] = ()
 
     @property
@@ -67,8 +69,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
+    """The answers to one batch, the new state, and what the batch cost."""
+
     answers: tuple[SignalAnswer, ...]
-    """As many as there were signals, in their order."""
+    """One per signal, in the same order."""
     state: dict[str, Any]
-    """To be handed in with the next batch."""
+    """The caller passes this in with the next batch."""
     work: Work = field(default_factory=Work)

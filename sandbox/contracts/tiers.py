@@ -1,4 +1,4 @@
-"""What code may reach, by name."""
+"""The tiers: names for what the code in the sandbox may reach."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Tier(StrEnum):
-    """What the code may reach."""
+    """What the code may reach: nothing outside, or also the network through the broker."""
 
     ISOLATED = "isolated"
     NETWORK = "network"

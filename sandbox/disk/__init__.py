@@ -1,4 +1,4 @@
-"""Files that survive a crash: whole files, locks between processes, flushing."""
+"""Writes files so that they survive a crash: atomic replacement, locks between processes, flushing."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
-"""Where things are: the folders that are not Python packages (in a checkout beside this one, in a wheel inside it),
-and what is kept for the next time."""
+"""Finds the project's data files (`config/`, `deno/`: beside this package in a checkout, inside it in a wheel) and the
+cache folder."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def data_file(folder: str, name: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where things are kept that can be found out again."""
+    """The folder for cached data, which can always be computed again."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(named) if Path(named).is_absolute() else Path.home() / ".cache") / "motor-cortex"

@@ -1,6 +1,6 @@
-"""A lock between processes, and flushing off the hot path: in the background, many at a time.
+"""A file lock between processes, and a background flusher that batches fsync calls off the hot path.
 
-What a person decided is flushed at once instead: `whole_files.py`.
+A person's decisions are flushed at once instead: `whole_files.py`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class LockBusy(Exception):
 
 
 class FileLock:
-    """One holder among all processes and threads. The kernel lets go of it when a holder dies.
+    """A lock with one holder among all processes and threads. The kernel releases it when the holder dies.
 
-    Held only for work that takes microseconds: whoever waits in an event loop tries again and lets others run
-    meanwhile. One that nobody has any more is closed, and not held.
+    Hold it only for work that takes microseconds: a waiter in an event loop polls, and lets other tasks run meanwhile.
+    Closed when garbage-collected.
     """
 
     _handle = -1
@@ -43,7 +43,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._process = os.getpid()
-        # flock is the file's, not the thread's: a second taker through the same handle would walk in.
+        # flock belongs to the file handle, not to the thread: a second thread with the same handle would get it too.
         self._own = threading.Lock()
 
     def try_take(self) -> bool:
@@ -58,7 +58,7 @@ class FileLock:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(self._handle).st_nlink:
                     return True
-                # Deleted under our hands: who comes next would make another file and hold that one.
+                # The file was deleted meanwhile: the next process would create another file and lock that one.
                 self.close()
         except BlockingIOError:
             self._own.release()
@@ -75,7 +75,8 @@ class FileLock:
 
     @contextmanager
     def held(self, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
-        """For code outside an event loop, and for work that is done before anybody could notice. Raises LockBusy."""
+        """Hold the lock in a block. Blocks the thread: for code outside an event loop, and for very short work inside
+        one. Raises LockBusy."""
         give_up = time.monotonic() + timeout_s
         pause_s = _FIRST_RETRY_S
         while not self.try_take():
@@ -89,7 +90,7 @@ class FileLock:
             self.release()
 
     async def take(self, timeout_s: float = LOCK_TIMEOUT_S) -> None:
-        """The caller releases it. Raises LockBusy."""
+        """Take the lock; the caller must release it. Raises LockBusy."""
         give_up = anyio.current_time() + timeout_s
         while not self.try_take():
             if anyio.current_time() > give_up:
@@ -105,7 +106,7 @@ class FileLock:
         self.close()
 
     def _start_anew(self) -> None:
-        """After a fork: the handle is the parent's too, and a lock on it would be held by both."""
+        """Reset after a fork: the child shares the parent's handle, and both would hold a lock on it."""
         self.close()
         self._own = threading.Lock()
         self._process = os.getpid()
@@ -126,10 +127,10 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class Flusher:
-    """Does what was asked for in the background, once for all who ask within the interval.
+    """Does requested work in the background, once for all requests with the same key within the interval.
 
-    Any thread may ask. Without a running task (`run`) nothing is done before `flush`: a program for one command calls
-    that at its end.
+    Any thread may call `want`. Without a running task (`run`) nothing is done before `flush`: a program for one command
+    calls that at its end.
     """
 
     def __init__(self, interval_ms: int) -> None:
@@ -139,23 +140,24 @@ class Flusher:
         _flushers.add(self)
 
     def _start_anew(self) -> None:
-        """Also in a fork: what a thread held that is not there would be held for ever. Its work is the parent's."""
+        """Make new locks, also in a forked child: there, a lock held by the parent's thread would stay locked for ever
+        (deadlock). That thread's work remains the parent's."""
         self._table = threading.Lock()
-        # Held while work is done: `flush` does not return before what the thread has begun is finished.
+        # Held while work is done: `flush` must not return before the thread has finished what it began.
         self._doing = threading.Lock()
         self._news = threading.Event()
 
     def want(self, key: object, work: Callable[[], None]) -> None:
-        """Have the work done soon, in a thread. The last one that was given for a key is the one that counts."""
+        """Have the work done soon, in a thread. Only the last work given for a key is done."""
         with self._table:
             self._wanted[key] = work
         if not self._news.is_set():
             self._news.set()
 
     async def run(self) -> None:
-        """Until it is cancelled; then it returns once everything that was wanted is done."""
+        """Run until cancelled; then finish everything that was wanted before returning."""
         ended = threading.Event()
-        # A thread of its own, and not a task: those who ask may be in any thread, and cannot wake a loop from there.
+        # A thread and not a task: `want` may be called in any thread, and cannot wake the event loop from there.
         thread = threading.Thread(target=self._work, args=(ended,), name="motor-cortex-flusher", daemon=True)
         thread.start()
         try:
@@ -163,17 +165,17 @@ class Flusher:
         finally:
             ended.set()
             self._news.set()
-            # As long as the disk takes. Who cut it short would say "closed" of what is not yet written.
+            # Wait as long as the disk takes: otherwise the caller would report "closed" for data not yet written.
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(thread.join, limiter=anyio.CapacityLimiter(1))
 
     def flush(self) -> None:
-        """Do all that is wanted, now. Never raises: what cannot be flushed is still in the system's hands."""
+        """Do all wanted work now. Never raises: the operating system still holds data that could not be flushed."""
         with self._doing:
             for work in self._take():
                 try:
                     work()
-                except Exception as error:  # noqa: BLE001 - one that fails must not keep the others from the disk
+                except Exception as error:  # noqa: BLE001 - one failure must not keep the others from the disk
                     log.warning("Cannot flush state to disk: %s", error)
 
     def _work(self, ended: threading.Event) -> None:
@@ -182,7 +184,7 @@ class Flusher:
             ended.wait(self._interval_s)
             self._news.clear()
             self.flush()
-        # Once more: it may have ended while something was being done, and more was wanted meanwhile.
+        # Flush again: more may have been wanted while the last flush was running.
         self.flush()
 
     def _take(self) -> list[Callable[[], None]]:

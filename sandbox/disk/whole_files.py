@@ -1,8 +1,8 @@
-"""Private folders and whole files. Imports next to nothing: the kill switch is written with this, and does not wait for
-what others need.
+"""Makes private folders and replaces whole files atomically. Imports little, because the kill switch is written with
+this and must not wait for slow imports.
 
-What `os.write` has taken survives the end of this process, however it ends. What must also survive a power cut is
-flushed, with `durable=True`.
+Data that `os.write` has accepted survives the end of this process, however it ends. To survive a power cut it must also
+be flushed: `durable=True`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _ABANDONED_S = 3600.0
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if it is missing, for nobody but its owner. So are those above it that are missing."""
+    """Create the folder and its missing parents, accessible only to their owner; return the folder."""
     try:
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     except FileNotFoundError:
-        # Not `parents=True`: that leaves those above open to all.
+        # Not `parents=True`: that would create the parents with access for all users.
         private_folder(path.parent)
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     return path
 
 
 def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
-    """Whoever reads the path finds the old bytes or the new ones, never a part."""
+    """Replace the file atomically: a reader finds the old bytes or the new ones, never a part."""
     _sweep(path.parent)
     name = path.parent / f".{path.name}.{os.urandom(8).hex()}{_UNFINISHED}"
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
@@ -55,9 +55,9 @@ _swept: dict[Path, float] = {}
 
 
 def _sweep(folder: Path) -> None:
-    """Delete what killed processes have left in the folder in the middle of a replacement; looks once an hour.
+    """Delete temporary files that killed processes have left in the folder; at most once an hour.
 
-    Only what is older than that: the young ones may be of somebody who is at it.
+    Only files older than an hour: a younger one may belong to a replacement in progress.
     """
     if time.monotonic() - _swept.get(folder, -math.inf) < _ABANDONED_S:
         return
@@ -66,7 +66,7 @@ def _sweep(folder: Path) -> None:
 
 
 def sweep_unfinished(folder: Path, *, older_than_s: float) -> None:
-    """Delete what replacements have left unfinished. Who knows that nobody is at one there may sweep the youngest."""
+    """Delete temporary files of unfinished replacements. A caller who knows that none is in progress may pass 0."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(".") and entry.name.endswith(_UNFINISHED):
@@ -76,13 +76,13 @@ def sweep_unfinished(folder: Path, *, older_than_s: float) -> None:
 
 
 def flush_file(path: Path) -> None:
-    """What was written to the file, by whomever, is on disk when this returns."""
+    """Flush everything written to the file, by any process, to the disk (fsync)."""
     with _opened(path) as handle:
         os.fsync(handle)
 
 
 def flush_folder(path: Path) -> None:
-    """A new name in a folder is on disk when the folder is."""
+    """Flush the folder to the disk (fsync), and with it the names of new files in it."""
     with _opened(path, os.O_DIRECTORY) as handle:
         os.fsync(handle)
 

@@ -1,4 +1,4 @@
-"""The static check of code before it runs: a smoke detector, not the wall."""
+"""The static check of agent code before it runs: a smoke detector, not the wall."""
 
 from typing import TYPE_CHECKING
 

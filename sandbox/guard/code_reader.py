@@ -1,4 +1,4 @@
-"""Has code looked at in a process that may be killed: no input can hold up or take down the one who asks."""
+"""Parses agent code in a separate process that can be killed: no input can hang or crash the host."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ log = logging.getLogger("motor_cortex.sandbox")
 
 _READING_PROCESS = Path(__file__).with_name("reading_process.py")
 START_TIMEOUT_S = 10.0
-# Far more than the process gives itself, which counts its processor's time: this clock is for a process that is stuck
-# elsewhere than in the parser, and for a machine that is too busy to parse.
+# Far more than the process's own limit, which counts CPU time: this timeout is for a process that hangs outside of the
+# parser, and for a machine that is too busy to parse.
 ANSWER_TIMEOUT_S = 3.0
 _CHUNK_BYTES = 65_536
 
 
 class CodeReader:
-    """Starts its process with the first code that needs one, and another one whenever that has died.
+    """Starts its process for the first code that needs one, and a new one whenever that has died.
 
-    `module` is a Python file with a function of the given name, from code to JSON. It is loaded in the process, where
-    it finds its neighbours by relative imports and nothing else of the project.
+    `module` is a Python file with a function of the given name that turns code into JSON. The process loads it; there
+    it can import its neighbours by relative imports, and nothing else of the project.
     """
 
     def __init__(self, module: Path, function: str, *, name: str, max_answer_bytes: int) -> None:
@@ -56,8 +56,8 @@ class CodeReader:
         await self.aclose()
 
     async def read(self, code: str) -> bytes | None:
-        """One line of JSON, or None for code that could not be looked at in time. It may be hostile: code that was
-        written to be parsed has been parsed where it comes from.
+        """Send the code to the process; return its answer, one line of JSON, or None if it gave none in time. Do not
+        trust the answer: the process has parsed code that may be hostile.
 
         Raises SandboxUnavailable when the process cannot be started: that says nothing about the code.
         """
@@ -73,7 +73,7 @@ class CodeReader:
                 log.info("The process of the %s gave no answer: %r", self._name, error)
                 return None
             except BaseException:
-                # Its answer is still to come, and the next caller would take it for the answer to his code.
+                # The answer is still to come, and the next caller would take it for the answer to its own code.
                 await self._discard()
                 raise
 
@@ -83,7 +83,7 @@ class CodeReader:
         if self._process is not None:
             self._process.kill()
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
-            async with self._one_at_a_time:  # its pipes are not closed while somebody waits on them
+            async with self._one_at_a_time:  # do not close the pipes while another task waits on them
                 await self._discard()
 
     async def _running(self) -> subprocess.Popen[bytes]:
@@ -118,7 +118,7 @@ class CodeReader:
         return await self._read_line(process)
 
     async def _read_line(self, process: subprocess.Popen[bytes]) -> bytes:
-        """The next line. Raises OSError when there is none, ValueError when it is too long to be an answer."""
+        """Read the next line. Raises OSError when the process has ended, ValueError when the line is too long."""
         _, stdout = pipes_of(process)
         line = bytearray()
         while not line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Looks at agent code before it runs and points at obvious misuse, in a process that may be killed.
+"""Checks agent code before it runs and reports obvious misuse, parsing it in a process that can be killed.
 
 A smoke detector: nothing depends on it for safety. See `patterns.py` for what it looks for.
 """
@@ -26,7 +26,7 @@ _WHY = {pattern.name: pattern.why for pattern in PATTERNS}
 
 
 class Guard:
-    """Has a process from the first code that needs one."""
+    """The static check. Starts its process for the first code that needs one."""
 
     def __init__(self) -> None:
         patterns = Path(__file__).with_name("patterns.py")
@@ -44,7 +44,7 @@ class Guard:
         await self.aclose()
 
     async def inspect(self, code: str) -> tuple[Finding, ...]:
-        """What there is to say about the code, in the order of its places; nothing for most code.
+        """The findings in the code, in the order of their places; none for most code.
 
         Raises SandboxUnavailable when the process cannot be started: that says nothing about the code.
         """
@@ -62,7 +62,8 @@ class Guard:
 
 
 def _findings(answer: bytes) -> tuple[Finding, ...]:
-    """From the answer to findings. Raises ValueError when it is none: hostile code was parsed over there."""
+    """Turn the process's answer into findings. Raises ValueError when it is malformed: the process has parsed code
+    that may be hostile."""
     try:
         found: Any = json.loads(answer)
         return tuple(Finding(name, _WHY[name], int(line), int(column)) for name, line, column in found)

@@ -1,10 +1,10 @@
-"""What the guard looks for in agent code, and how it finds it on the syntax tree.
+"""The patterns of misuse that the guard looks for in agent code, and how it finds them in the syntax tree.
 
 The guard is a smoke detector: it tells the author of the code about obvious misuse. Nothing depends on it for
-safety. What it misses meets the wall (process, Deno permissions, operating system), which holds without it.
+safety. Code that it misses meets the wall (process, Deno permissions, operating system), which holds without it.
 
-`inspect` must not run in the host process: the parser can be made to hang, and nothing but a kill ends it.
-This file is loaded by `reading_process.py` without the package around it, so it imports nothing of it.
+`inspect` must not run in the host process: hostile code can make the parser hang, and only a kill ends it.
+`reading_process.py` loads this file without the package around it, so it imports nothing of the package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A kind of misuse, and the signs of it. A sign is written like the code it stands for:
+    """A kind of misuse and its signs. A sign is written like the code it stands for:
 
     `eval` is that name used as a variable, `.eval` a property of that name (however it is written), `eval()` a call
     or `new` of either, `process.exit` a property of something so named, `constructor[]` an index into something so
@@ -62,38 +62,38 @@ class Finding:
 
 
 def may_match(code: str) -> bool:
-    """False only when `inspect` would find nothing. Takes linear time, so that the host may call it."""
+    """False only when `inspect` would find nothing. Takes linear time, so that the host can call it."""
     if "\\" not in code:
         return any(all(word in code for word in words) and _whole(words, code) for words in _WORDS)
-    # Escapes hide where a word ends, so here any occurrence will do.
+    # Escapes hide where a word ends, so any occurrence counts here.
     texts = (code, unescape(code))
     return any(all(word in text for word in words) for words in _WORDS for text in texts)
 
 
 def inspect(code: str) -> tuple[Finding, ...]:
-    """The patterns found, each once, in the order of their places. Never in the host process: it may not return."""
+    """The patterns found, each once, in the order of their places. Never call it in the host: it may not return."""
     source = code.encode(errors="replace")
     first: dict[Pattern, Node] = {}
     for sign, node in _signs_below(_parser().parse(source).root_node):
         pattern = _PATTERN_OF.get(sign)
         if pattern and (pattern not in first or node.start_byte < first[pattern].start_byte):
             first[pattern] = node
-    # Two patterns can share a place: then the order of the table decides, and not that of the walk.
+    # Two patterns can share a place: then the order of the table decides, not the order of the walk.
     found = [(pattern, first[pattern]) for pattern in PATTERNS if pattern in first]
     found.sort(key=lambda place: place[1].start_byte)
     return tuple(_finding(pattern, node, source) for pattern, node in found)
 
 
 def places(code: str) -> list[tuple[str, int, int]]:
-    """What `inspect` finds, as JSON."""
+    """The findings of `inspect`, ready for JSON: name, line and column of each."""
     return [(finding.pattern, finding.line, finding.column) for finding in inspect(code)]
 
 
 def unescape(text: str) -> str:
-    r"""The text with its escapes decoded, more generously than JavaScript does: `\\u0065` gives `e` as well.
+    r"""Decode the escapes of a text, more generously than JavaScript does: `\\u0065` gives `e` as well.
 
-    Generous, because then the whole decoded text contains the decoded text of each of its tokens, wherever a
-    token begins in a row of backslashes: `may_match` relies on it.
+    Generous, because then the decoded text contains the decoded text of each of its tokens, wherever a token begins in
+    a row of backslashes: `may_match` relies on it.
     """
     return _ESCAPE.sub(_character, text) if "\\" in text else text
 
@@ -116,7 +116,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _whole(words: tuple[str, ...], code: str) -> bool:
-    # Only the end is looked at: in `1neval` the parser sees a number and then `eval`.
+    # Check only the end of the word: in `1neval` the parser sees a number and then `eval`.
     return all(re.search(rf"{word}(?![\w$])", code, re.ASCII) for word in words)
 
 
@@ -223,7 +223,7 @@ _SIGNS_OF: dict[str, Callable[[Node], Iterator[tuple[str, Node]]]] = {
 
 
 def _last_word(node: Node | None) -> tuple[str, Node] | None:
-    """The last word of a name such as `eval`, `self.eval`, `self["eval"]` or `(0, eval)`, and its place."""
+    """The last word of a name such as `eval`, `self.eval`, `self["eval"]` or `(0, eval)`, and its node."""
     node = _bare(node)
     if node is None:
         return None
@@ -237,7 +237,7 @@ def _last_word(node: Node | None) -> tuple[str, Node] | None:
 
 
 def _bare(node: Node | None) -> Node | None:
-    """The expression whose value this one has: without parentheses, type assertions and what precedes a comma."""
+    """The inner expression with the same value: without parentheses, type assertions and what precedes a comma."""
     while node is not None:
         match node.type:
             case "parenthesized_expression" | "sequence_expression" | "type_assertion":

@@ -1,8 +1,8 @@
-"""The process in which code is parsed: a parse that takes too long ends this process and nothing else.
+"""The process that parses agent code for `CodeReader`: a parse that takes too long ends this process and nothing else.
 
-Started as a plain file, without the package around it, with a folder, a module of it and a function of that. It says
-`ready`, and then answers each request (four bytes of length, then the code in UTF-8) with one line of JSON: what the
-function makes of the code.
+Started as a plain file, without the package around it. Its arguments are a folder, a module in it and a function of
+that module. It says `ready`, then answers each request (four bytes of length, then the code in UTF-8) with one line of
+JSON: what the function returns for the code.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ MAX_MEMORY_BYTES = 512 * 1024 * 1024
 
 
 def main(folder: str, module: str, function: str) -> None:
-    # The one who started this may have SIGPROF ignored or blocked, and then no clock would end a parse.
+    # The parent may ignore or block SIGPROF, and this process inherits that: then no timer would end a parse.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
-    # Hostile code can make the parser take memory as well as time.
+    # Hostile code can make the parser use up memory as well as time.
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     look = _function(folder, module, function)
     look("0")  # loads the grammar, so that the first request does not pay for it
-    # Between two requests, and only what the last one has left: nobody waits for it then.
+    # Collect garbage only between two requests, when no caller waits, and only what the last request left.
     gc.freeze()
     gc.disable()
     _say("ready")
@@ -41,8 +41,8 @@ def main(folder: str, module: str, function: str) -> None:
 
 
 def _function(folder: str, module: str, name: str) -> Callable[[str], Any]:
-    """The module and its neighbours, as a package without the door of theirs, which would load much else. Not through
-    the path: there a file of the folder could stand in for a module that the parser imports."""
+    """Import the function. The module and its neighbours become a package without their `__init__.py`, which would load
+    much else. Not via `sys.path`: there a file of the folder could shadow a module that the parser imports."""
     package = ModuleType("read_here")
     package.__path__ = [folder]
     sys.modules[package.__name__] = package
@@ -51,8 +51,8 @@ def _function(folder: str, module: str, name: str) -> Callable[[str], Any]:
 
 
 def _answer(look: Callable[[str], Any], code: str) -> Any:
-    # By the kernel, not by the host: the host may be gone, and this process would spin for ever. It counts what the
-    # parse takes of a processor: on a busy machine, harmless code must not be taken for code that cannot be read.
+    # The kernel enforces the limit, not the host: if the host were gone, this process would spin for ever. It counts
+    # CPU time: on a busy machine, harmless code must not be taken for code that cannot be parsed.
     signal.setitimer(signal.ITIMER_PROF, MAX_PARSE_S)
     try:
         return look(code)

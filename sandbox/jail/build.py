@@ -1,4 +1,4 @@
-"""The wall of one launcher: made ready once, then put around each process that it starts."""
+"""Builds the wall of one launcher: prepared once, then put around each process that it starts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .layers import DENO, Layer, Wall
 
 # Enough for Deno, its workers and its pipes.
 MAX_OPEN_FILES = 256
-# A third of the processor's time of a program that is as nice as most. More would be no help to it where others are
-# busy, too, and its clock goes on.
+# Leaves it a third of the CPU time of a program with the usual nice value. A higher value would starve a run while
+# other programs are busy, and its timeout goes on.
 NICE = 5
 
 
 class LayerFailed(Exception):
-    """A layer that changes this very process could not be had. The process is of no use now: start another without."""
+    """A layer that changes the launcher's own process failed. The launcher is unusable: start another without it."""
 
     def __init__(self, layer: Layer, reason: str) -> None:
         super().__init__(reason)
@@ -28,11 +28,11 @@ class LayerFailed(Exception):
 
 
 class Order(NamedTuple):
-    """What to start, and behind what."""
+    """What to start, and behind which layers and limits."""
 
     binary: str
     argv: list[str]
-    """What the process is told: its name first, which is not the path of the binary."""
+    """The arguments of the process. The first is its name, which is not the path of the binary."""
     environment: dict[str, str]
     layers: frozenset[Layer]
     cpu_seconds: int
@@ -44,7 +44,7 @@ class Order(NamedTuple):
 
 
 class Jail:
-    """Everything that can be prepared before there is a process to be jailed."""
+    """Prepares everything that can be prepared before a process is started in the jail."""
 
     def __init__(self, order: Order) -> None:
         self._order = order
@@ -56,7 +56,7 @@ class Jail:
         elif Layer.ROOT in order.layers:
             self._absent[Layer.ROOT] = "it needs namespaces"
         if self._holds(Layer.NO_NEW_PRIVS):
-            # What root, or whoever started the host with rights, hands down to programs: nothing.
+            # If the host runs as root or with capabilities, pass none of them on to programs.
             kernel.empty_bounding_set()
         self._path = DENO if self._holds(Layer.ROOT) else deno
         self._ruleset = self._make_ruleset([self._path, *files]) if self._holds(Layer.LANDLOCK) else None
@@ -72,8 +72,8 @@ class Jail:
         return Wall(held, dict(self._absent))
 
     def become_deno(self, descriptors: list[int], launcher: int, proc: int) -> NoReturn:
-        """In a new process: give up everything, then become Deno. A failure is a line on its stderr. `proc` is the
-        folder of the system's processes, which has no path here any more."""
+        """Call in a new process: give up all rights, then exec Deno. A failure is a line on its stderr. `proc` is a
+        descriptor of /proc, which has no path any more behind the new root."""
         try:
             self._give_way(proc)
             self._give_up_ties(launcher)
@@ -89,15 +89,15 @@ class Jail:
             address = seccomp.place_path(self._path)
             self._filter.apply(address)
             kernel.execve_at(address, self._c_argv, self._c_environment)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the copy of the launcher must not go on
+        except BaseException as error:  # noqa: BLE001 - whatever the error, the forked launcher must not go on
             with contextlib.suppress(OSError):
                 os.write(2, f"Cannot start Deno: {error}\n".encode())
         os._exit(127)
 
     def _give_way(self, proc: int) -> None:
-        """Others come first: the launcher and whoever kills have the processors before this process has, and when the
-        machine has no memory left, the kernel ends this process before any other. Not a layer of the wall: it protects
-        the host from a shortage, and not from the code."""
+        """Lower this process's priority: the launcher and the kill command get the processors first, and when the
+        machine is out of memory, the kernel kills this process before any other. Not a layer of the wall: it protects
+        the host from a shortage, not from the code."""
         os.nice(NICE)
         with contextlib.suppress(OSError):
             adjustment = os.open("self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
@@ -106,12 +106,12 @@ class Jail:
 
     def _give_up_ties(self, launcher: int) -> None:
         if self._holds(Layer.SESSION):
-            # The session is the launcher's, which has no terminal. A session for each process would be a share of the
-            # processors for each, too: a dozen that spin would leave the command that kills them a tenth of one.
+            # The session is the launcher's, which has no terminal. A session for each process would also mean a share
+            # of the processors for each (autogroup): a dozen busy loops would leave the kill command a tenth of one.
             os.setpgid(0, 0)
         if self._holds(Layer.PARENT_DEATH):
             kernel.prctl("parent death signal", kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != launcher:  # it died before the line above, and no signal will come
+            if os.getppid() != launcher:  # the launcher died before the line above, so no signal will come
                 os._exit(127)
         if self._holds(Layer.NO_NEW_PRIVS) or self._ruleset is not None or self._filter is not None:
             kernel.prctl("no_new_privs", kernel.PR_SET_NO_NEW_PRIVS, 1)
@@ -119,13 +119,13 @@ class Jail:
     def _give_up_resources(self) -> None:
         if not self._holds(Layer.LIMITS):
             return
-        # One byte is too little for a core file, and the one value at which the kernel starts no helper with the core.
+        # One byte is too little for a core file, and the only value at which the kernel starts no core dump helper.
         resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
-        # Deno's own SQLite would spill to disk whatever the permissions say. A write fails; it does not kill, because
-        # Python ignores SIGXFSZ and Deno inherits that.
+        # Deno's own SQLite would spill to disk whatever the permissions say. A write then fails; it does not kill the
+        # process, because Python ignores SIGXFSZ and Deno inherits that.
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         _lower(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
-        # The host's clock ends a run long before. This ends one whose host no longer can.
+        # The host's timeout ends a run long before. This ends a process whose host no longer can.
         _lower(resource.RLIMIT_CPU, self._order.cpu_seconds)
 
     def _holds(self, layer: Layer) -> bool:

@@ -1,4 +1,4 @@
-"""System calls that Python has no function for. Each raises OSError and says what was tried."""
+"""Linux system calls that Python has no function for, via ctypes. Each raises OSError and says what was tried."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAP_PRIVATE_ANONYMOUS_FIXED_NOREPLACE = 0x2 | 0x20 | 0x100000
 
 
 def call(what: str, result: int) -> int:
-    """The result of a C function, or the error that it left."""
+    """The result of a C function. Raises OSError from its errno when negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -39,8 +39,8 @@ def prctl(what: str, option: int, *arguments: Any) -> None:
 
 
 def empty_bounding_set() -> None:
-    """Let no program that is started from here have a capability. Whoever may not do this has none to hand down."""
-    with contextlib.suppress(OSError):  # EINVAL behind the last one, EPERM without the right
+    """Let no program started from here have a capability. A process that may not do this has none to pass on."""
+    with contextlib.suppress(OSError):  # EINVAL after the last capability, EPERM without the right
         for capability in range(64):
             prctl("capabilities", PR_CAPBSET_DROP, capability)
 
@@ -64,7 +64,7 @@ def set_host_name(name: str) -> None:
 
 
 def place(data: bytes, address: int) -> None:
-    """Put the data at exactly this address, within one page, or raise."""
+    """Map memory and put the data at exactly this address, within one page. Raises OSError."""
     page, flags = address - address % PAGE, _MAP_PRIVATE_ANONYMOUS_FIXED_NOREPLACE
     got = _libc.mmap(ctypes.c_void_p(page), ctypes.c_size_t(PAGE), _PROT_READ_WRITE, flags, -1, ctypes.c_long(0))
     if got != page:
@@ -73,7 +73,7 @@ def place(data: bytes, address: int) -> None:
 
 
 def execve_at(address: int, argv: Any, environment: Any) -> None:
-    """Become the program whose path stands at the address. Returns only to raise."""
+    """Exec the program whose path is stored at the address. Never returns; raises OSError."""
     call("execve", _libc.execve(ctypes.c_void_p(address), argv, environment))
 
 

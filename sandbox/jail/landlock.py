@@ -1,6 +1,6 @@
-"""Landlock: the files that Deno needs to start and no other, no TCP, no signals or sockets beyond the process.
+"""Landlock layer: access only to the files that Deno needs to start; no TCP, no signals or sockets to other processes.
 
-The ruleset is made once and each process takes it on: that costs microseconds.
+The ruleset is made once, and each process applies it to itself: that costs microseconds.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _PATH_BENEATH = 1
 
 _EXECUTE = 1 << 0
 _READ_FILE = 1 << 2
-# Everything about files that each version of Landlock can hold back, and what else it can.
+# All file accesses that each version of Landlock can restrict; then what else it can, with the version that began it.
 _FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _TCP_BIND_AND_CONNECT = (4, 0b11)
 _SOCKETS_AND_SIGNALS_OF_OTHERS = (6, 0b11)
 
 
 def version() -> int:
-    """Raises OSError where the kernel has no Landlock, or has it switched off."""
+    """The kernel's Landlock version. Raises OSError where it has none, or has it switched off."""
     return kernel.syscall("landlock_create_ruleset", _CREATE_RULESET, None, 0, _VERSION)
 
 
 def make_ruleset(readable: Iterable[str]) -> int:
-    """A ruleset, as a descriptor: these files can be read and run, and nothing else can be touched."""
+    """Make a ruleset; return its descriptor: these files can be read and executed, and no other can be accessed."""
     abi = version()
     files = max(mask for since, mask in _FILES.items() if since <= abi)
     net = _TCP_BIND_AND_CONNECT[1] if abi >= _TCP_BIND_AND_CONNECT[0] else 0
@@ -47,7 +47,7 @@ def make_ruleset(readable: Iterable[str]) -> int:
 
 
 def restrict(ruleset: int) -> None:
-    """From here on, this process is held to the ruleset, for good. It must have no_new_privs."""
+    """Apply the ruleset to this process, for good. The process must have no_new_privs."""
     kernel.syscall("landlock_restrict_self", _RESTRICT_SELF, ruleset, 0)
 
 

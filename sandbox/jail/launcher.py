@@ -1,15 +1,14 @@
-"""A small process that starts, limits, kills and reaps the Deno processes of one host.
+"""The launcher: a small process that starts, limits, kills and reaps the Deno processes of one host.
 
-It is run as a program of its own, its standard input a socket to the host, and imports nothing but the standard
+It runs as a program of its own, with a socket to the host as standard input, and imports nothing but the standard
 library and its neighbours. Four things are only possible from here:
 
-- a process starts in the same time whether the host is small or has gigabytes in memory, because it is this little
-  process that forks;
-- the walls around each process are made ready once, and a start only has to step behind them;
-- when the host is killed, the socket closes, this process ends, and the kernel kills what it had started;
-- kill and reap, which can take milliseconds, are not on the host's time.
+- a process starts equally fast whether the host is small or has gigabytes in memory, because this small process forks;
+- the wall around each process is prepared once, and a start only has to apply it;
+- when the host is killed, the socket closes, this process ends, and the kernel kills everything it had started;
+- kill and reap, which can take milliseconds, do not take the host's time.
 
-The host speaks first, with one message that holds the command and the layers wanted; the answer says which hold:
+The host sends the first message, with the command and the wanted layers; the answer says which layers hold:
 `{"event": "wall", "held": […], "absent": {…}}`, or `{"event": "wall", "failed": …, "reason": …}` and the end. Then
 each message is one request: `{"do": "start", "id": n}` with three descriptors, `{"do": "limit", "id": n, "bytes": b}`,
 `{"do": "kill", "id": n}`. Answers: `{"event": "started" | "limited" | "exited", "id": n, …}`.
@@ -30,11 +29,13 @@ from typing import Any
 from .build import Jail, LayerFailed, Order
 
 MAX_MESSAGE = 256 * 1024
-# The exit status that is told of a process that the system did not give: it never was, so that none is its own.
+# The exit status reported for a process that could not be forked: it never existed, so it has no status of its own.
 NO_PROCESS = 126
 
 
 class Launcher:
+    """Serves the host's requests: start, limit, kill; reports each process that ends."""
+
     def __init__(self, host: socket.socket, jail: Jail, proc: int) -> None:
         self.host = host
         self.jail = jail
@@ -43,7 +44,7 @@ class Launcher:
         self.pids: dict[int, int] = {}
 
     def serve(self) -> None:
-        """Answer the host until it is gone."""
+        """Serve the host's requests until the host is gone."""
         wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
@@ -72,20 +73,20 @@ class Launcher:
             case "start":
                 try:
                     self.pids[worker] = self.start(descriptors)
-                except OSError:  # no process to be had just now: only this one is told so
+                except OSError:  # fork failed just now: report it for this request only
                     tell(self.host, event="exited", id=worker, status=NO_PROCESS, peak_memory_mb=0, cpu_s=0)
                 else:
                     tell(self.host, event="started", id=worker, pid=self.pids[worker])
             case "limit":
                 tell(self.host, event="limited", id=worker, held=self.limit(worker, request["bytes"]))
             case "kill":
-                # Only a process that was not reaped yet: its number cannot belong to anyone else.
+                # Only a process that is not reaped yet: its pid cannot have been reused.
                 if worker in self.pids:
                     kill(self.pids[worker])
 
     def start(self, descriptors: list[int]) -> int:
         try:
-            if len(descriptors) != 3:  # with fewer, the process would keep the socket that speaks to the host
+            if len(descriptors) != 3:  # with fewer, the process would keep the launcher's socket to the host
                 raise OSError("three descriptors are needed")
             pid = os.fork()
             if pid == 0:
@@ -98,7 +99,7 @@ class Launcher:
         return pid
 
     def limit(self, worker: int, more: int) -> bool:
-        """Let the process take `more` bytes beyond what it has now; False if this system cannot hold it to that."""
+        """Limit the process to `more` bytes of memory beyond what it has now; False if this system cannot."""
         try:
             pid = self.pids[worker]
             data = self.data_bytes(pid)
@@ -108,9 +109,9 @@ class Launcher:
         return True
 
     def data_bytes(self, pid: int) -> int:
-        # By the descriptor: in a root of its own, this process has no /proc any more.
+        # Via the descriptor: behind its new root, this process has no /proc any more.
         with open(os.open(f"{pid}/status", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.proc), "rb") as status:
-            # At the start of a line: the first holds a name that the process chooses itself.
+            # Match at the start of a line only: the first line holds a name that the process chooses itself.
             _, found, rest = status.read().partition(b"\nVmData:")
         if not found:
             raise ValueError("the kernel does not tell how much it has")
@@ -142,15 +143,15 @@ def tell(host: socket.socket, **event: Any) -> None:
 
 
 def kill(pid: int) -> None:
-    """Kill a process that was not reaped yet, and all that it started."""
+    """Kill a process that is not reaped yet, and everything that it started."""
     try:
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:  # it leads no group: too young, or without a session
+    except ProcessLookupError:  # it leads no process group: too young, or without the session layer
         os.kill(pid, signal.SIGKILL)
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host handles Ctrl-C
     os.umask(0o022)
     host = socket.socket(fileno=0)
     proc = os.open("/proc", os.O_PATH | os.O_CLOEXEC)

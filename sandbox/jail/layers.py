@@ -1,4 +1,4 @@
-"""The layers of the wall by name, and what is known of them on this machine."""
+"""The layers of the operating system's wall, by name, and which of them hold on this machine."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 DENO = "/deno"
-"""What the process believes that its binary is called; behind `root` that is where it is."""
+"""The path of its binary as the process sees it; behind the layer `root` this is its real path."""
 
 
 class Layer(StrEnum):
-    """What stands behind Deno's own permissions. Each holds without the others."""
+    """A layer of the wall behind Deno's own permissions. Each holds without the others."""
 
     SESSION = "session"
-    """A session without a terminal, apart from the host, and a process group of its own: one signal ends all that it
-    started."""
+    """A session without a terminal, apart from the host, and a process group of its own: one signal kills the process
+    and everything that it started."""
     PARENT_DEATH = "parent_death"
-    """The kernel kills it when the host is gone."""
+    """The kernel kills the process when the host is gone."""
     NO_NEW_PRIVS = "no_new_privs"
-    """No program that it could start may have more rights than it."""
+    """No program that the process starts can have more rights than the process."""
     LIMITS = "limits"
-    """Processor time, open files, no file content at all, no core dump."""
+    """Limits on CPU time and open files; no file content can be written; no core dump."""
     MEMORY = "memory"
-    """An exact limit on its memory, of whatever kind."""
+    """An exact limit on memory of every kind."""
     LANDLOCK = "landlock"
-    """No file but those that Deno needs to start; no TCP; no signals and sockets to others."""
+    """Access only to the files that Deno needs to start; no TCP; no signals and sockets to other processes."""
     SECCOMP = "seccomp"
     """Only the system calls that Deno needs: no sockets, no processes, no changes to files."""
     NAMESPACES = "namespaces"
     """No rights over the machine, and a network without interfaces."""
     ROOT = "root"
-    """A file system in which there is nothing but Deno."""
+    """A file system that contains nothing but Deno."""
 
 
 _CONFINING = {Layer.LANDLOCK, Layer.SECCOMP, Layer.NAMESPACES, Layer.ROOT}
@@ -40,25 +40,26 @@ _NOTHING: Mapping[Layer, str] = MappingProxyType({})
 
 
 class Wall(NamedTuple):
-    """What holds, and why the rest does not."""
+    """The layers that hold, and why the others do not."""
 
     held: tuple[Layer, ...] = ()
     absent: Mapping[Layer, str] = _NOTHING
-    """The layers that this machine does not give."""
+    """The layers that this machine does not support, each with the reason."""
     broken: Mapping[Layer, str] = _NOTHING
-    """The layers that it gives, and that Deno does not run behind."""
+    """The layers that it supports but Deno does not run behind, each with the reason."""
 
     @property
     def level(self) -> str:
-        """In one word: all of it, a part of it, or nothing that would stop code which is past Deno's permissions."""
+        """In one word, "full", "partial" or "none": "none" if no layer would stop code that is past Deno's
+        permissions."""
         if not _CONFINING & set(self.held):
             return "none"
         return "full" if set(self.held) == set(Layer) else "partial"
 
     def unmet(self, required: Collection[Layer] | None) -> dict[Layer, str]:
-        """What stands against a start: the layers that have to hold and do not, each with its reason.
+        """The required layers that do not hold, each with its reason: while there are any, Deno must not start.
 
-        None requires what the machine can give: what is absent is only missed, what is broken is not gone without.
+        `required=None` requires all that this machine supports: an absent layer is tolerated, a broken one is not.
         """
         if required is None:
             return dict(self.broken)

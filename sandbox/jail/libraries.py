@@ -1,4 +1,4 @@
-"""The files that a program needs to start, as the system's own loader tells them."""
+"""Finds the shared libraries that Deno needs to start, by asking the system's dynamic loader."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import select
 import signal
 
-# As in `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, and the loader itself, which has no arrow.
+# Matches `libc.so.6 => /lib/libc.so.6 (0x00007f…)`, and the line of the loader itself, which has no arrow.
 _PATH = re.compile(r"^\t(?:\S+ => )?(/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 
 _LOADER_TIMEOUT_MS = 5_000
@@ -18,9 +18,9 @@ _DEVICES = ("/dev/null", "/dev/urandom")
 
 
 def needed_by(program: str) -> list[str]:
-    """The shared libraries of the program, the loader among them, and two devices. Raises OSError.
+    """The shared libraries of the program, including the loader, and two devices. Raises OSError.
 
-    Not the loader's index, which names every library of the machine: see `search_path`.
+    Not the loader's cache, which names every library of the machine: see `search_path`.
     """
     with open(program, "rb") as file:
         if file.read(4) != b"\x7fELF":
@@ -30,7 +30,7 @@ def needed_by(program: str) -> list[str]:
 
 
 def search_path(files: list[str], machine: str) -> str:
-    """Where the loader has to look without its index: the folders that it does not know by itself, if there are any."""
+    """The LD_LIBRARY_PATH that the loader needs without its cache: the folders that it does not search by default."""
     triplet = f"{machine}-linux-gnu"
     known = {root + end for root in ("/lib", "/usr/lib") for end in ("", "64", f"/{triplet}")}
     folders = dict.fromkeys(os.path.dirname(path) for path in files if not path.startswith("/dev/"))
@@ -38,7 +38,7 @@ def search_path(files: list[str], machine: str) -> str:
 
 
 def _trace(program: str) -> str:
-    # A program that has no loader runs instead, and has nothing to do but to say its version.
+    # A statically linked program ignores the variable and runs: so it is only asked for its version.
     ours, theirs = os.pipe()
     try:
         null = os.open("/dev/null", os.O_RDWR)

@@ -1,6 +1,6 @@
-"""Namespaces: a user without rights, a network without interfaces, and a file system with nothing in it but Deno.
+"""Namespace and root layers: a user without rights, a network without interfaces, and a file system with only Deno.
 
-The launcher enters them once, and whatever it starts is born there: nothing of this is paid for at a start.
+The launcher enters them once, and every process that it starts is born there: a start costs nothing extra.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _MOUNT_ATTR_RDONLY_NOSUID = 0x1 | 0x2
 
-# The new root is mounted over one of these, where nobody but this process sees it.
+# The new root is mounted over one of these; only this process and its children see it.
 _STAGES = ("/tmp", "/mnt", "/opt", "/usr")  # noqa: S108 - no file is made there
 
 
 def enter(*, with_mounts: bool) -> None:
-    """Leave the user, network, message queues and host name of the machine; with mounts, its file systems too."""
+    """Leave the machine's user, network, IPC and host name namespaces; with mounts, its mount namespace too."""
     user, group = os.getuid(), os.getgid()
     kernel.unshare(_NEW_USER | _NEW_NET | _NEW_IPC | _NEW_UTS | (_NEW_MOUNTS if with_mounts else 0))
     _write("/proc/self/setgroups", "deny")
@@ -38,8 +38,8 @@ def enter(*, with_mounts: bool) -> None:
 
 
 def change_root(deno: str, libraries: Iterable[str]) -> None:
-    """Make a root of the binary and its libraries, read-only, and let go of the old one."""
-    # Opened first: the stage may hide them, and what was looked at is what is bound.
+    """Make a read-only root of the binary and its libraries, and detach the old root."""
+    # Opened first: the new mount may hide them, and the files that were checked are the ones that are bound.
     sources = [(os.open(path, os.O_PATH | os.O_CLOEXEC), os.path.normpath(path)) for path in (deno, *libraries)]
     stage = next((path for path in _STAGES if os.path.isdir(path)), None)
     if stage is None:
@@ -52,7 +52,7 @@ def change_root(deno: str, libraries: Iterable[str]) -> None:
         _write(place, "")
         kernel.mount(f"/proc/self/fd/{descriptor}", place, None, _BIND)
         os.close(descriptor)
-    # Deno asks where it is. It reads nothing else of /proc that it cannot do without.
+    # Deno reads the path of its own binary here. It needs nothing else of /proc.
     os.makedirs(stage + "/proc/self")
     os.symlink(DENO, stage + "/proc/self/exe")
     os.mkdir(stage + "/old")

@@ -1,8 +1,8 @@
-"""A seccomp filter: the few system calls that Deno needs, some of them with some arguments only.
+"""The seccomp filter: allows only the system calls that Deno needs, some of them with certain arguments only.
 
-It is a list and not a ban: what is not named does not exist. No file is opened for writing, no socket made, no
-process started, no other process signalled. Deno itself is started from behind the filter, so one `execve` has to be
-let through: the one whose path lies at an address that was drawn at random for this process and is never told to it.
+It is an allowlist: a call that is not named does not exist. No file can be opened for writing, no socket made, no
+process started, no other process signalled. Deno itself is started behind the filter, so one `execve` must be allowed:
+the one whose path lies at an address that is chosen at random for this process and never told to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import kernel, system_calls
 
 
 class Fill(Enum):
-    """What is only known in the new process."""
+    """A value that is only known in the new process, and filled in there."""
 
     PID = auto()
     PATH_LOW = auto()
@@ -36,40 +36,40 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 _BYTES = 8
 _FILTER_MODE = 2
-# Where processes have room: usually, and where addresses have only 39 bits.
+# Address ranges (lowest, span) that are free in a process: usually, and on machines with only 39-bit addresses.
 _RANGES = ((0x1000_0000_0000, 0x5000_0000_0000), (0x10_0000_0000, 0x20_0000_0000))
 
-# Exactly what a thread is made with. Other flags beside it would give it descriptors, or namespaces, of its own.
+# Exactly the flags that make a thread. Other flags would give it descriptors, or namespaces, of its own.
 _CLONE_A_THREAD = 0x3D0F00
 _CLOSE_RANGE_UNSHARE = 2
-# Within the process; or to wait for what others may wake (the end of a thread), never to wake others: two processes
-# that have mapped the same file could signal each other.
+# Futexes are allowed within the process; shared ones only to wait (for the end of a thread), never to wake: two
+# processes that have mapped the same file could signal each other.
 _FUTEX_PRIVATE = 128
 _FUTEX_WAITS = (0, 9, 0x100, 0x109)
-# The advice beyond it is for administrators.
+# Higher values of advice are for administrators.
 _MADV_COLLAPSE = 25
 # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_TMPFILE: the same on both machines.
 _OPEN_TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20000000
-# MAP_SHARED, MAP_GROWSDOWN: memory of these kinds is not counted by the limit on data.
+# MAP_SHARED, MAP_GROWSDOWN: RLIMIT_DATA does not count memory of these kinds.
 _UNCOUNTED_MEMORY = 0x1 | 0x100
 _AF_UNIX = 1
 # PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA
 _PRCTL = (3, 15, 16, 23, 0x53564D41)
 # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: neither locks nor who gets signals
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: not the commands for locks and for signal owners
 _FCNTL = (0, 1, 2, 3, 4, 1030)
 _CLOCK_TAI = 11
 
 
 class Filter(NamedTuple):
-    """A filter that lacks what only the new process knows."""
+    """A compiled filter with gaps for values that only the new process knows."""
 
     program: bytes
     gaps: tuple[tuple[int, Fill], ...]
 
     def apply(self, path_address: int) -> None:
-        """From here on this process is behind the filter, for good. It must have no_new_privs."""
+        """Put this process behind the filter, for good. The process must have no_new_privs."""
         values = {
             Fill.PID: os.getpid(),
             Fill.PATH_LOW: path_address & 0xFFFFFFFF,
@@ -88,12 +88,12 @@ def check() -> None:
     try:
         kernel.prctl("seccomp", kernel.PR_SET_SECCOMP, _FILTER_MODE)
     except OSError as error:
-        if error.errno != errno.EFAULT:  # "no filter at that address": the right complaint
+        if error.errno != errno.EFAULT:  # EFAULT, "no filter at that address", is the expected answer
             raise
 
 
 def make_filter(machine: str) -> Filter:
-    """Raises OSError for a machine whose system calls are not known here."""
+    """Compile the filter. Raises OSError for a machine whose system calls are not known here."""
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no list of system calls for {machine}")
     program: list[Instruction] = [
@@ -113,7 +113,7 @@ def make_filter(machine: str) -> Filter:
 
 
 def place_path(path: str) -> int:
-    """Put the path where nothing is and nobody looks: one of 2^46 places, at a fifth of a microsecond a guess."""
+    """Put the path at a random free address: one of 2^46, and the code needs a fifth of a microsecond per guess."""
     data = path.encode() + b"\0"
     for lowest, span in _RANGES:
         page = int.from_bytes(os.urandom(8), "little") % (span // kernel.PAGE)
@@ -134,7 +134,7 @@ def _assembled(program: list[Instruction]) -> Filter:
 
 
 def _when(number: int, block: list[Instruction]) -> list[Instruction]:
-    """Run the block for this call. Every block ends the filter."""
+    """Run the block for this system call. Every block ends the filter."""
     return [(_JUMP_IF_EQUAL, 0, len(block), number), *block]
 
 
@@ -155,7 +155,8 @@ def _high(argument: int) -> Instruction:
 
 
 def _one_of(argument: int, *values: int | Fill, error: int = errno.EPERM) -> list[Instruction]:
-    """The kernel, too, takes these arguments as 32 bits."""
+    """Allow the call only if the argument is one of the values. Compares 32 bits, as the kernel itself does for these
+    arguments."""
     block = [_low(argument)]
     for value in values:
         block += [(_JUMP_IF_EQUAL, 0, 1, value), _allow()]
@@ -178,7 +179,7 @@ def _pointer(argument: int, low: int | Fill, high: int | Fill) -> list[Instructi
 
 
 def _only_if(value: int, block: list[Instruction]) -> list[Instruction]:
-    """Run the block if what was loaded is the value."""
+    """Run the block if the loaded word equals the value."""
     return [(_JUMP_IF_EQUAL, 0, len(block), value), *block, _fail(errno.EPERM)]
 
 
@@ -187,7 +188,7 @@ def _without(argument: int, bits: int) -> list[Instruction]:
 
 
 def _if_any(bits: int, block: list[Instruction]) -> list[Instruction]:
-    """Run the block if what was loaded has one of the bits."""
+    """Run the block if the loaded word has one of the bits."""
     return [(_JUMP_IF_ANY_BIT, 0, len(block), bits), *block]
 
 
@@ -198,7 +199,7 @@ _CONDITIONS: dict[str, Callable[[], list[Instruction]]] = {
     "futex": lambda: [_low(1), *_if_any(_FUTEX_PRIVATE, [_allow()]), *_one_of(1, *_FUTEX_WAITS)],
     "close_range": lambda: _without(2, _CLOSE_RANGE_UNSHARE),
     "madvise": lambda: _at_most(2, _MADV_COLLAPSE),
-    # Asked for by locks that are waited for. "The usual", whoever is meant.
+    # Used by locks with waiters. Always answers 0, the default, whichever process is asked about.
     "sched_getparam": lambda: [_fail(0)],
     "sched_getscheduler": lambda: [_fail(0)],
     "execve": lambda: _pointer(0, Fill.PATH_LOW, Fill.PATH_HIGH),
@@ -206,21 +207,21 @@ _CONDITIONS: dict[str, Callable[[], list[Instruction]]] = {
     "tgkill": lambda: _one_of(0, Fill.PID),
     "prctl": lambda: _one_of(0, *_PRCTL),
     "mmap": lambda: _without(3, _UNCOUNTED_MEMORY),
-    # Of itself: the others would tell which processes there are.
+    # Only about itself: an answer about other pids would reveal which processes exist.
     "getpgid": lambda: _one_of(0, 0, Fill.PID),
     "getsid": lambda: _one_of(0, 0, Fill.PID),
     "getpriority": lambda: _one_of(1, 0, Fill.PID),
-    # A thread asks of itself by a number of its own, and takes this answer for a kernel that does not know.
+    # A thread asks about itself by its own thread id, which is refused; it takes ENOSYS for an old kernel.
     "sched_getaffinity": lambda: _one_of(0, 0, Fill.PID, error=errno.ENOSYS),
-    # The clocks of the system and its own: one of another process tells that it is there, and how busy.
+    # Only the system's clocks and its own: the clock of another process would reveal that it exists and how busy it is.
     "clock_gettime": lambda: _at_most(0, _CLOCK_TAI),
     "clock_getres": lambda: _at_most(0, _CLOCK_TAI),
     "clock_nanosleep": lambda: _at_most(0, _CLOCK_TAI),
-    # To read a limit, not to set one.
+    # Only to read a limit, not to set one.
     "prlimit64": lambda: [_low(0), *_only_if(0, _pointer(2, 0, 0))],
     "ioctl": lambda: _one_of(1, *_IOCTL),
     "fcntl": lambda: _one_of(1, *_FCNTL),
-    # A pair that is connected to itself, which Deno's runtime uses to wake up; nothing can be sent elsewhere.
+    # Only a pair connected to itself, which Deno's runtime uses to wake up; nothing can be sent elsewhere.
     "socketpair": lambda: _one_of(0, _AF_UNIX),
     "sendto": lambda: _pointer(4, 0, 0),
 }

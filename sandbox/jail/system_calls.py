@@ -1,5 +1,5 @@
-"""System calls by name and number: what Deno may do, what it may do with some arguments, and what it is told that it
-may not. Whatever is not here does not exist for it, so that a new kernel brings no new way out.
+"""The system calls of the seccomp filter, by name and number: allowed, allowed with certain arguments, and denied. Any
+other call does not exist for Deno, so that a new kernel brings no new way out.
 
 Each entry is a name, its number on x86_64, and its number on aarch64 (`-` where it has none).
 """

@@ -1,4 +1,4 @@
-"""The network of the agent's code: what it may fetch, and who fetches it."""
+"""Network access for the agent's code: the policy of what it may fetch, and the broker that fetches for it."""
 
 from typing import TYPE_CHECKING
 

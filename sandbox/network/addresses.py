@@ -1,7 +1,7 @@
-"""Which addresses belong to the public internet. Everything else is refused unless an entry says `private = true`.
+"""Decides which IP addresses are public. All others are refused unless an allowlist entry says `private = true`.
 
-The ranges are written out: what the standard library calls global has changed between its versions, and it calls
-some forms of a private address global.
+The ranges are written out: the standard library's `is_global` has changed between versions, and is true for some forms
+of a private address.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Range:
+    """A range of addresses that are not public, and its kind for messages."""
+
     network: Network
     kind: str
 
@@ -28,7 +30,7 @@ METADATA = "a cloud metadata"
 
 # The first range that holds an address gives its kind.
 REFUSED: tuple[Range, ...] = (
-    # Credentials of the whole machine are there for the asking.
+    # These services give the credentials of the whole machine to any program that asks.
     *_ranges(METADATA, "169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "169.254.169.123/32"),
     *_ranges(METADATA, "169.254.42.42/32", "169.254.0.23/32"),
     *_ranges(METADATA, "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"),
@@ -44,7 +46,7 @@ REFUSED: tuple[Range, ...] = (
     *_ranges("a broadcast", "255.255.255.255/32"),
     *_ranges("a benchmarking", "198.18.0.0/15", "2001:2::/48"),
     *_ranges("a documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
-    # An IPv4 address in the clothes of another: where it leads depends on the network between.
+    # IPv6 forms of an IPv4 address: where they lead depends on the network between.
     *_ranges("an IPv4-mapped", "::ffff:0:0/96", "::ffff:0:0:0/96"),
     *_ranges("an IPv4-compatible", "::/96"),
     *_ranges("a NAT64", "64:ff9b::/96", "64:ff9b:1::/48"),
@@ -57,7 +59,7 @@ _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _TEREDO = ipaddress.IPv6Network("2001::/32")
 _LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
 _ALL_ONES = 0xFFFF_FFFF
-# IPv6 addresses that hold one of IPv4, and how many bits come after it.
+# IPv6 ranges that contain an IPv4 address, and how many bits follow it.
 _SHELLS: tuple[tuple[ipaddress.IPv6Network, tuple[int, ...]], ...] = (
     (ipaddress.IPv6Network("::/96"), (0,)),
     (ipaddress.IPv6Network("::ffff:0:0/96"), (0,)),
@@ -65,12 +67,12 @@ _SHELLS: tuple[tuple[ipaddress.IPv6Network, tuple[int, ...]], ...] = (
     (ipaddress.IPv6Network("64:ff9b::/96"), (0,)),
     (_LOCAL_NAT64, (0,)),
     (ipaddress.IPv6Network("2002::/16"), (80,)),
-    (_TEREDO, (64,)),  # its server; the client is written upside down
+    (_TEREDO, (64,)),  # the server's address; the client's is stored with inverted bits, see `faces`
 )
 
 
 def parse(text: str) -> Address | None:
-    """The address that the text spells, or None. A scope names a cable of this machine: such an address is none."""
+    """Parse an address, or return None. None also for an address with a scope (`%eth0`), which names an interface."""
     try:
         return None if "%" in text else ipaddress.ip_address(text)
     except ValueError:
@@ -78,7 +80,7 @@ def parse(text: str) -> Address | None:
 
 
 def faces(address: Address) -> Iterator[Address]:
-    """The address, and every IPv4 address that is in it: where it leads depends on the network between."""
+    """The address, and every IPv4 address embedded in it: where it leads depends on the network between."""
     yield address
     if isinstance(address, ipaddress.IPv4Address):
         return
@@ -89,12 +91,12 @@ def faces(address: Address) -> Iterator[Address]:
     if address in _TEREDO:
         yield ipaddress.IPv4Address(~number & _ALL_ONES)
     if address in _LOCAL_NAT64:
-        # The prefix may end after 48 bits: half of the address comes before an octet of zeros, and half after it.
+        # The prefix may be 48 bits long: then an octet of zeros stands between the two halves of the IPv4 address.
         yield ipaddress.IPv4Address((number >> 64 & 0xFFFF) << 16 | (number >> 40 & 0xFFFF))
 
 
 def kind_of(address: Address) -> str | None:
-    """The kind of an address that is not public; None for a public one."""
+    """The kind of a non-public address; None for a public one."""
     for refused in REFUSED:
         if address.version == refused.network.version and address in refused.network:
             return refused.kind
@@ -103,10 +105,10 @@ def kind_of(address: Address) -> str | None:
 
 
 def refusal(text: str, *, private: bool = False, named: bool = False) -> str | None:
-    """Why a connection to an address is refused, as `a private address`; None when it may be made.
+    """Why a connection to an address is refused, such as `a private address`; None when it is allowed.
 
-    `named`: the entry spells this very address. A name with `private = true` may lead to any machine of the own
-    network, but not to the metadata service: who controls the name would control the machine.
+    `named`: the entry spells this very address. A host name with `private = true` may lead to any machine of the own
+    network, but not to the metadata service: an attacker who controls the name would control the machine.
     """
     address = parse(text)
     if address is None:
@@ -118,6 +120,6 @@ def refusal(text: str, *, private: bool = False, named: bool = False) -> str | N
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts spell one address, be it in the clothes of another."""
+    """Whether two texts spell the same address, even when one is embedded in another form."""
     first, second = parse(one), parse(other)
     return first is not None and second is not None and not {*faces(first)}.isdisjoint(faces(second))

@@ -1,4 +1,4 @@
-"""How much a run may receive in all."""
+"""Limits how many bytes a run may receive from the network in all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from .refusals import over_limit
 
 
 class Allowance:
-    """Counts the bytes of bodies. What an answer says that it takes is set aside before it is read: of many answers
-    at once, those that fit arrive whole, where otherwise each would get a part and fail.
+    """Counts the bytes of bodies against a limit. The announced length of an answer is reserved before it is read: so
+    of many answers at once, the ones that fit arrive whole. Otherwise each would get a part, and all would fail.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -21,7 +21,7 @@ class Allowance:
 
 
 class Share:
-    """What one answer takes of it. Used as a context, which gives back what was set aside and did not come."""
+    """One answer's share of the allowance. A context manager: leaving it returns reserved bytes that did not arrive."""
 
     def __init__(self, allowance: Allowance, expected_bytes: int) -> None:
         self._allowance = allowance

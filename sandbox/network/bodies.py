@@ -1,4 +1,4 @@
-"""Bodies of answers: taken out of their encoding piece by piece, and never more than the limit of them."""
+"""Decompresses the body of an HTTP response piece by piece, and never keeps more than the limit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from .refusals import failed, over_limit
 
-# The most that is made of a compressed piece before it is counted.
+# At most this much is decompressed before it is counted.
 PIECE_BYTES = 64 * 1024
-# A file of many members is legal, and one of nothing else is an attack.
+# A gzip file of many members is legal, but a body of nothing but members is an attack.
 MAX_MEMBERS = 100
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -18,11 +18,11 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Body:
-    """Collects one body. `take` yields after each piece, so that its reader can let others have their turn."""
+    """Collects one body. `take` yields after each piece, so that the caller can let other tasks run."""
 
     def __init__(self, encodings: Sequence[str], max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        # Not a list of pieces: a million of one byte each would take fifty times their size.
+        # Not a list of pieces: a million pieces of one byte would take fifty times their size in memory.
         self._kept = io.BytesIO()
         self._raw_size = 0
         self.size = 0
@@ -30,13 +30,13 @@ class Body:
 
     def expect(self, raw_size: int) -> None:
         """Raise at once for a body that will be too large."""
-        # What unpacks to nothing would never come to an end.
+        # Also limit the compressed size: a body that decompresses to nothing would never end.
         packing = 0 if self._inflate is None else self._max_bytes // 64 + 1024
         if raw_size > self._max_bytes + packing:
             raise self._too_large()
 
     def take(self, raw: bytes) -> Iterator[int]:
-        """Take a piece as it came; yields the size of each piece that it became."""
+        """Take a piece as it was received; yield the size of each decompressed piece."""
         self._raw_size += len(raw)
         self.expect(self._raw_size)
         if self._inflate is None:
@@ -46,10 +46,10 @@ class Body:
             yield self._keep(piece)
 
     def whole(self) -> bytes:
-        """All of it, once the last piece was taken."""
+        """The whole body, after the last piece."""
         if self._inflate is not None and self._raw_size and not self._inflate.complete:
             raise failed("The answer's compressed body ended too early", retryable=True)
-        # Not a copy.
+        # This does not copy.
         return self._kept.getvalue()
 
     def _keep(self, piece: bytes) -> int:
@@ -82,11 +82,11 @@ class _Inflater:
     def _inflated(self, raw: bytes) -> Iterator[bytes]:
         if not self._begun and raw:
             self._begun = True
-            # Some servers send deflate without its two bytes of introduction.
+            # Some servers send deflate without its two-byte header.
             if self._window == zlib.MAX_WBITS and raw[0] & 0x0F != 8:
                 self._state = zlib.decompressobj(-zlib.MAX_WBITS)
         is_full = False
-        # A full piece may have left some of itself behind, though all of the input is gone.
+        # After a full piece there may be more output, even when all input is consumed.
         while raw or is_full:
             if self._state.eof and not self._next_member(raw):
                 return
@@ -96,7 +96,7 @@ class _Inflater:
             raw = self._state.unused_data if self._state.eof else self._state.unconsumed_tail
 
     def _next_member(self, raw: bytes) -> bool:
-        """Whether more follows; anything else after the end is ignored, as everybody does."""
+        """Begin the next gzip member, if one follows. Other bytes after the end are ignored, as is usual."""
         if not raw or self._window != _GZIP_WINDOW or not raw.startswith(_GZIP_MAGIC[: len(raw)]):
             return False
         self._members += 1
@@ -107,7 +107,7 @@ class _Inflater:
 
 
 def _inflater(encodings: Sequence[str]) -> _Inflater | None:
-    """For the content encodings of an answer, as its headers name them. Raises for those that were not asked for."""
+    """The decompressor for the content encodings in the headers; None for none. Raises for unrequested encodings."""
     names = [name.strip().lower() for line in encodings for name in line.split(",")]
     match [name for name in names if name not in {"", "identity"}]:
         case []:

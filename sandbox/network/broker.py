@@ -1,7 +1,8 @@
-"""Fetches for the code of one run: every request is checked, counted, bounded and cleaned here.
+"""Makes the network requests for the code of one run: every request is checked, counted and limited here, and every
+response is cleaned of secrets.
 
-The code's process has no socket. What it gets is an answer made by the host, from which all that the host added to
-the request has been taken out again.
+The code's process has no socket. It gets an answer made by the host, from which everything secret that the host added
+to the request has been removed.
 """
 
 from __future__ import annotations
@@ -42,28 +43,28 @@ if TYPE_CHECKING:
 USER_AGENT = "motor-cortex"
 CLOSING_TIMEOUT_S = 2.0
 
-# A redirect's own body is read to its end, to keep the connection, only when it is short.
+# A redirect's own body is read to its end, to keep the connection open, only when it is at most this long.
 _MAX_DRAINED_BYTES = 16 * 1024
-# Each piece costs the same, however small: a body of a million costs a minute.
+# Each piece costs the same time, however small: a body of a million pieces takes a minute.
 _MAX_PIECES = 32 * 1024
-# So much of a body becomes base64 in one go. A multiple of three: only the last piece has padding.
+# Bytes of a body encoded as base64 at a time. A multiple of three: only the last piece has padding.
 _ENCODED_AT_ONCE = 96 * 1024
 _MAX_REASON = 200
 _MAX_NOTED_HOSTS = 100
-# Of an answer: each is searched for secrets by itself.
+# Of a response: each header is searched for secrets by itself.
 _MAX_HEADERS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What an entry adds to a request, its secrets filled in."""
+    """The headers and query that an allowlist entry adds to a request, with its secrets filled in."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
 
 
 class FetchBroker:
-    """The network of one run. `fetch` may be called many times at once; `aclose` ends what is still under way.
+    """The network of one run. `fetch` may be called concurrently; `aclose` cancels the requests still under way.
 
     Raises NetworkError when the policy cannot be carried out: a secret or a file that it names is missing.
     """
@@ -90,15 +91,15 @@ class FetchBroker:
         self._under_way: set[anyio.CancelScope] = set()
         self._all_ended = anyio.Event()
         self.max_calls = 2 * policy.max_requests + 1_000
-        """A run that asks this often is not listening, and is ended."""
+        """A run that makes more calls than this ignores its errors, and is ended."""
         self.requests = 0
-        """Requests that were sent, or answered by a replay."""
+        """Number of requests sent, or answered by a replay."""
         self.hosts: dict[str, None] = {}
-        """Those that were asked for, allowed or not, in their order."""
+        """Hosts that the code asked for, allowed or not, in order."""
         self._allowance = Allowance(policy.max_total_bytes)
 
     def renew(self) -> None:
-        """Count anew, and keep the connections: for code that stays, the limits of a run are those of one signal."""
+        """Reset the counts and keep the connections: for a resident program, the limits apply to each signal."""
         self.requests = 0
         self._allowance = Allowance(self._policy.max_total_bytes)
 
@@ -108,7 +109,7 @@ class FetchBroker:
         return self._allowance.received_bytes
 
     async def fetch(self, call: Fetch) -> bytes:
-        """Answer one call, as JSON. Raises ToolError for everything that keeps it from an answer."""
+        """Make one fetch; return the response as JSON. Raises ToolError for every refusal and failure."""
         if self._is_closed():
             raise failed("Cannot fetch: the run has ended")
         scope = anyio.CancelScope(deadline=anyio.current_time() + self._policy.request_timeout_ms / 1000)
@@ -117,7 +118,8 @@ class FetchBroker:
             with scope, Work() as work:
                 return await self._fetch(call, work)
         except ToolError as error:
-            # Whoever worded it, no secret leaves in it, nor in a log: what caused it may quote the server.
+            # No secret may leave in an error, nor in a log: so redact the message, and drop the cause (`from None`),
+            # which may quote the server.
             raise ToolError(self._redactor.text(str(error)), code=error.code, retryable=error.retryable) from None
         finally:
             self._under_way.discard(scope)
@@ -128,7 +130,7 @@ class FetchBroker:
         raise too_slow(f"The fetch took longer than {self._policy.request_timeout_ms} ms")
 
     async def aclose(self) -> None:
-        """End what is under way and close every connection. Never raises."""
+        """Cancel the requests under way and close every connection. Never raises."""
         self._closed = True
         for scope in self._under_way:
             scope.cancel()
@@ -165,9 +167,9 @@ class FetchBroker:
     def _next(self, request: Request, rule: HostRule, status: int, location: str) -> Request:
         after = redirected(request, status, location, self._policy.max_url_bytes)
         if after.target.origin == request.target.origin:
-            # Servers repeat the query in their redirects; what the entry added is added again, and not by the code.
+            # Servers repeat the query in redirects: drop the entry's parameters, which the host adds again.
             return replace(after, target=after.target.without_query(frozenset(rule.query)))
-        # Also as the server wrote it: in a host, capitals are lost.
+        # Also check the text as the server wrote it: parsing makes a host lower case.
         if self._redactor.holds(str(after.target)) or self._redactor.holds(location):
             raise denied("Cannot follow a redirect: it would carry a secret to another host")
         return after
@@ -187,7 +189,7 @@ class FetchBroker:
 
     async def _send(self, rule: HostRule, request: Request, work: Work, *, follows: bool) -> Answer:
         connections = self._connections or await self._connected()
-        import httpcore2  # noqa: PLC0415 - there since the line before
+        import httpcore2  # noqa: PLC0415 - loaded since the line before
 
         from .connections import WireLimit, quiet  # noqa: PLC0415 - likewise
 
@@ -205,7 +207,7 @@ class FetchBroker:
         except httpcore2.ConnectError as error:
             raise failed(f"Cannot connect to {host}: {self._reason(error)}") from error
         except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-            # The engine's own words quote the server, which may quote the request.
+            # Do not show the engine's message: it quotes the server, which may quote the request.
             if "disconnected" in str(error):
                 raise failed(f"{host} hung up before it answered", retryable=True) from error
             raise failed(f"{host} does not speak HTTP as it should") from error
@@ -215,7 +217,7 @@ class FetchBroker:
             quiet.reset(was_quiet)
 
     def _on_the_wire(self, rule: HostRule, request: Request) -> httpcore2.Request:
-        import httpcore2  # noqa: PLC0415 - there once a request is sent
+        import httpcore2  # noqa: PLC0415 - loaded once a request is sent
 
         added = self._added[id(rule)]
         lines = [("host", request.target.authority)]
@@ -254,7 +256,7 @@ class FetchBroker:
         )
         length = headers.length_of(response.headers) if has_body else 0
         if follows and answer.location is not None:
-            # A short body is read to its end, which keeps the connection; a long one is left, which costs it.
+            # A short body is read to its end, which keeps the connection open; an unread long one closes it.
             if length is not None and length <= _MAX_DRAINED_BYTES:
                 await self._collect(response, Body((), _MAX_DRAINED_BYTES), length, work)
             return answer
@@ -263,7 +265,7 @@ class FetchBroker:
         return replace(answer, body=body.whole())
 
     async def _collect(self, response: httpcore2.Response, body: Body, length: int, work: Work) -> None:
-        # Chunks have heads and tails; a body of nothing but these is an attack.
+        # Allow for the framing of chunks; a body of nothing but framing is an attack.
         response.extensions["network_stream"].allow(8 * self._policy.max_response_bytes + 64 * 1024)
         body.expect(length)
         pieces = 0
@@ -274,7 +276,7 @@ class FetchBroker:
                     pieces += 1
                     if pieces > _MAX_PIECES:
                         raise over_limit(f"The answer comes in more than {_MAX_PIECES} pieces")
-                    # A hostile body comes in many pieces, none of which has to be waited for.
+                    # Yield here: a hostile body may come in many pieces without a single wait.
                     await work.turn()
                     for size in body.take(chunk):
                         share.count(size)
@@ -284,7 +286,7 @@ class FetchBroker:
     async def _cleaned(self, answer: Answer, work: Work) -> Answer:
         clean = self._redactor
         lines = answer.headers
-        # All at once, since there is hardly ever anything to find.
+        # Check all at once first, since there is hardly ever a secret to find.
         if clean.holds_any(part for line in lines for part in line):
             lines = []
             for name, value in answer.headers:
@@ -327,7 +329,7 @@ class FetchBroker:
             "statusText": answer.reason.decode("latin-1"),
             "headers": [[name.decode("latin-1"), value.decode("latin-1")] for name, value in answer.headers],
         }
-        # The body may be megabytes, and base64 is JSON already: it is put in, not encoded a second time.
+        # The body may be megabytes, and base64 is valid in JSON: insert it, do not encode it a second time.
         result = io.BytesIO()
         result.write(to_json(head)[:-1] + b',"body":"')
         body = memoryview(answer.body)
@@ -338,7 +340,7 @@ class FetchBroker:
         return result.getvalue()
 
     def _reason(self, error: BaseException) -> str:
-        # Cleaned before it is cut: half of a secret is not found.
+        # Redact before cutting: half of a secret would not be found.
         return self._redactor.text(str(error) or type(error).__name__)[:_MAX_REASON]
 
     async def _connected(self) -> Connections:
@@ -366,7 +368,8 @@ class FetchBroker:
             ) from error
 
     def _is_denied_address(self, address: str, port: int) -> bool:
-        """A denied address stays denied under every name. Entries about a part of a host are about its name."""
+        """Whether the denylist has this address: it stays denied under every host name. Entries with methods or paths
+        apply only to the name they spell."""
         whole = (rule for rule in self._policy.deny if rule.methods is None and rule.paths is None)
         return any(addresses.same(rule.host, address) and (rule.ports is None or port in rule.ports) for rule in whole)
 
@@ -379,7 +382,7 @@ def _filled(rule: HostRule, vault: Vault) -> Added:
         )
     except NetworkError as error:
         raise NetworkError(f"Cannot use the entry for {rule.host}: {error}") from error
-    # Also when the owner wrote them out: they are what an entry has headers for.
+    # Credentials that the owner wrote out in the entry, without a reference, are secrets too.
     written_out = {value for name, value in added.headers.items() if name in CREDENTIALS} - vault.values
     vault.values |= written_out
     vault.used |= {word for value in written_out if len(word := value.rpartition(" ")[2]) >= MIN_SECRET_LENGTH}

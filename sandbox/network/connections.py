@@ -1,7 +1,7 @@
-"""Connections to checked addresses, and nowhere else. Imported with the first fetch: httpx2's engine takes a while.
+"""Opens connections to checked addresses only. Imported with the first fetch: httpx2's engine is slow to load.
 
-The engine is used without httpx2's client, which would keep cookies, parse URLs in its own way, and unpack bodies
-without a bound.
+The engine is used without httpx2's client, which would keep cookies, parse URLs in its own way, and decompress bodies
+without a limit.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from .lookups import Lookups
 from .refusals import denied, failed
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The addresses of a name. Asked once for each connection; what it answers is what is connected to."""
+"""Looks up the addresses of a host name. Called once per connection: the checked addresses are the ones connected to,
+so that no second lookup can differ (DNS rebinding)."""
 
 MAX_ADDRESSES = 32
-# The head of an answer is read in small steps: it is parsed in one go.
+# The head of a response is read in small steps, because it is parsed in one go.
 _HEAD_STEP_BYTES = 8 * 1024
-# What of the addresses is tried: one that never answers must not take all the time there is.
+# At most this many addresses are tried, each with its share of the time: one that never answers must not take it all.
 _MAX_ATTEMPTS = 4
 _CLOSING_TIMEOUT_S = 2.0
-# How long a connection waits for the next request.
+# How long an idle connection waits for the next request.
 _KEPT_S = 5.0
 
 quiet: contextvars.ContextVar[bool] = contextvars.ContextVar("quiet", default=False)
 
 
 class _Quiet(logging.Filter):
-    """The engine's debug log holds the headers of answers, where a server may repeat a secret."""
+    """Mutes the engine's debug log during a fetch: it has response headers, in which a server may echo a secret."""
 
     def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - the name that logging calls
         return not quiet.get()
@@ -49,11 +50,12 @@ for _name in ("connection", "http11"):
 
 
 class WireLimit(httpcore2.RemoteProtocolError):
-    """The server sends more than the answer can need."""
+    """The server sends more bytes than the response can need."""
 
 
 class MeteredStream(httpcore2.AsyncNetworkStream):
-    """A connection that stops reading when the allowance is used up. Every request begins with that of a head."""
+    """A connection with a limit on the bytes read. Each request starts with the limit for a head; `allow` sets the
+    limit for the body."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream, max_head_bytes: int) -> None:
         self._stream = stream
@@ -62,11 +64,11 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         self._in_head = True
 
     def allow(self, more_bytes: int) -> None:
-        """The head is there; so much may follow."""
+        """Call when the head has arrived: at most `more_bytes` may follow."""
         self._in_head = False
         self._left = more_bytes
 
-    # The engine gives a clock to each call; the broker has one for the whole fetch, and the engine's is never set.
+    # The engine passes a timeout to each call; it is never set, because the broker has one for the whole fetch.
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         if self._left <= 0:
             what = f"the head of the answer is larger than {self._max_head_bytes} bytes" if self._in_head else ""
@@ -93,7 +95,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         try:
             stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
         except BaseException:
-            # The engine closes it after an error, and forgets it when the fetch is cancelled.
+            # The engine closes it after an error, but leaks it when the fetch is cancelled.
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSING_TIMEOUT_S):
                 await self._stream.aclose()
             raise
@@ -104,7 +106,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Resolves a name, checks every address it has, and connects to one of those very addresses."""
+    """Resolves a host name, checks all of its addresses, and connects to one of these same addresses."""
 
     def __init__(
         self, resolver: Resolver, max_head_bytes: int, is_denied: Callable[[str, int], bool], *, private: bool
@@ -137,7 +139,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
     async def _checked(self, host: str, port: int) -> Sequence[str]:
         named = addresses.parse(host) is not None
         found = [host] if named else await self._resolved(host, port)
-        # All of them, not only the one that would be used: a name with one foot in the own network is a trap.
+        # Check all addresses, not only the one that is used: a name with one address in the own network is a trap.
         for address in found:
             refusal = addresses.refusal(address, private=self._private, named=named)
             if refusal is None and self._is_denied(address, port):
@@ -158,9 +160,9 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class _Connection(httpcore2.AsyncHTTPConnection):
-    """One that is closed when the fetch that opened it is cancelled before it sends.
+    """A connection that is closed when the fetch that opened it is cancelled before it sends.
 
-    The engine would keep it for ever, neither free nor closed: after a few of them there is no room for others.
+    The engine would leak it, neither idle nor closed: after a few of these the pool would be full for ever.
     """
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
@@ -185,7 +187,7 @@ class _Pool(httpcore2.AsyncConnectionPool):
 
 
 class Connections:
-    """The connections of one run: none that was checked under one policy ever serves another."""
+    """The connections of one run: a connection that was checked under one policy never serves another."""
 
     def __init__(
         self,
@@ -207,7 +209,7 @@ class Connections:
         }
 
     async def send(self, request: httpcore2.Request, *, private: bool) -> httpcore2.Response:
-        """The answer's head. Its body is read from the response, which must be closed."""
+        """Send the request; return the response once its head is there. The caller reads its body and closes it."""
         return await self._pools[private].handle_async_request(request)
 
     async def aclose(self) -> None:
@@ -216,9 +218,10 @@ class Connections:
 
 
 def ssl_context(ca_file: Path | None) -> ssl.SSLContext:
-    """Checks certificates and names. Made once: reading the system's certificates takes tens of milliseconds.
+    """A TLS context that checks certificates and host names. Cached: reading the system's certificates takes tens of
+    milliseconds.
 
-    Made anew when the file of the policy is another, or was written to: certificates are withdrawn that way.
+    Made anew when the policy names another file, or the file was written to: that is how certificates are withdrawn.
     """
     found = None if ca_file is None else os.stat(ca_file)
     return _ssl_context(ca_file, found and (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))

@@ -1,4 +1,4 @@
-"""Headers in both directions: which ones the code may set, and which ones it gets to see."""
+"""Filters HTTP headers in both directions: which ones the code may set, and which ones it may see."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from .refusals import invalid
 
-# The connection, the length of the body and its encoding are the broker's; a second word on any of them is how
-# requests are smuggled. They are dropped without a word, as browsers do.
+# The broker sets the headers of the connection, the body's length and its encoding; a second value for any of them
+# would allow request smuggling. The code's are dropped silently, as browsers do.
 _BROKERS_OWN = frozenset(
     {
         "accept-encoding",
@@ -25,23 +25,23 @@ _BROKERS_OWN = frozenset(
         "via",
     }
 )
-# What described the body and the connection before they were undone.
+# Headers that no longer hold: they described the body and the connection as received.
 _UNTRUE = frozenset({"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"})
 _OF_THE_BODY = frozenset({"content-encoding", "content-length"})
 
-# Sent only to where the code sent them.
+# Sent only to the origin that the code sent them to, not to the target of a redirect.
 CREDENTIALS = frozenset({"authorization", "cookie", "cookie2", "proxy-authorization"})
 _ABOUT_THE_BODY = frozenset({"content-type", "content-encoding", "content-language", "content-location", "digest"})
 
-# A second word on the method or the path, which some servers believe rather than the first.
+# Headers that override the method or the path: some servers obey them rather than the request line.
 OVERRIDES = frozenset(
     {"x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"}
 )
-# Asks for a part of an answer, and then the next: no part of a secret looks like a secret.
+# Headers that ask for a part of a response: a secret fetched in parts would not be recognized as a secret.
 PARTS = frozenset({"range", "if-range"})
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# Controls would end the line; beyond Latin-1 there is no byte for the character.
+# A control character could end the line; a character beyond Latin-1 cannot be sent as a byte.
 _UNFIT = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 
 Headers = tuple[tuple[str, str], ...]
@@ -56,7 +56,7 @@ def is_value(text: str) -> bool:
 
 
 def folded(name: str) -> str:
-    """The name as many servers read it: for them `x_tenant` is another word for `x-tenant`."""
+    """The name as many servers read it: for them `x_tenant` is the same as `x-tenant`."""
     return name.lower().replace("_", "-")
 
 
@@ -65,7 +65,7 @@ def is_brokers_own(name: str) -> bool:
 
 
 def checked(pairs: Sequence[object], max_headers: int, max_bytes: int) -> Headers:
-    """The headers of a request, names in lower case, without those that are not the code's to set."""
+    """The headers of a request, names in lower case, without those that the code may not set."""
     if len(pairs) > max_headers:
         raise invalid(f"A request takes at most {max_headers} headers")
     found: list[tuple[str, str]] = []
@@ -99,7 +99,8 @@ def for_no_body(headers: Headers) -> Headers:
 
 
 def shown(headers: Sequence[tuple[bytes, bytes]], *, has_body: bool) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that are still true when it reaches the code. Without a body its length is news."""
+    """The response headers that still hold when the response reaches the code. Without a body, its length is kept: then
+    it is information."""
     dropped = _UNTRUE | _OF_THE_BODY if has_body else _UNTRUE
     return [(name.lower(), value) for name, value in headers if name.lower().decode("latin-1") not in dropped]
 
@@ -109,6 +110,6 @@ def values_of(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> list[str]:
 
 
 def length_of(headers: Sequence[tuple[bytes, bytes]]) -> int | None:
-    """What the answer says of the length of its body, as it comes; None when it says nothing."""
+    """The Content-Length of a response, before decompression; None when it has none."""
     found = values_of(headers, b"content-length")
     return int(found[0]) if found and found[0].isdecimal() and len(found[0]) < 20 else None

@@ -1,5 +1,5 @@
-"""Names, looked up by the operating system. A lookup cannot be stopped: it keeps its thread until it ends by itself,
-which for a name whose server never answers takes ten seconds and more."""
+"""Looks up host names (DNS) through the operating system, in threads. A lookup cannot be cancelled: it keeps its thread
+until it ends by itself, which takes ten seconds and more when the name server never answers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from concurrent.futures import Future
 
 import anyio
 
-# At the same time, those that nobody waits for any longer included: of one run, of one domain, and of this process.
-# Code that asks for names that nobody answers must not keep others from theirs. Some places are for runs that have no
-# lookup under way: they are not for who has one already.
+# Limits on concurrent lookups, abandoned ones included: of one run, of one domain, and of this process. Code that asks
+# for names that no server answers must not block the lookups of other runs. Some places are reserved for runs that have
+# no lookup under way.
 MAX_OF_RUN = 4
 MAX_OF_DOMAIN = 4
 MAX_OF_ALL = 32
 KEPT_FOR_FIRST = 8
 
-# Asked for again and again: a thread that outlives its event loop has nobody to wake.
+# The result is polled: a thread that outlives its event loop could not wake it.
 _FIRST_PAUSE_S = 0.001
 _LONGEST_PAUSE_S = 0.02
-# In `example.co.uk` the second label is nobody's.
+# In `example.co.uk`, nobody has registered `co.uk` itself.
 _SHARED_LABELS = frozenset({"ac", "co", "com", "edu", "go", "gov", "mil", "ne", "net", "or", "org"})
 
 
 class Desk:
-    """Who may look up what, in this process. Its methods may be called from any thread."""
+    """Enforces the lookup limits of this process. Its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -35,7 +35,7 @@ class Desk:
         self._of_domain: Counter[str] = Counter()
 
     def begin(self, run: Lookups, domain: str) -> bool:
-        """Take a place for a run, if there is one."""
+        """Take a place for a run; False if there is none."""
         with self._lock:
             most = MAX_OF_ALL - KEPT_FOR_FIRST if run.under_way else MAX_OF_ALL
             if run.under_way >= MAX_OF_RUN or self._all >= most or self._of_domain[domain] >= MAX_OF_DOMAIN:
@@ -55,7 +55,7 @@ class Desk:
 
 
 def domain_of(host: str) -> str:
-    """What somebody has registered, as well as that can be told without a list of all registries."""
+    """The registered domain of a host, as well as it can be told without a list of all registries."""
     labels = host.lower().rstrip(".").split(".")
     is_shared = len(labels) > 2 and labels[-2] in _SHARED_LABELS and len(labels[-1]) == 2
     return ".".join(labels[-3:] if is_shared else labels[-2:])
@@ -74,7 +74,7 @@ class Lookups:
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
         domain = domain_of(host)
-        while not self._desk.begin(self, domain):  # noqa: ASYNC110 - what ends is a thread, which may be of another loop
+        while not self._desk.begin(self, domain):  # noqa: ASYNC110 - it waits for a thread, maybe of another loop
             await anyio.sleep(_LONGEST_PAUSE_S)
         answer: Future[Sequence[str]] = Future()
         try:
@@ -91,10 +91,10 @@ class Lookups:
     def _look_up(self, host: str, port: int, domain: str, answer: Future[Sequence[str]]) -> None:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for an answer
+        except Exception as error:  # noqa: BLE001 - the caller waits for an answer, whatever the error
             answer.set_exception(error)
         else:
             answer.set_result(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
         finally:
-            # By the thread, and not by who waits: who waits may be gone.
+            # Released by the thread, not by the waiting task, which may be gone.
             self._desk.end(self, domain)

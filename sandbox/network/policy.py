@@ -1,4 +1,4 @@
-"""What a run may fetch. Pure data and pure decisions; empty means nothing, and deny beats allow."""
+"""The network policy: what a run may fetch. Pure data and pure decisions; empty allows nothing, deny beats allow."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .secrets import references
 from .urls import DEFAULT_PORTS, BadUrl, Target, normal_host, parse as parse_url, readings, segments
 
 MIB = 1024 * 1024
-# No entry can allow others: CONNECT and TRACE would turn a server against those behind it.
+# No entry can allow other methods: CONNECT and TRACE would let the code attack machines behind a server.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
-# A denial names this many of the allowed hosts: the message is read by a model, and counted.
+# A denial names at most this many allowed hosts: a model reads the message and pays for its length.
 _MAX_NAMED_HOSTS = 12
 
 
@@ -68,7 +68,7 @@ Paths = Annotated[tuple[Annotated[str, AfterValidator(_path_prefix)], ...], Fiel
 
 
 def _from_text(value: Any) -> Any:
-    """An entry may be a plain text: `example.com`, `example.com:8443`, `https://example.com/api`."""
+    """Parse an entry given as plain text: `example.com`, `example.com:8443`, `https://example.com/api`."""
     if not isinstance(value, str):
         return value
     scheme, separator, rest = value.partition("://")
@@ -78,7 +78,7 @@ def _from_text(value: Any) -> Any:
         raise ValueError(f'"{value[:100]}" is not a host, nor an address that begins with https:// or http://')
     star, rest = ("*.", rest[2:]) if rest.startswith("*.") else ("", rest)
     if not rest.startswith("[") and rest.count(":") > 1:
-        rest = f"[{rest}]"  # an IPv6 address, as it is usually written
+        rest = f"[{rest}]"  # an IPv6 address, usually written without brackets
     try:
         target = parse_url(f"{scheme}://{rest}")
     except BadUrl as error:
@@ -92,7 +92,7 @@ def _from_text(value: Any) -> Any:
         entry["paths"] = (target.path,)
     if target.scheme == "http":
         entry["http"] = True
-    # Who spells a private address, or localhost, can mean nothing else by it.
+    # An owner who spells out a private address, or localhost, wants `private`.
     if not star and (target.host == "localhost" or _is_private_address(target.host)):
         entry["private"] = True
     return entry
@@ -104,7 +104,7 @@ def _is_private_address(host: str) -> bool:
 
 
 class HostRule(BaseModel):
-    """One entry of the allowlist: a host, and what may be asked of it."""
+    """One entry of the allowlist: a host, and which requests to it are allowed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -114,19 +114,19 @@ class HostRule(BaseModel):
     """None means the port of the scheme: 443, and 80 where `http` is true."""
     methods: Methods = METHODS
     paths: Paths | None = None
-    """Whole segments: `/api` is `/api` and `/api/x`, not `/apix`. None means every path."""
+    """Prefixes of whole segments: `/api` allows `/api` and `/api/x`, not `/apix`. None means every path."""
     http: bool = False
-    """Also without encryption."""
+    """Allow it also without encryption."""
     private: bool = False
-    """Also when the host is on this machine or in its own network."""
+    """Allow it also when the host is on this machine or in its own network."""
     headers: Annotated[dict[str, str], AfterValidator(_header_templates)] = Field(default_factory=dict)
-    """Added by the host, in place of what the code set. May hold `${env:NAME}` and `${secret:NAME}`.
+    """Headers that the host adds, replacing those of the code. May hold `${env:NAME}` and `${secret:NAME}`.
 
-    A secret that comes back is blotted out, wherever the server repeats it whole. So that it does not come back in
-    slices, `Range` and `If-Range` of the code are dropped where an entry carries a secret.
+    A secret that the server echoes is redacted wherever it is whole. So that it cannot come back in parts, the code's
+    `Range` and `If-Range` headers are dropped where an entry carries a secret.
     """
     query: Annotated[dict[str, str], AfterValidator(_templates)] = Field(default_factory=dict)
-    """Likewise, for the query of the URL. The code does not see them."""
+    """The same for query parameters of the URL. The code does not see them."""
 
     _text = model_validator(mode="before")(_from_text)
 
@@ -137,7 +137,7 @@ class HostRule(BaseModel):
         )
 
     def refusal(self, method: str, target: Target) -> str | None:
-        """What in this entry is against the request, as the end of a sentence; the host is not looked at."""
+        """Why this entry does not allow the request, as the end of a sentence; None if it does. Ignores the host."""
         if target.scheme == "http" and not self.http:
             return "only https is allowed there"
         ports = self.ports or (DEFAULT_PORTS[target.scheme],)
@@ -151,7 +151,7 @@ class HostRule(BaseModel):
 
 
 class DenyRule(BaseModel):
-    """One entry of the denylist. What it leaves out is denied whatever it is."""
+    """One entry of the denylist. A field that is left out matches everything."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -183,27 +183,27 @@ class NetworkPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     allow: tuple[HostRule, ...] = ()
-    """The first entry that fits a request is the one that counts."""
+    """The first entry that allows a request is the one used."""
     deny: tuple[DenyRule, ...] = ()
 
     max_requests: Annotated[int, Field(ge=0)] = 50
-    """Each redirect that is followed is one more."""
+    """Each followed redirect counts as a request."""
     max_request_bytes: Annotated[int, Field(gt=0)] = 1 * MIB
     max_response_bytes: Annotated[int, Field(gt=0)] = 4 * MIB
     """After decompression."""
     max_total_bytes: Annotated[int, Field(gt=0)] = 16 * MIB
     request_timeout_ms: Annotated[int, Field(gt=0)] = 15_000
-    """For one call of `fetch`, all its redirects and its body included."""
+    """For one call of `fetch`, including all its redirects and its body."""
     max_redirects: Annotated[int, Field(ge=0)] = 10
     max_connections: Annotated[int, Field(gt=0)] = 8
     max_url_bytes: Annotated[int, Field(gt=0)] = 8 * 1024
     max_headers: Annotated[int, Field(gt=0)] = 64
     max_header_bytes: Annotated[int, Field(gt=0)] = 16 * 1024
-    """Of a request. The head of an answer may take twice as much."""
+    """Of a request. The head of a response may take twice as much."""
 
     secrets_file: Path | None = None
     ca_file: Path | None = None
-    """Certificates to trust beside those of the system."""
+    """Certificates to trust in addition to those of the system."""
 
     recorder: Recorder | None = Field(default=None, exclude=True, repr=False)
     replay: Replay | None = Field(default=None, exclude=True, repr=False)
@@ -211,11 +211,11 @@ class NetworkPolicy(BaseModel):
     @field_validator("allow", "deny", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        """An environment variable has no lists: "example.com,example.org" is one."""
+        """Split a string at commas: an environment variable cannot hold a list, only "example.com,example.org"."""
         return [entry.strip() for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
 
     def rule_for(self, method: str, target: Target) -> HostRule:
-        """The entry that allows the request. Raises the denial, which names the allowed hosts."""
+        """The entry that allows the request. Raises a ToolError (denied) that names the allowed hosts."""
         asked = f"{method} {target.scheme}://{target.authority}"
         if self.is_denied(method, target):
             raise denied(f"Fetching {asked} is denied: an entry of the denylist covers it. {self._allowed_hosts()}")
@@ -233,7 +233,7 @@ class NetworkPolicy(BaseModel):
         return any(rule.covers(method, target) for rule in self.deny)
 
     def passing(self, headers: Headers, rule: HostRule, target: Target) -> Headers:
-        """What of the code's headers goes with a request that the entry allows."""
+        """The code's headers without those that may not go with a request that the entry allows."""
         dropped = {folded(name) for name in rule.headers}
         denials = (entry for entry in self.deny if _host_matches(entry.host, target.host))
         if rule.paths or set(rule.methods) != set(METHODS) or any(entry.methods or entry.paths for entry in denials):
@@ -248,7 +248,7 @@ class NetworkPolicy(BaseModel):
 
 
 def is_secret(name: str, template: str) -> bool:
-    """Whether the value of an entry's header is one: it refers to a secret, or an owner wrote a credential out."""
+    """Whether the value of an entry's header is secret: it refers to a secret, or the owner wrote a credential out."""
     return name in CREDENTIALS or bool(references(template))
 
 

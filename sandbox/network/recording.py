@@ -1,4 +1,4 @@
-"""Exchanges as they happened, without their secrets; and a network made of them."""
+"""Records HTTP requests and responses without their secrets, and replays them in place of the network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .refusals import failed
 
 
 class Exchange(BaseModel):
-    """One request and its answer. A redirect and what follows it are two."""
+    """One request and its answer. A redirect and the request that follows it are two exchanges."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -23,7 +23,7 @@ class Exchange(BaseModel):
     url: str
     request_headers: tuple[tuple[str, str], ...] = ()
     request_body_sha256: str | None = None
-    """None when there was no body. The body itself is not kept: requests are compared, not repeated."""
+    """None when there was no body. The body itself is not kept: requests are only compared, never sent again."""
     status: Annotated[int, Field(ge=100, le=999)]
     reason: str = ""
     headers: tuple[tuple[str, str], ...] = ()
@@ -35,15 +35,15 @@ class Exchange(BaseModel):
 _Exchanges = TypeAdapter(tuple[Exchange, ...])
 _Key = tuple[str, str, str | None]
 Unanswered = Callable[[str, str], ToolError]
-"""From the method and the URL of a request that no whole answer was recorded for to what the code is told."""
+"""Makes the error for a request without a whole recorded answer, from its method and URL."""
 
 
-# Every form that is sent has a boundary of its own, made by chance.
+# Every multipart form has a random boundary of its own.
 _BOUNDARY = re.compile(r'multipart/[^;]+;.*?\bboundary=(?:"([^"]+)"|([^\s;]+))', re.IGNORECASE)
 
 
 def digest(body: bytes | None, content_type: str = "") -> str | None:
-    """What two bodies are compared by; the same form sent twice has the same."""
+    """A digest to compare two request bodies by. The same multipart form sent twice has the same digest."""
     if body is None:
         return None
     if found := _BOUNDARY.match(content_type):
@@ -52,7 +52,7 @@ def digest(body: bytes | None, content_type: str = "") -> str | None:
 
 
 class Recorder:
-    """Keeps the exchanges of the runs whose policy it is in, and no more than fit."""
+    """Keeps the exchanges of all runs whose policy names this recorder, up to its limits."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class Recorder:
         max_body_bytes: int | None = None,
         max_total_bytes: int = 64 * 1024 * 1024,
     ) -> None:
-        """`max_body_bytes`: None keeps every body that the policy lets in, which a replay needs."""
+        """`max_body_bytes`: None keeps every body whole that the policy lets in, as a replay needs."""
         self._max_exchanges = max_exchanges
         self._max_body_bytes = max_body_bytes
         self._max_total_bytes = max_total_bytes
         self._total_bytes = 0
         self._exchanges: list[Exchange] = []
         self.dropped = 0
-        """Exchanges that there was no room for."""
+        """Number of exchanges dropped for lack of room."""
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -94,14 +94,14 @@ class Recorder:
 
 
 class Replay:
-    """Answers from recorded exchanges; nothing goes on the network.
+    """Answers requests from recorded exchanges; nothing goes to the network.
 
-    The same request asked again gets the next answer that was recorded for it, and the last one for ever after. A
-    policy may be used for many runs: each begins anew.
+    A repeated request gets the next answer that was recorded for it, and the last one from then on. A policy may be
+    used for many runs: each begins anew.
     """
 
     def __init__(self, exchanges: Iterable[Exchange], *, unanswered: Unanswered | None = None) -> None:
-        """`unanswered`: in a rehearsal the code should not be told that it is one."""
+        """`unanswered` makes the error for a request without a recording: in a rehearsal it must not give that away."""
         self._exchanges = tuple(exchanges)
         self._unanswered = unanswered
 
@@ -115,7 +115,7 @@ class Replay:
 
     @property
     def origins(self) -> list[str]:
-        """The scheme, host and port of each recorded request, for a policy that allows what was recorded."""
+        """The scheme, host and port of each recorded request, for a policy that allows exactly these."""
         return list(dict.fromkeys("/".join(exchange.url.split("/", 3)[:3]) for exchange in self._exchanges))
 
     def begin(self) -> ReplayedRun:
@@ -123,7 +123,7 @@ class Replay:
 
 
 class ReplayedRun:
-    """How far one run has come in a replay."""
+    """The state of a replay in one run: which answers are left."""
 
     def __init__(self, exchanges: Iterable[Exchange], unanswered: Unanswered | None = None) -> None:
         self._unanswered = unanswered
@@ -133,7 +133,7 @@ class ReplayedRun:
             self._left.setdefault(key, []).append(exchange)
 
     def answer(self, method: str, url: str, body_digest: str | None) -> Exchange:
-        """The recorded answer. Raises an error of the network when there is none, or only a part of one."""
+        """The recorded answer. Raises a network ToolError when there is none, or when it was truncated."""
         left = self._left.get((method, url, body_digest))
         exchange = None if left is None else left.pop(0) if len(left) > 1 else left[0]
         if exchange is not None and not exchange.truncated:

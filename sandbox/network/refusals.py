@@ -1,4 +1,4 @@
-"""The errors of a fetch, each with the code that the agent's code finds in `error.code`."""
+"""The errors of a fetch, each with the value that the agent's code finds in `error.code`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..contracts import ToolError
 
 
 def denied(message: str) -> ToolError:
-    """The policy does not allow it: trying again is of no use."""
+    """The policy does not allow the request: a retry is useless."""
     return ToolError(message, code="denied")
 
 
@@ -19,10 +19,10 @@ def too_slow(message: str) -> ToolError:
 
 
 def failed(message: str, *, retryable: bool = False) -> ToolError:
-    """The network or the server at its other end did not do its part."""
+    """The network or the server failed."""
     return ToolError(message, code="network", retryable=retryable)
 
 
 def invalid(message: str) -> ToolError:
-    """The request itself makes no sense."""
+    """The request itself is malformed."""
     return ToolError(message, code="invalid")

@@ -1,4 +1,4 @@
-"""How the fetches of all runs share one event loop: whose turn it is to compute, and who may hold a large body."""
+"""Shares one event loop between the fetches of all runs: when each must yield, and how many may hold a large body."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from time import monotonic
 import anyio
 import anyio.lowlevel
 
-# Everybody else on the event loop has their turn at least this often.
+# Other tasks on the event loop get their turn at least this often.
 TURN_S = 0.01
 LARGE_BYTES = 256 * 1024
-# Large bodies that are read, unpacked and encoded at the same time; the others wait before they grow.
+# At most this many large bodies are read, decompressed and encoded at once; the others wait before they grow.
 MAX_LARGE = 2
-# A server that drips keeps its place for long: nobody waits for it for longer than this.
+# A slow server holds its place for long: no other fetch waits longer than this.
 MAX_WAIT_S = 2.0
 
 
 class _Loop:
-    """What the fetches of one event loop share."""
+    """State that all fetches of one event loop share."""
 
     def __init__(self) -> None:
         self.turns = anyio.Lock(fast_acquire=True)
@@ -29,7 +29,7 @@ _loop = anyio.lowlevel.RunVar[_Loop]("motor_cortex_fetches")
 
 
 class Work:
-    """The part of one fetch in it. Used as a context, which gives its place back."""
+    """One fetch's share of the event loop. A context manager: leaving it releases the place for a large body."""
 
     def __init__(self) -> None:
         try:
@@ -48,7 +48,8 @@ class Work:
             self._loop.places.release()
 
     async def turn(self) -> None:
-        """To be called between small pieces of work. The turn is one for all: many fetches are no longer than one."""
+        """Call this between small pieces of work. All fetches share one turn: many of them hold the loop no longer than
+        one would."""
         if monotonic() < self._loop.turn_ends_at:
             return
         async with self._loop.turns:
@@ -56,7 +57,7 @@ class Work:
             self._loop.turn_ends_at = monotonic() + TURN_S
 
     async def grow(self, size: int) -> None:
-        """To be called before a body becomes so large."""
+        """Call this before a body grows to `size` bytes."""
         if size <= LARGE_BYTES or self._has_asked:
             return
         self._has_asked = True

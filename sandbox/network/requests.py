@@ -1,4 +1,4 @@
-"""A request from the code's frame to its last redirect. Pure: nothing here touches the network."""
+"""Checks a request of the code, and rewrites it for each redirect. Pure: nothing here touches the network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the code asked for, as far as redirects have changed it. No secret is in it."""
+    """What the code asked for, as changed by redirects so far. Contains no secret."""
 
     method: str
     target: Target
@@ -33,24 +33,24 @@ class Request:
 
     @property
     def digest(self) -> str | None:
-        """What a replay knows its body by."""
+        """The digest by which a replay recognizes the body."""
         return digest(self.body, dict(self.headers).get("content-type", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, out of its encoding."""
+    """The server's response, decompressed."""
 
     status: int
     reason: bytes
     headers: list[tuple[bytes, bytes]]
     body: bytes = b""
     location: str | None = None
-    """Where it redirects to, as the server wrote it: there may be a secret in it, which `headers` no longer hold."""
+    """Where it redirects to, as the server wrote it. It may contain a secret, unlike the redacted `headers`."""
 
 
 def checked(call: Fetch, policy: NetworkPolicy) -> Request:
-    """The request in a frame. Everything in it was written by the code: raises for all that is not plainly sound."""
+    """The request in a frame. The code wrote all of it: raises for anything that is not plainly valid."""
     method = call.method.upper()
     if len(method) > 32 or not headers.is_token(method):
         raise invalid("The method of a request is one word, like GET")
@@ -69,11 +69,11 @@ def checked(call: Fetch, policy: NetworkPolicy) -> Request:
 
 
 def redirected(request: Request, status: int, location: str, max_url_bytes: int) -> Request:
-    """The request that a redirect asks for. Credentials of the code stay with the origin that it sent them to."""
+    """The request that follows a redirect. The code's credentials go only to the origin that the code sent them to."""
     try:
         target = join(request.target, location, max_url_bytes)
     except ForeignScheme as error:
-        # Without a word of the server's: what it calls a scheme may be a part of a secret.
+        # Do not quote the server: the scheme it names may be part of a secret.
         raise denied("Cannot follow a redirect: only https: and http: can be fetched") from error
     except BadUrl as error:
         raise failed(f"Cannot follow a redirect: {error}") from error
@@ -88,7 +88,7 @@ def redirected(request: Request, status: int, location: str, max_url_bytes: int)
 
 
 def location_of(status: int, lines: Sequence[tuple[bytes, bytes]]) -> str | None:
-    """Where an answer redirects to; None when it does not."""
+    """Where a response redirects to; None when it does not."""
     if status not in REDIRECTS:
         return None
     found = [value for name, value in lines if name.lower() == b"location"]
@@ -114,6 +114,6 @@ def _body(call: Fetch, method: str, max_bytes: int) -> bytes | None:
         body = base64.b64decode(call.body, validate=True)
     except (binascii.Error, ValueError) as error:
         raise invalid("The body of a request is not base64") from error
-    if len(body) > max_bytes:  # base64 comes in threes
+    if len(body) > max_bytes:  # the check above is exact only to three bytes
         raise over_limit(too_long)
     return body

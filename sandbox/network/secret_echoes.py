@@ -1,6 +1,6 @@
-"""Blots secrets out of what a server says, also in the spellings in which servers repeat what they were sent.
+"""Redacts secrets in what a server sends, also in the escaped and encoded forms in which servers echo a request.
 
-It stops echoes, not conspiracies: a server that was given a secret can tell it in a cipher of its own.
+It stops echoes, not a conspiring server: a server that was given a secret can pass it on in a cipher of its own.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ from .spellings import MARK, Form, Plain, forms
 
 __all__ = ["MARK", "Redactor"]
 
-# A login that redirects to a login adds one with each; what has more was made to hide something.
+# Layers of percent-encoding. Each login that redirects to a login adds one; more were made to hide something.
 _MAX_LAYERS = 8
 _PRINTABLE = "".join(map(chr, range(32, 127)))
 
 
 class Redactor:
-    """`values` are whole header values: what is secret in them is found by itself, whatever its spelling."""
+    """Replaces secrets by MARK. `secrets` are found in every spelling; `values`, whole header values that contain a
+    secret, only as they are."""
 
     def __init__(self, secrets: Iterable[str] = (), values: Collection[str] = ()) -> None:
         hidden = {*secrets, *(password for value in values for password in _basic_password(value))}
-        # The longest first: when a part goes before the whole, the rest of the whole stays.
+        # The longest first: if a part were redacted before the whole, the rest of the whole would stay.
         self._forms: list[Form] = [Plain(value.encode()) for value in sorted(values, key=len, reverse=True)]
         for secret in sorted(hidden, key=len, reverse=True):
             self._forms += forms(secret)
 
     def data(self, data: bytes) -> bytes:
-        """For what is short: a header, a URL, an error. Looked at as it is, and under each layer of percent signs."""
+        """Redact something short: a header, a URL, an error. Searched as it is, and under each layer of
+        percent-encoding."""
         shown = layer = data
         for depth in range(_MAX_LAYERS if self._forms else 0):
             clean = _at_once(self._blotted(layer))
@@ -48,16 +50,16 @@ class Redactor:
         return self.data(text.encode(errors="surrogateescape")).decode(errors="surrogateescape")
 
     def holds(self, text: str) -> bool:
-        """Whether there is a secret in the text, in whatever spelling."""
+        """Whether the text contains a secret, in any spelling."""
         return self.holds_any([text.encode(errors="surrogateescape")])
 
     def holds_any(self, parts: Iterable[bytes]) -> bool:
-        """Whether there is a secret in one of them, or in one and the beginning of the next."""
+        """Whether one of the parts contains a secret, or one and the beginning of the next together."""
         data = b"\n".join(parts)
         return self.data(data) != data
 
     async def body(self, data: bytes, turn: Callable[[], Awaitable[None]]) -> bytes:
-        """For megabytes, as they are. `turn` is waited for after each step."""
+        """Redact megabytes, without looking under percent-encoding. Awaits `turn` after each step."""
         steps = self._blotted(data)
         while True:
             try:
@@ -81,7 +83,7 @@ def _at_once(steps: Generator[None, None, bytes]) -> bytes:
 
 
 def _basic_password(value: str) -> list[str]:
-    """The password in `Basic …`: servers take it out before they repeat it."""
+    """The password in `Basic …`, and the pair around it: servers decode it before they echo it."""
     scheme, _, encoded = value.partition(" ")
     if scheme.lower() != "basic":
         return []

@@ -1,4 +1,4 @@
-"""References to secrets, and where their values come from. The values never go to the agent's code.
+"""Resolves references to secrets in a network policy. The values never reach the agent's code.
 
 `${env:NAME}` is a variable of the host's environment, `${secret:NAME}` a line of the secrets file: `NAME=value`
 lines with `#` comments, or a flat table when the file's name ends in `.toml`.
@@ -20,7 +20,7 @@ from ..contracts import SandboxError
 log = logging.getLogger("motor_cortex.network")
 
 MAX_SECRETS_FILE_BYTES = 1024 * 1024
-# A shorter one would be found, and blotted out, in texts that have nothing to do with it.
+# A shorter secret would be found, and redacted, in texts that have nothing to do with it.
 MIN_SECRET_LENGTH = 8
 
 _REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_.-]*)\}")
@@ -29,11 +29,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class NetworkError(SandboxError):
-    """A policy cannot be carried out on this machine. The message names the secret or the file, never a value."""
+    """A policy cannot be used on this machine. The message names the missing secret or file, never a value."""
 
 
 def references(template: str) -> list[tuple[str, str]]:
-    """The references of a template, as pairs of source and name. Raises ValueError for one that is half written."""
+    """The references of a template, as pairs of source and name. Raises ValueError for a malformed reference."""
     found = _REFERENCE.findall(template)
     if template.count("${") != len(found):
         raise ValueError("a reference is written ${env:NAME} or ${secret:NAME}")
@@ -42,18 +42,18 @@ def references(template: str) -> list[tuple[str, str]]:
 
 @dataclass(slots=True)
 class Vault:
-    """Where values are looked up, and all that were handed out."""
+    """Looks up secrets, and remembers every one that it gave out."""
 
     environment: Mapping[str, str]
     secrets_file: Path | None = None
     used: set[str] = field(default_factory=set)
-    """Every secret that was handed out."""
+    """Every secret that was given out."""
     values: set[str] = field(default_factory=set)
-    """Every whole value that holds one."""
+    """Every whole filled-in value that contains a secret."""
     _lines: dict[str, str] | None = None
 
     def fill(self, template: str) -> str:
-        """The template with its values. Raises NetworkError when one is missing or cannot be sent."""
+        """The template with its secrets filled in. Raises NetworkError when one is missing or cannot be sent."""
         names = references(template)
         if not names:
             return template
@@ -82,13 +82,13 @@ class Vault:
 
 
 def read_secrets(path: Path | None) -> dict[str, str]:
-    """The names and values of a secrets file. Raises NetworkError, without a word of what is in it."""
+    """The names and values of a secrets file. Raises NetworkError, whose message quotes nothing of the file."""
     if path is None:
         raise NetworkError("an entry refers to a secrets file, and `secrets_file` names none")
     try:
         with path.open("rb") as file:
             if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & stat.S_IROTH:
-                # Not refused: the secrets that container platforms mount look like this.
+                # Only a warning: secrets that container platforms mount have this mode.
                 log.warning('Everybody on this machine can read the secrets file "%s": chmod 600 it', path)
             text = file.read(MAX_SECRETS_FILE_BYTES + 1)
         if len(text) > MAX_SECRETS_FILE_BYTES:

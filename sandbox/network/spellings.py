@@ -1,7 +1,7 @@
-"""The spellings in which servers repeat what they were sent. Pure.
+"""The escaped and encoded forms in which a server may echo a secret, as search patterns. Pure.
 
-Letters and digits are spelled as they are, or all of them in the same way; every other character may have its own
-escape, for a text that went through a template, a form and a log has one of each.
+Letters and digits are as they are, or all escaped in the same way; every other character may have an escape of its own,
+because a text that went through a template, a form and a log has one of each.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from html.entities import html5
 
 MARK = "[redacted]"
 
-# What is searched in one go: a hostile text takes a hundred nanoseconds for each of its bytes.
+# Searched in one go: a hostile text takes a hundred nanoseconds per byte.
 _STEP_BYTES = 64 * 1024
-# The longest spelling of one character, with a break of the line after it.
+# The longest spelling of one character, including a line break after it.
 _WIDEST = 60
 
-# Where base64, and where quoted-printable, breaks its lines. A set of characters is fast; beside an equals sign it
-# could be taken apart in too many ways.
+# The line breaks of base64, and of quoted-printable. A set of characters is fast to match, but beside an equals sign it
+# would match in too many ways (backtracking).
 _LINE_BREAK = r"[\r\n\t ]{0,4}"
 _SOFT_BREAK = r"[=\r\n]{0,3}"
 _SOFT_BREAK_AT_EQUALS = r"(?:=\r?\n)?"
@@ -37,7 +37,7 @@ _URL_SAFE = {"+": "-", "/": "_"}
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Bytes that are always the same."""
+    """A spelling that is one fixed string of bytes."""
 
     data: bytes
     mark: bytes = MARK.encode()
@@ -49,19 +49,19 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Bytes that are escaped here and there."""
+    """A spelling in which some characters may be escaped."""
 
     pattern: re.Pattern[bytes]
     max_bytes: int
 
     def blot(self, data: bytes) -> Generator[None, None, bytes]:
-        """The data without what the pattern finds. Yields after each step of the search."""
+        """The data with each match of the pattern replaced by MARK. Yields after each step of the search."""
         cleaned = bytearray()
         kept = at = 0
         step = max(_STEP_BYTES, self.max_bytes)
         while at < len(data):
             end = at + step
-            # Longer than the step, so that nothing is cut in two where two steps meet.
+            # Search beyond the step, so that no match is cut in two where two steps meet.
             found = self.pattern.search(data, at, end + self.max_bytes)
             if found is None:
                 at = end
@@ -101,7 +101,8 @@ def _pattern(line_break: str, units: list[str], others: dict[str, str] | None = 
 
 @cache
 def _escaped(unit: str, other: str | None = None) -> str:
-    """One character, or a row of backslashes, in all its escapes. Each begins with a byte of its own: that is fast."""
+    """A regex for one character, or a row of backslashes, in all its escapes. Each escape begins with a different byte,
+    which makes matching fast."""
     char, count = unit[0], len(unit)
     code = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{ord(char):02x}")
     names = [re.escape(name) for name, value in html5.items() if value == char and name.endswith(";")]
@@ -114,17 +115,18 @@ def _escaped(unit: str, other: str | None = None) -> str:
     ]
     if count > 1:
         ways = [f"(?:{way}){{{count}}}" for way in ways]
-    # A row of backslashes is one unit, spelled in one way: one by one, it could be taken apart in too many ways.
+    # A row of backslashes is one unit: matched one by one, it would match in too many ways (backtracking).
     ways.append(rf"\\{{{count},{16 * count}}}" if char == "\\" else rf"\\\\{{0,7}}{re.escape(char)}")
     ways += [re.escape(plain) for plain in (char, other, "+" if char == " " else None) if plain and char != "\\"]
     return f"(?:{'|'.join(ways)})"
 
 
 def _base64_forms(raw: bytes) -> Iterator[str]:
-    """What is the same of the secret in base64 wherever it begins, as in `user:secret`."""
+    """The part of the secret's base64 that does not depend on the text around it, as in `user:secret`, for each of the
+    three possible offsets."""
     for before in range(3):
         whole = base64.b64encode(b"\0" * before + raw).decode()
         first = -(-before * 8 // 6)
-        # The last characters depend on what follows, or are padding.
+        # The last characters depend on the text after the secret, or are padding.
         sure = (before + len(raw)) * 8 // 6
         yield whole[first:sure]

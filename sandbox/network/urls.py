@@ -1,6 +1,6 @@
-"""URLs in one spelling: what the policy checks is, byte for byte, what goes on the wire.
+"""Parses URLs into one normal spelling: the URL that the policy checks is, byte for byte, the one that is sent.
 
-No second parser sees a URL after this one, so that no two can disagree about its host.
+No second parser sees a URL after this one, so that no two parsers can disagree about its host.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, unquote_plus, urljoin
 DEFAULT_PORTS = {"https": 443, "http": 80}
 
 _MAX_HOST = 253
-# A space, a control character or half of a character: never part of a URL, and each has fooled some parser.
+# Spaces, control characters and surrogates: never part of a URL, and each has fooled some parser.
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ud800-\udfff]")
 _SHAPE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#\\]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -22,21 +22,21 @@ _PORT = re.compile(r"[0-9]{1,5}")
 _UNRESERVED = re.compile(r"%(?:4[1-9A-Fa-f]|5[0-9Aa]|6[1-9A-Fa-f]|7[0-9Aa]|3[0-9]|2[DdEe]|5[Ff]|7[Ee])")
 _PATH_SAFE = "/%!$&'()*+,;=:@-._~|[]^"
 _QUERY_SAFE = _PATH_SAFE + "?`{}"
-# More layers of encoding than any server takes off.
+# More layers of percent-encoding than any server decodes.
 _MAX_LAYERS = 4
 
 
 class BadUrl(ValueError):
-    """The text is not a URL that can be fetched. The message says why, and holds nothing of the text."""
+    """The text is not a URL that can be fetched. The message says why, and quotes nothing of it but the scheme."""
 
 
 class ForeignScheme(BadUrl):
-    """A URL, but not one of http."""
+    """A URL whose scheme is neither https nor http."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes. All parts are ASCII and normal; there is no user, no password and no fragment."""
+    """Where a request goes. All parts are ASCII and normalized; there is no user, no password and no fragment."""
 
     scheme: str
     host: str
@@ -52,7 +52,7 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """What the Host header says."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -64,7 +64,7 @@ class Target:
         return f"{self.scheme}://{self.authority}{self.path_and_query}"
 
     def with_query(self, values: dict[str, str]) -> Target:
-        """The same with these values, in the place of any of the same names."""
+        """The same target with these query values, replacing any of the same names."""
         if not values:
             return self
         parts = [part for part in self._query_parts() if unquote_plus(part.partition("=")[0]) not in values]
@@ -72,7 +72,7 @@ class Target:
         return replace(self, query="&".join(parts))
 
     def without_query(self, names: frozenset[str]) -> Target:
-        """The same without any value of these names."""
+        """The same target without any query value of these names."""
         if self.query is None or not names:
             return self
         parts = [part for part in self._query_parts() if unquote_plus(part.partition("=")[0]) not in names]
@@ -83,7 +83,7 @@ class Target:
 
 
 def parse(text: str, max_bytes: int = 8192) -> Target:
-    """The URL that the text spells. Raises BadUrl for everything that two parsers might read in two ways."""
+    """Parse a URL. Raises BadUrl for everything that two parsers might read in two ways."""
     if len(text) > max_bytes:
         raise BadUrl(f"it is longer than {max_bytes} characters")
     if _UNFIT.search(text):
@@ -112,7 +112,7 @@ def parse(text: str, max_bytes: int = 8192) -> Target:
 
 
 def join(base: Target, location: str, max_bytes: int = 8192) -> Target:
-    """Where a redirect leads. Raises BadUrl when that cannot be told."""
+    """Where a redirect leads. Raises BadUrl when the location is not a valid URL."""
     location = location.strip(" \t")
     if len(location) > max_bytes:
         raise BadUrl(f"it is longer than {max_bytes} characters")
@@ -127,7 +127,7 @@ def join(base: Target, location: str, max_bytes: int = 8192) -> Target:
 
 
 def normal_host(text: str) -> str:
-    """A host in its one spelling. Raises BadUrl for what is no name and no plain address."""
+    """The host in its normal spelling. Raises BadUrl when it is neither a name nor a plain address."""
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]
         if ":" not in text:
@@ -146,7 +146,7 @@ def normal_host(text: str) -> str:
     labels = name.split(".")
     if len(name) > _MAX_HOST or not all(_LABEL.fullmatch(label) for label in labels):
         raise BadUrl("its host is not a name")
-    # 127.1, 0x7f.1 and 2130706433 are addresses for some readers and names for others.
+    # Some parsers read 127.1, 0x7f.1 and 2130706433 as addresses, others as names.
     if labels[-1].isdigit() or re.fullmatch("0x[0-9a-f]*", labels[-1]):
         try:
             return str(ipaddress.IPv4Address(name))
@@ -156,10 +156,10 @@ def normal_host(text: str) -> str:
 
 
 def readings(path: str) -> Iterator[tuple[str, ...]]:
-    """The segments of a path as the servers of this world may read it; raises BadUrl when there are too many ways.
+    """The segments of a path in every way in which a server may read it; raises BadUrl when there are too many ways.
 
-    Some take off one layer of percent signs, some two; some read a backslash as a slash, drop `;parameters`, or stop
-    at a NUL. A prefix that is to hold must hold for all of them.
+    Some servers decode one layer of percent-encoding, some two; some read a backslash as a slash, drop `;parameters`,
+    or stop at a NUL. An allowed prefix must match all readings.
     """
     for _ in range(_MAX_LAYERS):
         for parts in (path.split("/")[1:], *_lenient(path)):
@@ -172,14 +172,14 @@ def readings(path: str) -> Iterator[tuple[str, ...]]:
 
 
 def segments(prefix: str) -> tuple[str, ...]:
-    """The segments of a prefix as an owner writes it: `/api` and `/api/` are one."""
+    """The segments of a prefix as the owner writes it: `/api` and `/api/` are the same."""
     plain = prefix.strip("/")
     return tuple(unquote(part) for part in plain.split("/")) if plain else ()
 
 
 def _lenient(path: str) -> Iterator[list[str]]:
     parts = re.sub(r";[^/]*", "", path.replace("\\", "/").partition("\0")[0]).split("/")
-    # `a//../b` is `a/b` where empty segments count and `b` where they do not.
+    # `a//../b` means `a/b` for servers that count empty segments, and `b` for others.
     yield [part for part in _without_dots(parts) if part]
     yield _without_dots([part for part in parts if part])
 

@@ -1,4 +1,4 @@
-"""What the sandbox asks of its caller, and its settings."""
+"""The sandbox's ports: the protocols between it and its caller, and its settings."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What the sandbox offers to others, and what it needs of them."""
+"""The protocols that the sandbox offers (runtimes, residents), and the one it needs from its caller (host tools)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolDeclaration:
-    """A tool as its owner describes it. Schemas are JSON Schema; an empty one accepts any object."""
+    """A tool as its author describes it. Schemas are JSON Schema; an empty one accepts any object."""
 
     name: str
     """`group.name` becomes `tools.group.name`, a plain name `tools.name`."""
@@ -24,19 +24,19 @@ class ToolDeclaration:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     server: str | None = None
-    """The MCP server whose tool it is, if it is one: its errors are `MCPToolError`, with this name. Its arguments are
-    checked by whoever lends it, and not before."""
+    """The MCP server that the tool belongs to, if any: its errors are `MCPToolError` with this name. The sandbox does
+    not check its arguments: the MCP client that lends it does."""
     tool: str | None = None
-    """And what that server calls it."""
+    """The server's own name for the tool."""
     places: tuple[tuple[str, ...], ...] = ()
-    """Where it stands below `tools`, its own place first, if that was settled among more tools than are lent: the same
-    expression must not mean one tool in one run and another in the next."""
+    """The tool's places below `tools`, its own place first, if they were settled among more tools than are lent: the
+    same expression must not mean one tool in one run and another in the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyJson:
-    """The result of a tool that is JSON text already, in UTF-8. It is sent as it is: nobody looks whether it is JSON,
-    because the host's own code has made it. What is not JSON ends the run."""
+    """A tool's result that is JSON text already, in UTF-8. It is sent unchecked, because the host's own code made it.
+    If it is not JSON, the run ends."""
 
     data: bytes
 
@@ -51,13 +51,13 @@ class HostTools(Protocol):
     def declarations(self) -> Sequence[ToolDeclaration]: ...
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Run a declared tool and return a JSON value, or `ReadyJson`. Raise `ToolError` for what the code should
-        know."""
+        """Run a declared tool and return a JSON value, or `ReadyJson`. Raise `ToolError` with a message that the code
+        may see."""
         ...
 
 
 class CodeRuntime(Protocol):
-    """Runs code and answers with a value, whatever happens."""
+    """Runs code and returns an outcome, whatever happens."""
 
     async def execute(
         self,
@@ -100,22 +100,21 @@ class WalledRuntime(Protocol):
 
 
 class Resident(Protocol):
-    """A program in a process that stays, and answers signals."""
+    """A resident program: it stays in its process and answers signals."""
 
     async def handle(self, signals: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> BatchAnswer:
         """Give it the signals, one after the other. Never raises for anything that its code does, and answers each
-        signal. Batches that come at the same time wait for each other. Raises SandboxUnavailable when there is no
-        process to be had."""
+        signal. Concurrent batches wait for each other. Raises SandboxUnavailable when no process is available."""
         ...
 
 
 @runtime_checkable
 class ResidentHost(Protocol):
-    """Keeps programs in processes of their own."""
+    """Runs resident programs, each in a process of its own."""
 
     def resident(
         self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
     ) -> AbstractAsyncContextManager[Resident]:
-        """Entering it raises SandboxUnavailable when there is no process to be had, or a secret of the policy is
-        missing; code that is wrong is told by the answers. Leaving it ends the process."""
+        """Open a resident program. Entering raises SandboxUnavailable when no process is available, or a secret of the
+        policy is missing; mistakes in the code are reported by its answers. Leaving ends the process."""
         ...

@@ -1,4 +1,4 @@
-"""The settings of the sandbox. Each has a test that fails when it is unwired."""
+"""The settings of the sandbox. Each has a test that fails when the setting has no effect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NotNegative = Annotated[int, Field(ge=0)]
 
 
 def _split(value: Any) -> Any:
-    """An environment variable has no lists: "landlock,seccomp" is one."""
+    """Split a string at commas: an environment variable cannot hold a list, only "landlock,seccomp"."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
@@ -33,11 +33,11 @@ class SandboxSettings(BaseModel):
     """The Deno binary; None takes the one of the `deno` wheel, or else the one on PATH."""
 
     require: Annotated[tuple[Layer, ...] | None, BeforeValidator(_split)] = None
-    """The layers of the wall without which no code runs. None requires all that this machine gives; a list takes the
-    place of that, so that layers it does not name may be missing."""
+    """The layers of the wall without which no code runs. None requires all that this machine supports; a list requires
+    only its own layers, so that the others may be missing."""
 
     pool_size: NotNegative = 8
-    """Processes kept waiting. 0 starts one for each execution."""
+    """Number of warm processes. 0 starts a process for each execution."""
     max_worker_age_s: Positive = 600
     """A process that has waited this long is replaced."""
     start_timeout_ms: Positive = 10_000
@@ -49,35 +49,35 @@ class SandboxSettings(BaseModel):
 
     default_timeout_ms: Positive = 30_000
     max_timeout_ms: Positive = 300_000
-    """A longer request is cut to this."""
+    """A longer requested timeout is cut to this."""
     max_heap_mb: Annotated[int, Field(ge=16)] = 512
-    """JavaScript objects (V8's own limit)."""
+    """Limit on JavaScript objects (V8's own limit)."""
     max_memory_mb: Annotated[int, Field(ge=16)] = 512
-    """Everything: the heap, ArrayBuffers, WebAssembly memory and what native code takes."""
+    """Limit on everything: the heap, ArrayBuffers, WebAssembly memory and native memory."""
 
     max_code_bytes: Positive = 50 * KIB
     max_context_bytes: Positive = 16 * MIB
     max_result_bytes: Positive = 32 * KIB
     max_output_bytes: Positive = 1 * MIB
     max_frame_bytes: Annotated[int, Field(ge=64 * KIB)] = 2 * MIB
-    """One line from the process."""
+    """Limit on one line from the process."""
 
     max_tool_calls: NotNegative = 250
     max_tool_calls_at_once: Positive = 32
-    """Of one run; further calls wait until one of these has its answer."""
+    """Per run; further calls wait until one of these is answered."""
     tool_timeout_ms: Positive = 30_000
     max_tool_result_bytes: Positive = 8 * MIB
 
     network: NetworkPolicy = Field(default_factory=NetworkPolicy)
-    """What the network tier reaches when the caller gives no policy: nothing."""
+    """The policy of the network tier when the caller gives none. By default it allows nothing."""
     workspace: WorkspaceLimits = Field(default_factory=WorkspaceLimits)
 
     max_starting: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1))
-    """Processes being started at the same time. A start is all CPU: many more than the cores only get in each other's
-    way."""
+    """At most this many processes start at the same time. A start is all CPU: many more than there are cores only slow
+    each other down."""
 
     @property
     def max_cpu_s(self) -> int:
-        """What a process may compute in its life. The host's clock ends a run long before; this ends one whose host no
+        """CPU time limit of a process. The host's timeout ends a run long before; this ends a process whose host no
         longer can."""
         return self.max_timeout_ms // 1000 * (os.cpu_count() or 1) + 60

@@ -1,4 +1,4 @@
-"""Starts, notes, stops and kills processes."""
+"""Starts the sandbox's processes, records which ones run, and stops and kills them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""The processes of the host itself: Pythons that take nothing from their surroundings, and pipes to others.
+"""Starts the host's own Python child processes, isolated from its environment, and opens pipes for all children.
 
-Loaded before anything else of the sandbox when a head start is wanted, so it imports nothing that takes long.
+For a head start this is loaded before anything else of the sandbox, so it imports nothing slow.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from ..contracts import SandboxUnavailable
 
-# As large as an unprivileged process may ask for: a megabyte of context in one write instead of sixteen.
+# The largest pipe that an unprivileged process may ask for: a megabyte of context in one write instead of sixteen.
 PIPE_BYTES = 1024 * 1024
 CLOSING_TIMEOUT_S = 5.0
-# Holds `jail/`, which the launcher imports by that name.
+# The folder that holds `jail/`: the launcher imports it by that name.
 PACKAGE = Path(__file__).parent.parent
 
 Three = tuple[int, int, int]
@@ -26,8 +26,8 @@ Three = tuple[int, int, int]
 
 @contextlib.contextmanager
 def open_pipes() -> Iterator[tuple[Three, Three]]:
-    """Standard input, output and error of a process to be: our ends, which do not block, and its ends, which are
-    closed when the block is left. When that is by an exception, all are."""
+    """Open stdin, stdout and stderr pipes for a new process: our ends, non-blocking, and its ends. Leaving the block
+    closes its ends; an exception closes all of them."""
     opened: list[int] = []
     try:
         try:
@@ -52,7 +52,7 @@ def open_pipes() -> Iterator[tuple[Three, Three]]:
 
 
 def start_python(*arguments: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
-    """Start a Python that takes nothing from its surroundings."""
+    """Start an isolated Python (`-I`, own session, cwd "/") that inherits no environment but LD_LIBRARY_PATH."""
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-B", *arguments],
@@ -69,7 +69,7 @@ def start_python(*arguments: str, stdin: int, stdout: int) -> subprocess.Popen[b
 
 
 def start_piped_python(program: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a Python program, with pipes to talk to it that do not block."""
+    """Start a Python program with non-blocking pipes to its stdin and stdout."""
     process = start_python(program, *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     for pipe in pipes_of(process):
         os.set_blocking(pipe, False)
@@ -83,7 +83,7 @@ def pipes_of(process: subprocess.Popen[bytes]) -> tuple[int, int]:
 
 
 def kill_piped(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and let go of its pipes. Returns at once, never raises."""
+    """Kill the process and close its pipes. Returns at once, never raises."""
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
@@ -92,7 +92,7 @@ def kill_piped(process: subprocess.Popen[bytes]) -> None:
 
 
 def reap(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process that should end has ended; kill it if it does not. Blocks, but not for ever."""
+    """Wait at most CLOSING_TIMEOUT_S for a process to end, then kill it. Blocks the thread until it is reaped."""
     try:
         process.wait(CLOSING_TIMEOUT_S)
     except subprocess.TimeoutExpired:

@@ -56,27 +56,29 @@ INSTALL_HINT = 'install it with "pip install deno", or name it with deno_path'
 
 @dataclass(frozen=True, slots=True)
 class Command:
+    """How to start Deno: binary, arguments, environment, and the harness to send first."""
+
     binary: Path
     argv: tuple[str, ...]
-    """As the process sees it: its name is not the path of the binary, which is one of this machine."""
+    """As the process sees it: its name is not the path of the binary, which would reveal a path of this machine."""
     environment: Mapping[str, str]
     harness: bytes
-    """What the process reads first."""
+    """The JavaScript that the process reads first from its stdin."""
 
     def version(self) -> str:
-        """A text that changes whenever code could run differently: with the binary, the harness or a flag. Raises
+        """A string that changes whenever code could run differently: with the binary, the harness or a flag. Raises
         SandboxUnavailable when the binary is gone."""
         try:
             binary = self.binary.stat()
         except OSError as error:
             raise SandboxUnavailable(f'Cannot start Deno: no executable at "{self.binary}"; {INSTALL_HINT}') from error
-        # Not what it calls itself: that takes a start, and a build of one's own calls itself as the others do.
+        # Not `deno --version`: that needs a start, and a custom build reports the same version as the official one.
         facts = [*(str(self.binary), binary.st_size, binary.st_mtime_ns), self.argv, dict(self.environment)]
         return hashlib.sha256(json.dumps(facts).encode() + self.harness).hexdigest()[:32]
 
 
 def find_deno(settings: SandboxSettings) -> Path:
-    """The Deno binary: the one of the settings, else the wheel's, else the one on PATH."""
+    """Find the Deno binary: the one of the settings, else the wheel's, else the one on PATH."""
     if settings.deno_path is not None:
         return _executable(settings.deno_path)
     for candidate in (_from_wheel(), _from_path()):
@@ -86,11 +88,11 @@ def find_deno(settings: SandboxSettings) -> Path:
 
 
 def deno_command(deno: Path, settings: SandboxSettings, permissions: Sequence[str] = PERMISSIONS) -> Command:
-    """The same for every tier, so that one pool serves them all. No setting leads to other permissions: they are for
-    those who try what stands behind Deno's.
+    """Build the command; the same for every tier, so that one pool serves them all. No setting changes `permissions`:
+    only tests of the layers behind Deno's permissions pass others.
 
-    The harness is not a file for Deno to load: it goes down the pipe, and a one-line program takes it from there.
-    That spares a module graph at every start, and no path of this machine is visible in the process.
+    Deno does not load the harness from a file: the host writes it to the pipe, and a one-line program evaluates it.
+    That avoids a module graph at every start, and the process sees no path of this machine.
     """
     harness = data_file("deno", "harness.js").read_bytes()
     argv = (
@@ -114,7 +116,7 @@ def _executable(path: Path) -> Path:
 
 
 def _from_wheel() -> Path | None:
-    # `import deno` would run another project's code, and the name may mean a folder of the user's.
+    # Not `import deno`: that would run another project's code, and could find a folder of the user's instead.
     try:
         files = metadata.files("deno") or []
     except metadata.PackageNotFoundError:

@@ -1,5 +1,4 @@
-"""The launcher is a program that takes its time to load, and so is Deno: with a head start both do while the host
-still loads its own."""
+"""Starts the launcher and Deno early, so that both load while the host is still importing its own modules."""
 
 from __future__ import annotations
 
@@ -29,13 +28,13 @@ FIRST_ID = 1
 def can_fork_serve() -> bool:
     """Whether this system has what the launcher needs."""
     has_calls = hasattr(os, "pidfd_open") and hasattr(socket, "SOCK_SEQPACKET")
-    # In a frozen program, `sys.executable` is that program and no Python.
+    # In a frozen program, `sys.executable` is that program and not a Python.
     has_python = bool(sys.executable) and not getattr(sys, "frozen", False)
     return has_calls and has_python and Path("/proc/self/status").exists()
 
 
 def start_launcher() -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A launcher that waits for its order, and the socket to it. Raises SandboxUnavailable."""
+    """Start a launcher that waits for its order; return it and the socket to it. Raises SandboxUnavailable."""
     try:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     except OSError as error:
@@ -50,7 +49,7 @@ def start_launcher() -> tuple[subprocess.Popen[bytes], socket.socket]:
 
 
 def order_for(command: Command, layers: Collection[Layer], settings: SandboxSettings) -> bytes:
-    """What the launcher is told first: what to start, and behind what."""
+    """The first message to the launcher: the command to start, and the layers and CPU limit to put it behind."""
     order = {
         "binary": str(command.binary),
         "argv": command.argv,
@@ -62,7 +61,7 @@ def order_for(command: Command, layers: Collection[Layer], settings: SandboxSett
 
 
 class Ahead(NamedTuple):
-    """What was started: the launcher, and this side of the pipes of its first process."""
+    """What a head start has started: the launcher, and our ends of its first process's pipes."""
 
     launcher: subprocess.Popen[bytes]
     server: socket.socket
@@ -70,9 +69,10 @@ class Ahead(NamedTuple):
 
 
 class HeadStart:
-    """For a program that runs one script and ends. It is a context, and what nobody has taken by its end is ended.
+    """A head start for a program that runs one script and exits. A context manager: leaving it ends what the runtime
+    has not taken.
 
-    Where it cannot be had, or turns out to be of another kind than the runtime wants, the runtime starts as ever.
+    If it fails, or was ordered with other settings than the runtime wants, the runtime starts its own as usual.
     """
 
     def __init__(self) -> None:
@@ -84,13 +84,13 @@ class HeadStart:
 
     def __enter__(self) -> Self:
         if can_fork_serve():
-            with suppress(SandboxUnavailable):  # the runtime will find out, and say so
+            with suppress(SandboxUnavailable):  # the runtime will meet the same error and report it
                 self._launcher, self._server = start_launcher()
         return self
 
     def order(self, settings: SandboxSettings, running: Running = NOT_NOTED) -> None:
-        """Have Deno started as these settings want it. Nothing is said of what goes wrong: the runtime will."""
-        from .command import deno_command, find_deno  # noqa: PLC0415 - it waits for the settings, which take long
+        """Start Deno with these settings. Errors are ignored here: the runtime will meet and report them."""
+        from .command import deno_command, find_deno  # noqa: PLC0415 - it imports the settings, which load slowly
 
         if self._server is None or self._launcher is None or self._pipes is not None:
             return
@@ -106,7 +106,7 @@ class HeadStart:
         self._order, self._pipes = order, ours
 
     def take(self, order: bytes) -> Ahead | None:
-        """All that was started, if it was for the same order. From here on it belongs to the caller."""
+        """Hand over what was started, if the order is the same; else None. From then on it belongs to the caller."""
         if self._launcher is None or self._server is None or self._pipes is None or order != self._order:
             return None
         ahead = Ahead(self._launcher, self._server, self._pipes)
@@ -115,7 +115,7 @@ class HeadStart:
 
     def __exit__(self, *exc: object) -> None:
         if self._server is not None:
-            self._server.close()  # which ends the launcher, and with it what it has started
+            self._server.close()  # ends the launcher, and with it everything it has started
         for pipe in self._pipes or ():
             os.close(pipe)
         if self._launcher is not None:

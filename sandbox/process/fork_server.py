@@ -1,4 +1,4 @@
-"""Starts processes through `jail/launcher.py`, a small process that forks, limits, kills and reaps for this one."""
+"""Starts Deno processes through `jail/launcher.py`, a small process that forks, limits, kills and reaps them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ LAUNCHER_TIMEOUT_S = 10.0
 
 
 class LauncherGone(SandboxUnavailable):
-    """The launcher does not take a message any more."""
+    """The launcher can no longer be reached: it has died or its socket is closed."""
 
 
 class ForkServer:
-    """Asks the launcher for each process; starts another launcher should that one die."""
+    """A `Spawner` that asks the launcher for each process, and starts a new launcher when that one dies."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class ForkServer:
         try:
             return await self._start(server)
         except LauncherGone:
-            # It died, and nobody had noticed yet. Once: a launcher that cannot live is not started for ever.
+            # The launcher died unnoticed. Retry once only: a launcher that always dies must not be restarted for ever.
             if server is self._socket:
                 self._lose_launcher()
             return await self._start(await self._server())
 
     async def _server(self) -> socket.socket:
-        """The socket of a launcher that has built its wall. A layer that it fails at is left out, and remembered."""
+        """The socket of a launcher that has built its wall. A layer that fails is left out, and its reason kept."""
         async with self._starting:
             for _ in Layer:
                 had_head_start = self._head_start is not None
@@ -100,12 +100,12 @@ class ForkServer:
                 self._lose_launcher()
                 failed = self._failed.keys() & self._layers
                 if not (failed or had_head_start) or self._promised is not None:
-                    break  # what once held may hold again: it is tried with the next start
+                    break  # a layer that held before may hold again: keep it for the next start
                 self._layers -= failed
         raise SandboxUnavailable("Cannot start the launcher: it ended, or said nothing")
 
     def _check_promise(self, wall: Wall) -> None:
-        """A launcher that comes after another must not build a lower wall than was told when the runtime opened."""
+        """Raise if a replacement launcher built a weaker wall than the one reported when the runtime opened."""
         if self._promised is None:
             self._promised = wall.held
         missing = [layer for layer in self._promised if layer not in wall.held]
@@ -116,7 +116,7 @@ class ForkServer:
     async def _start(self, server: socket.socket) -> WorkerProcess:
         self._last_id += 1
         with open_pipes() as (ours, theirs):
-            # Registered first: the answer may come before this function goes on.
+            # Registered before sending: the launcher's answer may arrive before this function continues.
             process = self._alive[self._last_id] = WorkerProcess(self._last_id, *ours)
             try:
                 await self._send(server, {"do": "start", "id": process.id}, theirs)
@@ -133,7 +133,7 @@ class ForkServer:
         except BlockingIOError:
             self._tasks.start_soon(self._kill_later, self._socket, process)
         except OSError:
-            pass  # the launcher is gone, and the kernel has killed what it had started
+            pass  # the launcher is gone, and the kernel has killed everything it had started
 
     async def _kill_later(self, server: socket.socket, process: WorkerProcess) -> None:
         with contextlib.suppress(SandboxUnavailable):
@@ -155,7 +155,7 @@ class ForkServer:
             self._bury_dead()
 
     def kill_launcher(self) -> None:
-        """For those who try what happens then."""
+        """Kill the launcher alone. For tests."""
         if self._launcher is not None:
             self._launcher.kill()
 
@@ -172,13 +172,13 @@ class ForkServer:
             await self._bury()
 
     def _bury_dead(self) -> None:
-        """Those that died are only to be buried: a poll does it, and nobody waits for one that has not."""
+        """Reap the lost launchers that have died, by a poll. Never waits for one that still lives."""
         for launcher in [launcher for launcher in self._lost if launcher.poll() is not None]:
             self._lost.remove(launcher)
             self._running.forget(launcher.pid)
 
     async def _bury(self) -> None:
-        """Wait until the launchers that were told to end, or died, are gone."""
+        """Reap all lost launchers; wait until they are gone."""
         lost, self._lost = self._lost, []
         try:
             with anyio.CancelScope(shield=True):
@@ -186,15 +186,15 @@ class ForkServer:
                     await anyio.to_thread.run_sync(reap, launcher)
                     self._running.forget(launcher.pid)
         except BaseException:
-            # A shield does not hold off asyncio's own cancellation, and the next one may come at the next wait: this
-            # goes without. What is killed is gone in a moment.
+            # A shield does not stop asyncio's own cancellation, which may strike again at the next await: so kill and
+            # wait without awaiting. A killed process is gone in a moment.
             for launcher in lost:
                 launcher.kill()
                 launcher.wait()
             raise
 
     def _start_launcher(self) -> socket.socket:
-        if self._is_closed:  # a start that was under way would leave a launcher that nobody ends
+        if self._is_closed:  # otherwise a start under way would leave a launcher running for ever
             raise SandboxUnavailable("Cannot start the launcher: the runtime is closed")
         self._running.check()
         self._bury_dead()
@@ -216,11 +216,12 @@ class ForkServer:
     def _start_noted(self, order: bytes) -> tuple[subprocess.Popen[bytes], socket.socket]:
         launcher, ours = start_launcher()
         try:
-            # Before it is told anything: a launcher that nobody could find has nothing to do yet.
+            # Note it before sending its order: a launcher without a note, which the kill command cannot find, has
+            # nothing to run yet.
             self._running.note(launcher.pid)
             ours.send(order)
         except (OSError, SandboxUnavailable) as error:
-            ours.close()  # which ends it
+            ours.close()  # ends the launcher
             self._lost.append(launcher)
             if isinstance(error, SandboxUnavailable):
                 raise
@@ -246,11 +247,11 @@ class ForkServer:
             raise LauncherGone(f"Cannot reach the launcher: {error}") from error
 
     async def _listen(self, server: socket.socket) -> None:
-        """Take the launcher's messages until it, or this runtime, is gone."""
+        """Read the launcher's messages until the launcher or this runtime has ended."""
         try:
             await self._hear(server)
         finally:
-            # Also when this is cancelled: who closes would wait for the end of processes, and nobody hears of it.
+            # Also when cancelled: otherwise `aclose` would wait for exits that no task listens for any more.
             if server is self._socket:
                 self._lose_launcher()
 
@@ -293,13 +294,13 @@ class ForkServer:
     def _note_wall(self, event: dict[str, Any]) -> None:
         if "failed" in event:
             self._failed[Layer(event["failed"])] = event["reason"]
-            return  # it ends now, which is the news
+            return  # the launcher now exits, which sets `_news`
         absent = {Layer(name): reason for name, reason in event["absent"].items()}
         self._wall = Wall(tuple(map(Layer, event["held"])), absent)
         self._news.set()
 
     def _lose_launcher(self) -> None:
-        """The launcher died, or is to. Its children die with it, so say so to whoever waits for them."""
+        """Drop a launcher that died or must die. Its children die with it: report the exit of each to its waiters."""
         self._stop_launcher()
         self._wall = None
         self._news.set()

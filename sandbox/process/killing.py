@@ -1,4 +1,4 @@
-"""Kills what is noted in a folder, and all that it started. Asks nothing of those who noted it."""
+"""Kills every process that is noted in a folder, and all that it started, without the help of the host programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .priority import let_die_first
 from .process_facts import Identity, boot, children_of, command_line, identity_of, namespace, stat_of
 from .process_notes import host_in, notes_in, pid_of, read_note, unlink
 
-# Of the launcher's command line, for a note that cannot be read.
+# Part of the launcher's command line: identifies it when its note cannot be read.
 LAUNCHER_MARK = b"jail.launcher"
 STOP_TIMEOUT_S = 0.1
 DEATH_TIMEOUT_S = 2.0
@@ -23,15 +23,17 @@ _LOOK_AGAIN_S = 0.000_2
 
 
 class KillReport(NamedTuple):
+    """Which processes were killed, and which could not be."""
+
     killed: tuple[int, ...]
-    """Or stopped, if that was asked for."""
+    """For `stop_hosts`: the stopped processes."""
     left: tuple[str, ...]
-    """What could not be killed, each with its reason."""
+    """Processes that could not be killed, each with its reason."""
 
 
 def kill_recorded(folder: Path) -> KillReport:
-    """Kill every process that is noted in the folder, and all that it started. Returns when they are dead, or could
-    not be killed within two seconds. Never raises."""
+    """Kill every process that is noted in the folder, and all that it started. Returns when they are dead, or after
+    two seconds with those that are not. Never raises."""
     with _undisturbed():
         hunt = _Hunt()
         for path in notes_in(folder):
@@ -40,8 +42,8 @@ def kill_recorded(folder: Path) -> KillReport:
 
 
 def stop_hosts(folder: Path) -> KillReport:
-    """Stop the programs that have noted processes in the folder: a program that is stopped starts nothing. For a caller
-    who cannot tell them that nothing may run. They lose nothing, and SIGCONT lets them go on. Never raises."""
+    """Stop (SIGSTOP) the programs that have noted processes in the folder, so that they start nothing more. For a
+    caller who cannot tell them that nothing may run. They lose nothing; SIGCONT resumes them. Never raises."""
     stopped: dict[int, None] = {}
     left: list[str] = []
     for path in notes_in(folder):
@@ -51,7 +53,7 @@ def stop_hosts(folder: Path) -> KillReport:
         try:
             handle = os.pidfd_open(host)
             try:
-                # Looked at again, as below: as long as the noted process has this parent, the number is the parent's.
+                # Checked again with the handle open: while the noted process has this parent, the pid is not reused.
                 if _host_of(path) == host:
                     signal.pidfd_send_signal(handle, signal.SIGSTOP)
                     stopped[host] = None
@@ -66,14 +68,14 @@ def stop_hosts(folder: Path) -> KillReport:
 
 
 def _host_of(path: Path) -> int | None:
-    """The program that has noted a process of its own, while both live. Not this one."""
+    """The pid of the program that noted this process, if both are alive and it is not this program."""
     noted, host = read_note(path), host_in(path)
     stat = None if noted is None or identity_of(noted.pid) != noted else stat_of(noted.pid)
     return host if stat is not None and stat.parent == host and host not in {1, os.getpid()} else None
 
 
 def kill_tree(pid: int) -> KillReport:
-    """The same for one process that is known to be the caller's own."""
+    """Kill one process, known to be the caller's own, and all that it started. Never raises."""
     with _undisturbed():
         hunt = _Hunt()
         hunt.aim(pid, None)
@@ -82,7 +84,7 @@ def kill_tree(pid: int) -> KillReport:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Who presses Ctrl-C must not leave a launcher that is stopped and runs that go on."""
+    """Block Ctrl-C and SIGTERM meanwhile: an interrupted kill would leave a stopped launcher and runs that go on."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
@@ -97,8 +99,9 @@ class _Target(NamedTuple):
 
 
 class _Hunt:
-    """First everything that was noted is stopped, so that it starts nothing more. What it had started cannot be reaped
-    then, and its numbers stay its own. Then all are killed, the noted ones last."""
+    """Kills noted processes and their descendants without a race. First it stops every noted process, so that it starts
+    nothing more and cannot reap its children, whose pids therefore are not reused. Then it kills all, the noted
+    processes last."""
 
     def __init__(self) -> None:
         self._targets: list[_Target] = []
@@ -110,7 +113,8 @@ class _Hunt:
         noted = read_note(path)
         found = identity_of(pid)
         if noted is None:
-            # Half a note, of a full disk: its name is a number, and who has it now says whether it is one of ours.
+            # Half a note, left by a full disk: its file name is the pid, and the command line of the process that has
+            # this pid now says whether it is a launcher of ours.
             if found is None or LAUNCHER_MARK not in command_line(pid):
                 unlink(path)
                 return
@@ -128,7 +132,7 @@ class _Hunt:
         except OSError as error:
             self._left.append(f"process {pid}: {error.strerror}")
             return
-        # Looked at again, now that the handle holds on to it: the number may have changed hands in between.
+        # Checked again now that the pidfd pins the process: the pid may have been reused in between.
         if noted is not None and identity_of(pid) != noted:
             os.close(handle)
             unlink(note)
@@ -177,7 +181,7 @@ class _Hunt:
         try:
             signal.pidfd_send_signal(target.handle, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # the line above was enough
+            pass  # the killpg above was enough
         except OSError as error:
             os.close(target.handle)
             self._left.append(f"process {target.pid}: {error.strerror}")
@@ -186,7 +190,7 @@ class _Hunt:
         let_die_first(target.pid)
 
     def _wait(self) -> tuple[int, ...]:
-        """The numbers of those that are dead, as soon as all are. Of the others it is said that they are not."""
+        """Wait until all are dead or the timeout; return the pids of the dead and report the others as left."""
         poll = select.poll()
         waiting = {target.handle: target for target in self._killed}
         for handle in waiting:

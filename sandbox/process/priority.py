@@ -1,8 +1,8 @@
-"""Which process gets a processor first. The command that kills goes before everything else, and so does what it has
-killed: a process cannot end without a processor, and all of them may be busy.
+"""Raises the CPU priority of the kill command and of the processes it has killed: a killed process needs a processor
+to end, and all of them may be busy.
 
-Works for who may do that, which is root as a rule; for others everything stays as it is. Nothing here raises, and
-nothing is imported that takes long.
+Works only with the privilege to do so, as a rule root; otherwise nothing changes. Nothing here raises an exception, and
+nothing slow is imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def go_first() -> None:
 
 
 def go_like_others() -> None:
-    """What `go_first` did is over."""
+    """Undo `go_first`."""
     with suppress(OSError, AttributeError):
         if os.sched_getscheduler(0) == os.SCHED_RR:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
@@ -30,7 +30,8 @@ def go_like_others() -> None:
 
 
 def let_die_first(pid: int) -> None:
-    """For a process that was killed, and never for another: what it runs now is its end, in all its threads."""
+    """Raise the priority of a killed process, in all its threads, so that it ends soon. Never call it for any other
+    process."""
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             if not _set_realtime(int(thread)):
@@ -38,7 +39,7 @@ def let_die_first(pid: int) -> None:
 
 
 def _set_realtime(pid: int) -> bool:
-    # Not by `nice`: where each session has its own share of the processors, that counts within the session only.
+    # Not by `nice`: where each session has its own share of the processors (autogroup), nice counts within it only.
     try:
         os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
     except (OSError, AttributeError):

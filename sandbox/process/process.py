@@ -1,7 +1,7 @@
-"""Starts and kills the processes of the runs. What is the host's own is in `children.py`.
+"""Starts and kills the Deno processes of the runs. (`children.py` starts the host's own Python processes.)
 
-A `Spawner` gives `WorkerProcess`es: three pipes and an exit. `ForkServer` does it through the launcher, where the
-system has what that needs; `PlainSpawner` does it directly and can promise less.
+A `Spawner` gives `WorkerProcess`es: three pipes and an exit. `ForkServer` starts them through the launcher, where the
+system supports it; `PlainSpawner` starts them directly and can promise less.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class WorkerProcess:
     stderr: int
     pid: int | None = None
     started: anyio.Event = field(default_factory=anyio.Event)
-    """That `pid` is known, or never will be."""
+    """Set when `pid` is known, or never will be."""
     exit: ProcessExit | None = None
     exited: anyio.Event = field(default_factory=anyio.Event)
     memory_limited: bool | None = None
@@ -69,13 +69,13 @@ class WorkerProcess:
 
 
 class Spawner(Protocol):
-    """Starts the processes of one runtime, and answers for their end."""
+    """Starts the processes of one runtime, and makes sure that they end."""
 
     harness: bytes
-    """What each of its processes has to be sent first."""
+    """The caller must send this to each process first."""
 
     async def wall(self) -> Wall:
-        """The layers that its processes are behind. Raises SandboxUnavailable when none can be started."""
+        """The layers that its processes run behind. Raises SandboxUnavailable when it cannot start any."""
         ...
 
     async def start(self) -> WorkerProcess: ...
@@ -85,21 +85,21 @@ class Spawner(Protocol):
         ...
 
     def kill_all(self) -> None:
-        """Kill all that it has started, and all that those have. Waits for no event loop."""
+        """Kill every process it has started, with all their descendants. Works without the event loop."""
         ...
 
     async def limit_memory(self, process: WorkerProcess, max_bytes: int) -> bool:
-        """Hold the process to so much more memory than it has now; False where the system cannot."""
+        """Limit the process to at most `max_bytes` more memory than it has now; False where the system cannot."""
         ...
 
     async def aclose(self) -> None:
-        """Kill whatever is left and wait until it is gone."""
+        """Kill all remaining processes and wait until they are gone."""
         ...
 
 
 class PlainSpawner:
-    """Starts Deno as a child of the host. No exact memory limit, and a host that is killed by force leaves a
-    process that spins to go on until it is done: both are reported by `cortex doctor`."""
+    """Starts Deno as a child of the host. It has no exact memory limit, and when the host is killed by force, code in a
+    busy loop runs on until it is done. `cortex doctor` reports both."""
 
     def __init__(self, command: Command, tasks: anyio.abc.TaskGroup, running: Running = NOT_NOTED) -> None:
         self.harness = command.harness
@@ -108,7 +108,7 @@ class PlainSpawner:
         self._running = running
         self._last_id = 0
         self._is_closed = False
-        # A thread waits for each process; the shared limit would let forty of them starve all other thread work.
+        # One thread waits for each process; under anyio's shared limit, forty of them would starve all other threads.
         self._waiters = anyio.CapacityLimiter(math.inf)
         self._alive: dict[int, tuple[WorkerProcess, subprocess.Popen[bytes]]] = {}
 
@@ -118,7 +118,7 @@ class PlainSpawner:
         return Wall((Layer.SESSION,), absent)
 
     async def start(self) -> WorkerProcess:
-        if self._is_closed:  # nobody would kill it
+        if self._is_closed:  # nothing would kill the process any more
             raise SandboxUnavailable("Cannot start Deno: the runtime is closed")
         self._last_id += 1
         own_id = self._last_id  # another start may come while this one waits

@@ -1,4 +1,4 @@
-"""What the system tells of its processes, on Linux. Imports next to nothing and waits for nothing."""
+"""Reads facts about processes from Linux's /proc: identity, parent, children. Imports little and never waits."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class Identity(NamedTuple):
-    """One process among all that ever had its number."""
+    """Identifies one process among all that ever had its pid."""
 
     pid: int
     started: int
-    """In ticks since the machine was."""
+    """In clock ticks since the machine booted."""
     boot: str
     namespace: str
-    """Numbers mean nothing outside of the container that they were given in."""
+    """The pid namespace: a pid means nothing outside of its container."""
 
 
 class Stat(NamedTuple):
+    """The fields of `/proc/<pid>/stat` that are used here."""
+
     state: str
     parent: int
     group: int
@@ -33,7 +35,7 @@ class Stat(NamedTuple):
 
 
 def identity_of(pid: int) -> Identity | None:
-    """None for a process that is gone, and on a system that does not tell."""
+    """The identity of a live process; None when it is gone, and on a system without /proc."""
     stat = stat_of(pid)
     if stat is None or stat.is_dead:
         return None
@@ -43,7 +45,7 @@ def identity_of(pid: int) -> Identity | None:
 def stat_of(pid: int) -> Stat | None:
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-        # Behind the name, which the process chooses itself.
+        # Only what follows the name: the process chooses the name itself, and it may contain ")".
         fields = text.rpartition(")")[2].split()
         return Stat(fields[0], int(fields[1]), int(fields[2]), int(fields[19]))
     except (OSError, ValueError, IndexError):
@@ -59,7 +61,7 @@ def children_of(pid: int) -> list[int]:
             for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
         ]
     except FileNotFoundError:
-        # Not every kernel has that file.
+        # Not every kernel has the `children` file.
         numbers = (int(name) for name in os.listdir("/proc") if name.isdecimal())
         return [number for number in numbers if (stat := stat_of(number)) is not None and stat.parent == pid]
     except OSError:

@@ -1,9 +1,9 @@
-"""Which processes run for a home, written down so that another program can kill them: also while their host is stopped,
-or spins and hears nothing.
+"""Writes a note (a file) for each running process of a home, so that another program, the kill command, can kill it
+even while its host is stopped or hangs.
 
-A process is noted before it is told to do anything, and then it is asked once more whether anything may run. So who
-forbids first and kills what is noted afterwards leaves nothing over: either he finds the note, or the other finds
-himself forbidden. Nothing here waits for an event loop or imports one.
+The host notes a process before it sends it anything, and then checks again whether anything may run. So there is no
+race: a killer that first sets the switch and then kills everything noted misses nothing, because either it finds the
+note, or the host sees the switch. Nothing here waits for an event loop or imports one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..disk import FILE_MODE, private_folder, replace_file
 from .process_facts import Identity, boot, identity_of, namespace
 
 MAX_NOTE_BYTES = 4_096
-# More than any number that a process has.
+# More digits than any pid has.
 MAX_DIGITS = 9
 _SUFFIX = ".json"
 
@@ -28,8 +28,8 @@ Refusal: TypeAlias = Callable[[str | None], str | None]
 
 
 class Running:
-    """The notes of one folder, or of none. `refusal` says why nothing may run, or why the program of that name may not;
-    None if it may. It is asked after each note.
+    """The notes in one folder; without a folder nothing is noted. `refusal` returns why nothing may run, or why the
+    program of that name may not; None if it may. It is called before and after each note is written.
 
     Without `required`, a folder that cannot be written to means that nothing is noted: for a program that a person
     started and watches, and that has no home.
@@ -50,11 +50,11 @@ class Running:
         self._name = name
 
     def also(self, refusal: Callable[[], str | None]) -> Running:
-        """The same notes, for somebody who has reasons of his own."""
+        """The same notes, with one more reason to refuse."""
         return Running(self._folder, lambda name: refusal() or self._refusal(name), required=self._required)
 
     def of(self, name: str) -> Running:
-        """Notes of one program among all others, so that it can be killed alone. Without a name nothing is noted."""
+        """The notes of one named program, so that it can be killed alone. Without a name nothing is noted."""
         folder = self._folder / name if self._folder is not None and name else None
         return Running(folder, self._refusal, required=self._required, name=name or None)
 
@@ -63,7 +63,7 @@ class Running:
         return self._refusal(self._name)
 
     def note(self, pid: int) -> None:
-        """Raises SandboxUnavailable when the process cannot be noted or may not run: the caller ends it then."""
+        """Note a process. Raises SandboxUnavailable if it cannot be noted or may not run: then the caller ends it."""
         self.check()
         identity = identity_of(pid)
         if identity is not None and self._folder is not None:
@@ -73,17 +73,17 @@ class Running:
                 if self._required:
                     message = f'Cannot note what runs in "{self._folder}": {error.strerror}; nothing runs without it'
                     raise SandboxUnavailable(message) from error
-        # Once more: who forbade it after the first look may have looked for notes before this one was there.
+        # Checked again: a killer that set the switch after the first check may have read the notes before this one.
         self.check()
 
     def check(self) -> None:
-        """Raises NothingMayRun while that is so."""
+        """Raises NothingMayRun while running is forbidden."""
         reason = self.refusal()
         if reason is not None:
             raise NothingMayRun(reason)
 
     def forget(self, pid: int) -> None:
-        """The process is gone. Never raises."""
+        """Delete the note of a process that is gone. Never raises."""
         if self._folder is not None:
             unlink(path_of(self._folder, pid))
 
@@ -97,7 +97,7 @@ class Running:
         try:
             replace_file(path, json.dumps(note).encode() + b"\n")
         except OSError:
-            # A full disk often still takes an empty file, and its name is the number.
+            # A full disk often still takes an empty file, and its name is the pid.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
@@ -125,7 +125,7 @@ def read_note(path: Path) -> Identity | None:
 
 
 def host_in(path: Path) -> int | None:
-    """The number of the program that has written the note."""
+    """The pid of the program that wrote the note."""
     try:
         host = _fields_of(path)["host"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -139,7 +139,7 @@ def _fields_of(path: Path) -> Any:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete the notes of what is gone: a host that was killed by force has forgotten nothing."""
+    """Delete stale notes of processes that are gone: a host that was killed by force could not delete its own."""
     for path in notes_in(folder):
         noted = read_note(path)
         if noted is None or (noted.boot == boot() and noted.namespace != namespace()):

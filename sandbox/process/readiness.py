@@ -1,4 +1,4 @@
-"""Wait for a pipe, and never beyond a moment."""
+"""Waits until a pipe is readable or writable, at most until a deadline."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ async def write_all(descriptor: int, data: bytes, deadline: float) -> None:
 
 
 async def _on_asyncio(loop: AbstractEventLoop, descriptor: int, deadline: float) -> bool:
-    # What anyio does, without its extra turn of the event loop and its cancel scope: a tenth of a millisecond, of
-    # the one that a warm execution takes. Cancellation works as ever: it is the task that is cancelled.
+    # Does what anyio does, without its extra turn of the event loop and its cancel scope: that saves 0.1 of the 1 ms
+    # that a warm execution takes. Cancellation works as usual: it is the task that is cancelled.
     news: asyncio.Future[bool] = loop.create_future()
 
     def tell(is_readable: bool) -> None:

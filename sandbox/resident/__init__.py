@@ -1,4 +1,4 @@
-"""Programs that stay and answer signals: one Deno process for each neuron."""
+"""Resident programs, which stay and answer signals: one Deno process for each neuron."""
 
 from typing import TYPE_CHECKING
 

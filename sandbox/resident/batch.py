@@ -1,4 +1,4 @@
-"""One batch of signals from the host's side: hand them over, take their answers in order, serve their calls meanwhile.
+"""Delivers one batch of signals to a resident process: sends them, takes the answers in order, serves calls meanwhile.
 
 Each signal is a run of its own: its clock, its counts and its calls begin with it and end with its answer.
 """
@@ -40,20 +40,23 @@ if TYPE_CHECKING:
     from ..ports import SandboxSettings
     from ..run import Bridge, Worker
 
-# `deno/outbox.ts` holds honest code to the same.
+# The allowed types of emitted signals. `deno/outbox.ts` checks the same for honest code.
 _TYPE = re.compile(r"[a-z][a-z0-9_.]{0,63}")
-# A process that does not read what it has asked for is waited for no longer, once all signals are answered.
+# Once all signals are answered, how long to wait for a process that does not read the answers to its calls.
 LAST_WORDS_S = 1.0
-# An answer to no call at all: it ends a read that the process has begun and cannot take back.
+# An answer to no call: it ends a read that the process has begun and cannot cancel.
 _WAKE = tool_error_frame("0", "The signal has ended", "ended", retryable=False)
-# Of all signals of a batch together. Each of them may print more than anybody wants to keep.
+# Logs kept of all signals of a batch together: each signal may print far more.
 MAX_KEPT_LOG_BYTES = 64 * 1024
 MAX_NOTED_TOOLS = 100
-# Likewise: a megabyte of text can become fifty of objects. The first one that emits is held to its own limits alone.
+# Of all signals of a batch together: a megabyte of text can become fifty of objects. The first signal that emits has
+# only its own limits.
 MAX_EMITTED_BYTES = 1024 * 1024
 
 
 class Batch(Conversation):
+    """The exchange of frames for one batch of signals with a resident process."""
+
     def __init__(
         self, worker: Worker, program: ResidentProgram, bridge: Bridge, settings: SandboxSettings, signals: int
     ) -> None:
@@ -65,11 +68,11 @@ class Batch(Conversation):
         self._tasks: anyio.abc.TaskGroup | None = None
         self._has_forgotten = False
         self.emitted_bytes = self.kept_log_bytes = 0
-        """Of all signals so far; whoever goes on with the rest of a batch goes on counting, too."""
+        """Of all signals so far. When the rest of a batch goes on in a new process, these counts go on too."""
         self.answers: list[SignalAnswer] = []
-        """Those that came, in order: what `deliver` raises is about the next one, if there is a next one."""
+        """The answers so far, in order. A RunFault from `deliver` is about the next signal, if there is one."""
         self.state: dict[str, Any] | None = None
-        """The newest one that came; None while it is as it was."""
+        """The newest state that came; None while it is unchanged."""
         self.tool_calls = self.fetches = self.fetched_bytes = 0
         self.tools: dict[str, None] = {}
 
@@ -78,7 +81,7 @@ class Batch(Conversation):
         return self._run.logs
 
     async def deliver(self, number: int, state_json: bytes, signals_json: Sequence[bytes]) -> None:
-        """Have all signals answered. Raises RunFault when the process is of no use any more."""
+        """Send all signals and wait for their answers. Raises RunFault when the process can no longer be used."""
         self._run.frame = signals_frame(number, state_json, signals_json)
         self._number = number
         try:
@@ -108,7 +111,7 @@ class Batch(Conversation):
                 self._check_place(batch, at)
                 error = self._diagnosis(Failure(phase, name, message, stack))
                 if error.type is ErrorType.MEMORY:
-                    raise RunFault(error)  # what it holds on to would fail the next signals, too
+                    raise RunFault(error)  # the memory that it still holds would fail the next signals, too
                 self.answers.append(SignalAnswer(ok=False, error=error))
                 self._next()
             case Result() | CutResult() | Failure():
@@ -128,7 +131,7 @@ class Batch(Conversation):
             raise run_fault(ErrorType.CRASH, "The process answered a signal that it was not given")
 
     def _checked(self, frame: Answered, size: int) -> SignalAnswer:
-        """Whoever forges an answer keeps to no limit: the guest's own code has looked at all of this already."""
+        """Check the limits of an answer. The harness has checked them already, but code may forge an answer."""
         limits = self._program
         if frame.state is not None and _is_longer(frame.state, limits.max_state_bytes, size):
             raise run_fault(ErrorType.LIMIT, f"Cannot keep state: it has more than {limits.max_state_bytes} bytes")
@@ -165,7 +168,7 @@ class Batch(Conversation):
         self._clock = RunClock(deadline, computed_s=self._worker.computed_s)
 
     def _end_signal(self) -> None:
-        """What it has asked for and does not wait for is given up, and what it took is counted."""
+        """End a signal: cancel the calls it does not wait for, and add up what it cost."""
         for scope in self._scopes.values():
             scope.cancel()
             self._has_forgotten = True
@@ -186,7 +189,7 @@ class Batch(Conversation):
         self.kept_log_bytes += size
         self.logs.append(entry if size <= room else LogEntry("warn", "… [what was printed after this was not kept]"))
 
-    # What follows is about calls: they are given up when their signal ends, and not only when the conversation does.
+    # The methods below are about calls: a call is cancelled when its signal ends, not only when the conversation does.
 
     def _note(self, call: Call) -> Heard:
         if isinstance(call, ToolCall) and len(self.tools) < MAX_NOTED_TOOLS:
@@ -208,7 +211,7 @@ class Batch(Conversation):
             await self._bridge.answer(heard.call, keep, self._clock, heard.scope)
         if heard not in self._scopes:
             return
-        # Not in the scope: half a frame on the pipe would be the end of the process.
+        # Outside of the scope: a cancellation could leave half a frame on the pipe, which would end the process.
         for make in answers:
             await self._worker.write_made(make)
         if self._scopes.pop(heard, None) is not None:
@@ -225,5 +228,6 @@ class Batch(Conversation):
 
 
 def _is_longer(value: Any, max_bytes: int, line_bytes: int) -> bool:
-    """A part of a line that is no longer needs no counting. Lines are UTF-8, and so is what is counted."""
+    """Whether the value's JSON is longer than `max_bytes`. It is part of a line, so a line that is not longer needs no
+    encoding. Lines are UTF-8, and so is the count."""
     return line_bytes > max_bytes and len(encode(value)) > max_bytes

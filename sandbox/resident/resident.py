@@ -1,8 +1,8 @@
-"""A program that stays in a process of its own, and answers one batch of signals after the other.
+"""Runs a resident program in a process of its own, which answers one batch of signals after the other.
 
-The process is behind the same wall as any other, but it is not thrown away after its answer. It is replaced when it
-crashed, hung, went beyond a limit, or spoke without being asked: the signal that it was at has failed then, and the
-rest of the batch goes on in a fresh one.
+The process is behind the same wall as any other, but it is kept after its answer. It is replaced when it crashed, hung,
+exceeded a limit, or wrote without being asked: the signal it was handling has then failed, and the rest of the batch
+goes on in a fresh process.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from ..network import NetworkPolicy
     from ..ports import HostTools, SandboxSettings
 
-# Of a signal beside its data: its type, its ids, its time.
+# Room for the parts of a signal beside its data: its type, its ids, its time.
 ENVELOPE_BYTES = 1024
-# A program that ends its process with each signal must not start as many as it is given signals.
+# Per batch: a program that crashes at each signal must not start one process per signal.
 MAX_RESTARTS = 5
 
 
@@ -51,7 +51,8 @@ async def open_resident(
     tools: HostTools | None,
     network: NetworkPolicy,
 ) -> AsyncIterator[DenoResident]:
-    """Raises SandboxUnavailable when there is no process to be had, or a secret of the policy is missing."""
+    """Open a resident program. Raises SandboxUnavailable when no process is available, or a secret of the policy is
+    missing."""
     try:
         async with Grants(program.tier, network, None, settings.workspace) as grants:
             bridge = Bridge(tools, settings, grants.network, refusal=source.running.refusal)
@@ -60,7 +61,7 @@ async def open_resident(
             tasks.start_soon(process.watch)
             try:
                 if process.mistake is None:
-                    with suppress(RunFault):  # the answers will tell
+                    with suppress(RunFault):  # the answers to the first batch will report it
                         await process.ready()
                 yield DenoResident(program, settings, process, bridge)
             finally:
@@ -71,7 +72,7 @@ async def open_resident(
 
 @dataclass(slots=True)
 class Delivery:
-    """A batch on its way: how far it has come, and what that took."""
+    """The progress of one batch: the answers so far, and what they cost."""
 
     signals: Sequence[Mapping[str, Any]]
     state: dict[str, Any]
@@ -106,6 +107,8 @@ class Delivery:
 
 
 class DenoResident:
+    """A resident program that is open; `handle` gives it signals."""
+
     def __init__(
         self, program: ResidentProgram, settings: SandboxSettings, process: ResidentProcess, bridge: Bridge
     ) -> None:
@@ -119,9 +122,9 @@ class DenoResident:
     async def handle(self, signals: Sequence[Mapping[str, Any]], state: Mapping[str, Any]) -> BatchAnswer:
         """Give it the signals, one after the other. Never raises for anything that its code does.
 
-        Raises SandboxUnavailable when there is no process for the first of them. Should there be none for a later one,
-        those that are left have failed: the others were answered, and what they did is done. While nothing may run it
-        raises NothingMayRun, whatever became of the batch.
+        Raises SandboxUnavailable when there is no process for the first signal. If there is none for a later one, the
+        remaining signals have failed, and the earlier answers stay valid. While running is forbidden it raises
+        NothingMayRun, whatever became of the batch.
         """
         async with self._turn:
             began = anyio.current_time()
@@ -136,7 +139,7 @@ class DenoResident:
                 delivery.fail(ExecutionError(ErrorType.CRASH, str(error)), delivery.left)
             finally:
                 self._process.rest()
-            # Who is killed has said nothing, and has not failed: neither may be told of it.
+            # If it was killed, raise: a kill is neither an answer nor a failure of the program.
             self._process.check()
             work = Work(
                 ms=(anyio.current_time() - began) * 1000,
@@ -164,7 +167,7 @@ class DenoResident:
         return hosts
 
     async def _go_on(self, delivery: Delivery) -> None:
-        """Bring the batch one step further: have some of its signals answered, one at least."""
+        """Advance the batch by one step, which answers at least one of its signals."""
         if self._process.mistake is not None:
             delivery.fail(self._process.mistake, delivery.left)
         elif delivery.restarts > MAX_RESTARTS:
@@ -182,7 +185,7 @@ class DenoResident:
             await self._deliver(delivery, state_json, signals_json)
 
     def _next_signals(self, delivery: Delivery) -> list[bytes]:
-        """As many as can be sent at once. Raises ValueError when that is none."""
+        """Encode as many signals as can be sent at once. Raises ValueError when the first one cannot be sent."""
         most_bytes = self._program.max_signal_bytes + ENVELOPE_BYTES
         first = len(delivery.answers)
         signals_json: list[bytes] = []
@@ -192,7 +195,7 @@ class DenoResident:
             except ValueError:
                 if not signals_json:
                     raise
-                break  # its turn comes when those before it are answered
+                break  # its turn comes when the signals before it are answered
         return signals_json
 
     async def _deliver(self, delivery: Delivery, state_json: bytes, signals_json: list[bytes]) -> None:
@@ -215,7 +218,7 @@ class DenoResident:
             fault = error
             self._process.drop()
         except BaseException:
-            self._process.drop()  # nobody knows what it is at
+            self._process.drop()  # its state is unknown
             raise
         delivery.cpu_ms += await worker.cpu_ms((anyio.current_time() - began) * 1000)
         worker.begin_account()

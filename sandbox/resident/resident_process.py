@@ -1,4 +1,4 @@
-"""The process of a program that stays: loaded, looked after between batches, and replaced when it is of no use."""
+"""The process of a resident program: loads the code, watches the process between batches, replaces it when needed."""
 
 from __future__ import annotations
 
@@ -18,42 +18,44 @@ if TYPE_CHECKING:
     from ..process import Running, Spawner
     from ..run import Worker
 
-# For TypeScript, on a machine that is busy; and at most. In between, in proportion to the time of a signal: should code
-# ever find a way to run while it is loaded, it has no more than a few signals' time for it.
+# Timeout for loading: enough for TypeScript on a busy machine, and the maximum. In between it grows with the time limit
+# of a signal: if code ever finds a way to run while it is loaded, it has no more than a few signals' time for it.
 LOAD_MS = 2_000
 LOAD_TIMEOUT_MS = 10_000
 LOAD_SIGNALS = 2
-# What loading takes by itself, several times over: it is not the code's doing. Beyond that it is paid for.
+# CPU time of loading that is not charged: several times what loading takes by itself. More is charged to the code.
 FREE_LOAD_CPU_MS = 50.0
-# A frame of so many is no faster for each of them than one of half as many.
+# At most this many signals in a frame: per signal it is no faster than a frame of half as many.
 MAX_IN_FRAME = 256
-# Between batches it is looked at so often, and may compute so much: the engine tidies up behind the code.
+# Between batches: how often the process is checked, and how much CPU time it may use, as for garbage collection.
 IDLE_LOOK_S = 1.0
 MAX_IDLE_CPU_S = 0.5
-# So much of the processor time that the system gives to a process in its life. The rest is for the batch that it is in.
+# The process is replaced after this share of its CPU limit. The rest is reserved for the batch it is handling.
 WORN_SHARE = 0.5
 
 
 class Source(NamedTuple):
-    """Where processes come from."""
+    """Where a resident program gets its processes from."""
 
     take: Callable[[], Awaitable[tuple[Worker, Spawner]]]
-    """Gives one that is ready, and who can end it. Raises SandboxUnavailable."""
+    """Returns a ready process and the spawner that can kill it. Raises SandboxUnavailable."""
     running: Running
-    """The notes of what runs. They say why nothing may, too."""
+    """The notes of running processes. They also say why nothing may run."""
 
 
 def most_at_once(timeout_ms: int, cpu_s: float, cores: int) -> int:
-    """How many signals fit into what is left of a process's life, whatever they do with their time."""
+    """How many signals fit into the rest of a process's CPU limit, even if each uses all cores until its timeout."""
     return max(1, min(MAX_IN_FRAME, int(cpu_s / (timeout_ms / 1000 * cores))))
 
 
 def load_timeout_ms(timeout_ms: int) -> int:
-    """How long a program may take to be loaded whose signals may take so long."""
+    """How long loading may take for a program whose signals may take `timeout_ms`."""
     return min(LOAD_TIMEOUT_MS, LOAD_MS + LOAD_SIGNALS * timeout_ms)
 
 
 class ResidentProcess:
+    """Holds at most one loaded process for a resident program, and replaces it when it can no longer be used."""
+
     def __init__(self, program: ResidentProgram, settings: SandboxSettings, source: Source, bridge: Bridge) -> None:
         self._program = program
         self._settings = settings
@@ -79,43 +81,43 @@ class ResidentProcess:
         self.mistake: ExecutionError | None = None
         """Why the code can never be loaded."""
         self.losses: list[str] = []
-        """Why processes were replaced between batches. Whoever tells it empties it."""
+        """Why processes were replaced between batches. The caller that reports them empties the list."""
 
     async def ready(self) -> Worker:
-        """The process, loaded and waiting: another one, if the last one is of no use any more.
+        """The loaded and waiting process; a new one if the last one can no longer be used.
 
-        Raises SandboxUnavailable when there is none to be had, RunFault when the code could not be loaded.
+        Raises SandboxUnavailable when no process is available, RunFault when the code could not be loaded.
         """
         self.check()
         self._is_resting = False
         if self._held is not None and not self._held[0].is_waiting():
             self._lose("it ended, or spoke without being asked")
         if self._held is not None and (self._held[0].computed_s() or 0.0) > self._worn_cpu_s:
-            self.drop()  # no fault of its own: the system would end it soon
+            self.drop()  # not its fault: the system would kill it soon, at its CPU limit
         if self._held is None:
             self._held = await self._load()
         return self._held[0]
 
     def uncharged_cpu_ms(self) -> float:
-        """What was computed and belongs to no batch: beyond the usual when the code was loaded, or after the last
-        answer of a process that was replaced. Told once."""
+        """CPU time that belongs to no batch: loading beyond the free amount, or computing after the last answer of a
+        process that was replaced. Reading it resets it to zero."""
         told, self._uncharged_cpu_ms = self._uncharged_cpu_ms, 0.0
         return told
 
     def check(self) -> None:
-        """Raises SandboxUnavailable while nothing may run, and for ever once it is closed."""
-        if self._is_closed:  # nobody would end the process
+        """Raises SandboxUnavailable while running is forbidden, and for ever once it is closed."""
+        if self._is_closed:  # nothing would end the process any more
             raise SandboxUnavailable("Cannot start Deno: the program has been ended")
         self._source.running.check()
 
     def rest(self) -> None:
-        """A batch is done: from now on it has nothing to compute."""
+        """Mark that a batch is done: from now on the process should compute nothing."""
         if self._held is not None:
             self._rested_cpu_s = self._held[0].computed_s()
             self._is_resting = True
 
     def drop(self) -> None:
-        """End the process, if there is one. Returns at once."""
+        """Kill the process, if there is one. Returns at once."""
         held, self._held = self._held, None
         if held is not None:
             self._end(*held)
@@ -126,7 +128,7 @@ class ResidentProcess:
         self.drop()
 
     async def watch(self) -> None:
-        """Look after the process between batches, until it is closed."""
+        """Check the process between batches, until it is closed."""
         with self._watching:
             while True:
                 await anyio.sleep(IDLE_LOOK_S)
@@ -161,7 +163,7 @@ class ResidentProcess:
         timeout_ms = load_timeout_ms(self._program.timeout_ms)
         run = Run(self._program.code, self._frame, timeout_ms, Bridge(None, self._settings), self._program.tier)
         try:
-            # Before it has any code: what nobody could find by its name may not run.
+            # Note it before it has any code: a process that the kill command cannot find by name must not run.
             self._source.running.note(worker.process.pid)
             with anyio.fail_after(self._settings.start_timeout_ms / 1000):
                 await worker.narrow(spawner, self._program.max_memory_mb)
@@ -180,12 +182,12 @@ class ResidentProcess:
         except BaseException:
             self._end(worker, spawner)
             raise
-        if self._is_closed:  # meanwhile
+        if self._is_closed:  # closed while loading
             self._end(worker, spawner)
             self.check()
         worker.begin_account()
         return worker, spawner
 
     async def _charge(self, worker: Worker) -> None:
-        """Keep what it has computed since it was given its code, for the next batch to pay."""
+        """Charge the CPU time of loading, beyond the free amount, to the next batch."""
         self._uncharged_cpu_ms += max(0.0, await worker.cpu_ms(0.0) - FREE_LOAD_CPU_MS)

@@ -1,4 +1,4 @@
-"""One execution: the pool of waiting workers, the exchange of frames, the bridge to lent tools, the clock."""
+"""Runs one execution: the pool of warm workers, the exchange of frames, the bridge to lent tools, the clock."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
-"""What one run may ask of the host: tools, requests for the network, files of a workspace. Each call is counted,
-checked, timed and answered here.
+"""Answers the calls that the code of one run makes to the host: tools, network requests, workspace files. Each call is
+counted, checked, timed and answered here.
 
-Grants live in tables of this run. A forged call can name only what the run was lent, so that forging is no more than
-calling.
+Grants live in tables of this run. A forged call can name only what the run was lent, so forging gains the code nothing
+over calling.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# Answers of tools that a run has not read yet. Without a limit, code that calls and does not read would have the host
-# keep 250 answers of 8 MB.
+# Limit on tool answers that a run has not read yet (backpressure). Without it, code that calls and does not read would
+# make the host keep 250 answers of 8 MB.
 MAX_UNSENT_BYTES = 36 * 1024 * 1024
-# After an answer of this size the event loop has a turn before the next one is encoded.
+# After an answer larger than this, the event loop gets a turn before the next one is encoded.
 LARGE_ANSWER_BYTES = 64 * 1024
-# What a run may ask for in vain before it is ended.
+# How many calls a run may make to something it was not granted before it is ended.
 DEAF_CALLS = 100
 
 Send = Callable[[Callable[[], bytes]], Awaitable[None]]
 
 
 class Network(Protocol):
-    """The network as one run may use it."""
+    """The network as one run may use it; counts its requests and bytes."""
 
     @property
     def requests(self) -> int: ...
@@ -61,20 +61,20 @@ class Network(Protocol):
 
     @property
     def hosts(self) -> dict[str, None]:
-        """Those that were asked for, allowed or not."""
+        """Hosts that the code asked for, allowed or not."""
         ...
 
     @property
     def max_calls(self) -> int:
-        """So many calls, allowed or not, and the run is ended."""
+        """At most this many calls, allowed or not; one more ends the run."""
         ...
 
     def renew(self) -> None:
-        """Count requests and bytes anew from here on."""
+        """Reset the counts of requests and bytes."""
         ...
 
     async def fetch(self, call: Fetch) -> bytes:
-        """The response as JSON. Raises ToolError for what the code should know."""
+        """Make the request; return the response as JSON. Raises ToolError with a message that the code may see."""
         ...
 
 
@@ -85,11 +85,13 @@ class Files(Protocol):
     def max_calls(self) -> int: ...
 
     async def answer(self, call: FileCall) -> bytes:
-        """The answer as JSON. Raises ToolError for what the code should know."""
+        """Do the file operation; return the answer as JSON. Raises ToolError with a message that the code may see."""
         ...
 
 
 class Bridge:
+    """Counts, checks and answers the calls of one run. Knows the tools, network and files that the run was lent."""
+
     def __init__(
         self,
         tools: HostTools | None,
@@ -98,21 +100,21 @@ class Bridge:
         files: Files | None = None,
         refusal: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`refusal` says why nothing may be done any more, or None."""
+        """`refusal` returns why the run must stop (such as the kill switch), or None."""
         self._tools = tools
         self._stopped = refusal
         self._settings = settings
         self.network = network
         self._files = files
-        # One file at a time: calls keep the order in which the code made them, and one answer lies in memory.
+        # One file call at a time: calls keep the order in which the code made them, and only one answer is in memory.
         self._file_turn = anyio.Lock(fast_acquire=True)
         self._tool_line = ToolLine(settings.max_tool_calls_at_once)
-        # One answer at a time: 32 of 8 MB that come at once would take the event loop for a third of a second.
+        # Encode one answer at a time: 32 of 8 MB at once would block the event loop for a third of a second.
         self._encoding_turn = anyio.Lock(fast_acquire=True)
         self._unsent_bytes = 0
         self.calls = 0
         self.failed_calls = 0
-        """Of tools and of the network: a file that is not there is nothing that failed."""
+        """Failed calls of tools and of the network. File calls do not count: a missing file is no failure."""
         self._fetches = 0
         self._file_calls = 0
         lent, unlent = place(tools.declarations()) if tools is not None else ((), ())
@@ -125,24 +127,24 @@ class Bridge:
         return self._files is not None
 
     def manifest(self) -> list[dict[str, Any]]:
-        """What the guest needs to know of each tool: where it is, its name, and whose it is."""
+        """What the process needs to know of each tool: where it is, its name, and which server it belongs to."""
         return [tool.entry() for tool in self._lent.values()]
 
     def places(self) -> list[str]:
         return [tool.expression for tool in self._lent.values()]
 
     def renew(self) -> None:
-        """Count anew: for code that stays, the limits of a run are those of one signal."""
+        """Reset all counts: for a resident program, the limits of a run apply to each signal."""
         self.calls = self.failed_calls = self._fetches = self._file_calls = 0
         self._tool_line.renew()
         if self.network is not None:
             self.network.renew()
 
     def count(self, call: Call) -> None:
-        """Count one call; raises LimitError when there was one too many.
+        """Count one call. Raises RunFault when it is one too many, or when the run was stopped.
 
-        The network and the workspace tell the code before that it has had enough, which it may catch; this ends code
-        that does not listen.
+        The network and the workspace refuse calls earlier, with an error that the code may catch; this limit ends code
+        that goes on calling.
         """
         match call:
             case ToolCall():
@@ -156,7 +158,7 @@ class Bridge:
                 made, most, what = self._file_calls, self._files.max_calls if self._files else DEAF_CALLS, "file calls"
         if made > most:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"More than {most} {what}"))
-        # Also of a process that is dead: what it asked for may have lain in the pipe while this one was stopped.
+        # Check even if the process is dead: its call may have lain in the pipe while the host was stopped.
         stopped = None if isinstance(call, FileCall) else self._stopped()
         if stopped is not None:
             raise RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
@@ -166,20 +168,20 @@ class Bridge:
     async def answer(self, call: Call, send: Send, clock: RunClock, given_up: anyio.CancelScope | None = None) -> None:
         """Do what the call asks for and send its answer. Whatever the tool does, the host goes on.
 
-        The scope is cancelled when the code no longer waits. That ends the work, never the sending: half a frame on
-        the pipe would be the end of the run.
+        `given_up` is cancelled when the code no longer waits. That ends the work, never the sending: half a frame on
+        the pipe would end the run.
         """
         try:
             match call:
                 case ToolCall():
                     try:
                         await self._tool_line.wait(call)
-                        # As text alone, and in no variable: neither is kept until the code reads.
+                        # No variable for the value or its text: it would stay in memory until the code reads.
                         await self._send_result(
                             call, await self._encoded(call, await self._call_tool(call, clock)), send
                         )
                     finally:
-                        # Not before its answer is sent: code that does not read would have all calls made.
+                        # Leave only after the answer is sent: otherwise code that does not read could start all calls.
                         self._tool_line.leave(call)
                 case Fetch():
                     response = await self._fetch(call, given_up or anyio.CancelScope())
@@ -191,7 +193,7 @@ class Bridge:
             return
         except ToolError as error:
             refusal = self._refusal(call, error)
-        # Not above: until the code reads it, the error would keep what its functions held, and that may be megabytes.
+        # Not inside `except`: until the code reads, the error's traceback would keep megabytes of locals alive.
         await send(lambda: refusal)
 
     async def _fetch(self, call: Fetch, given_up: anyio.CancelScope) -> bytes:
@@ -199,7 +201,7 @@ class Bridge:
             raise ToolError("fetch needs the network tier; this run is in the isolated tier", code="denied")
         with _host_faults("The request", code="network"), given_up:
             return await self.network.fetch(call)
-        # Nobody waits for this, but the process still reads for an answer.
+        # The code no longer waits, but the process still reads for an answer.
         raise ToolError("The request was aborted", code="aborted")
 
     async def _file(self, call: FileCall) -> bytes:
@@ -219,14 +221,15 @@ class Bridge:
         except ToolError:
             raise
         except Exception as error:
-            # The text may hold what the code must not see; the person who runs the host finds it in the log.
+            # The error text may contain things that the code must not see; the person who runs the host finds it in
+            # the log.
             log.warning('Tool "%s" failed', tool.name, exc_info=error)
             raise ToolError(f'Tool "{tool.name}" failed with {type(error).__name__}', code="internal") from error
         message = f'Tool "{tool.name}" gave no answer within {self._settings.tool_timeout_ms} ms'
         raise ToolError(message, code="timeout", retryable=True)
 
     async def _send_result(self, call: ToolCall, result: bytes, send: Send) -> None:
-        # The next ones may be as large: fewer of them at once, and none is refused for want of room.
+        # The next answers may be as large: run fewer calls at once, so that none is refused for lack of room.
         self._tool_line.narrow(MAX_UNSENT_BYTES // max(1, len(result)))
         if self._unsent_bytes + len(result) > MAX_UNSENT_BYTES:
             message = f'The answer of tool "{call.name}" has no room: await other calls before this one'
@@ -245,9 +248,9 @@ class Bridge:
             return result
 
     def _result(self, call: ToolCall, value: Any) -> bytes:
-        """The value as JSON. Raises ToolError."""
+        """Encode the tool's value as JSON. Raises ToolError when it cannot."""
         try:
-            # A frame is a line. In JSON a line break stands between values only: within a text it is spelled out.
+            # A frame is one line. In JSON a raw line break stands only between values, because strings escape it.
             json = value.data.replace(b"\n", b" ") if isinstance(value, ReadyJson) else encode(value)
         except ValueError as error:
             log.warning('Tool "%s" returned what is not JSON', call.name, exc_info=error)
@@ -260,14 +263,14 @@ class Bridge:
 
     def _refusal(self, call: Call, error: ToolError) -> bytes:
         self.failed_calls += not isinstance(call, FileCall)
-        # Whatever the tool's author put into the error, what goes to the code is text.
+        # The tool's author may have put anything into the error: send only text to the code.
         text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
         return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))
 
 
 @contextmanager
 def _host_faults(what: str, *, code: str) -> Iterator[None]:
-    """A fault of the host's own is an error of the call, without its text, and never the end of the run."""
+    """Turn an unexpected exception of the host into an error of the call, without its text; the run goes on."""
     try:
         yield
     except ToolError:
@@ -284,7 +287,8 @@ def _checked(tool: Lent, params: Any) -> dict[str, Any]:
             code="invalid_arguments",
         )
     schema = tool.declaration.input_schema
-    # Whoever lends the tool of a server reads what it is given more kindly than its schema does, and checks it then.
+    # A tool of an MCP server is not checked here: the client that lends it accepts more than the schema does, and
+    # checks the arguments itself.
     if not isinstance(schema, Mapping) or not schema or tool.declaration.server is not None:
         return params
     try:

@@ -1,14 +1,14 @@
-"""Could this code give something else the next time? A look at its words, before it is run.
+"""Guesses from the words of the code, before it runs, whether another run could give another result.
 
-It errs on the side of yes. What it lets pass is held to it by the run itself: `deno/make_repeatable.ts`.
+It errs on the side of yes. Code that it lets pass is made repeatable by the run itself: `deno/make_repeatable.ts`.
 """
 
 from __future__ import annotations
 
 import re
 
-# By what they lead to. A word counts wherever it stands, in a text or a comment as well: looking closer would cost more
-# than a run that is not remembered.
+# Words by reason. A word counts wherever it stands, in a string or a comment as well: looking closer would cost more
+# than a run that is not cached.
 _VARYING = {
     "tells the time": """
         Temporal performance Performance PerformanceObserver PerformanceMark PerformanceMeasure hrtime timeOrigin
@@ -29,13 +29,13 @@ _VARYING = {
 _WHY = {word: why for why, words in _VARYING.items() for word in words.split()}
 _WORD = re.compile(r"[A-Za-z_$][\w$]*|\\[ux]", re.ASCII)
 _ESCAPES = frozenset({"\\u", "\\x"})
-# With something to go by, a date is that and not the time of day.
+# A `Date` with an argument is that date and not the current time.
 _DATE_OF_NOW = re.compile(r"(?<!instanceof )\bDate\b(?!\s*\.\s*(?:parse|UTC)\b|\s*\(\s*[^)\s])", re.ASCII)
 
 
 def may_vary(code: str) -> str | None:
-    """Why the same code with the same context may give something else the next time; None when nothing in it leads to
-    a clock, to chance or to the host. Takes linear time."""
+    """Why the same code with the same context may give another result the next time; None when no word in it leads to
+    a clock, to randomness or to the host. Takes linear time."""
     words = _WORD.findall(code)
     for word in words:
         if word in _WHY:

@@ -1,5 +1,5 @@
-"""From what the process said of its failure to an error for the agent's eyes: positions in its own lines, no path
-of this machine, and a hint where one helps."""
+"""Turns a failure that the process reported into an error for the agent: positions in its own code, no path of this
+machine, and a hint where one helps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ..contracts import ErrorType, ExecutionError, Failure, Tier
 
-# How `deno/evaluate.ts` wraps the code: a script is two lines down, and the first line is so many columns in.
+# How `deno/evaluate.ts` wraps the code: a script begins two lines down, and its first line this many columns in.
 SCRIPT_LINES = 2
 FIRST_LINE_COLUMNS = 44
 
@@ -27,7 +27,7 @@ FILE_FUNCTIONS = (
     *("readTextFile", "readFile", "writeTextFile", "writeFile", "readDir", "stat", "lstat", "mkdir"),
     *("remove", "rename", "copyFile", "realPath"),
 )
-# What to do instead of what was refused. Deno's own advice is for its command line.
+# Hints on what to do instead of what was refused. Deno's own advice is for its command line.
 NO_PERMISSIONS = "The sandbox holds no permissions: ask for a tool, or take what you need from context"
 FILES = f"Only these file functions work, in /workspace: Deno.{', '.join(FILE_FUNCTIONS)}, with await or as ...Sync"
 NETWORK = "fetch is the only way to the network"
@@ -52,10 +52,10 @@ _DENIED_IMPORT = re.compile(
 _DENIED = re.compile("|".join(each.pattern for each in (_DENIED_FILE, _DENIED_NETWORK, _DENIED_IMPORT)))
 _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of memory", re.IGNORECASE)
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
-# What V8 says when a Worker, or a thread of Node's, finds no memory to begin with.
+# V8's message when a Worker, or a thread of Node's, has not enough memory to start.
 _NEW_ISOLATE = b"virtual memory for CodeRange"
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
-# Their types say as much, or nothing.
+# Error names that add nothing to the message or to the error's type.
 _PLAINLY_SAID = frozenset({"Error", "ToolError", "MCPToolError", "LimitError"})
 _MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read properties of undefined \(reading")
 
@@ -69,8 +69,8 @@ def diagnose(
     workspace: bool = False,
     given: str = "context",
 ) -> ExecutionError:
-    """Sort and clean what the process reported. Cut first: the guest cuts too, but whoever forges a frame does not.
-    `given` is what the code finds beside what all code has."""
+    """Classify and clean the failure that the process reported. Its texts are cut first: the harness cuts them too,
+    but a forged frame is not cut. `given` names the globals that this code has beside the usual ones."""
     failure = Failure(failure.phase, failure.name[:MAX_NAME], failure.message[:MAX_MESSAGE], failure.stack[:MAX_STACK])
     if failure.phase == "compile":
         return _syntax(failure, code)
@@ -82,10 +82,9 @@ def diagnose(
 
 
 def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) -> ExecutionError:
-    """What to say of a process that ended without an answer.
+    """The error for a process that ended without an answer.
 
-    A process that may have no more memory mostly says so before it aborts, but not always: the message needs memory
-    too.
+    A process that runs out of memory mostly says so before it aborts, but not always: the message needs memory too.
     """
     if _NEW_ISOLATE in stderr:
         return ExecutionError(ErrorType.MEMORY, NO_WORKERS)
@@ -105,13 +104,13 @@ def out_of_memory(stderr: bytes) -> bool:
 
 
 def clean(text: str) -> str:
-    """Without the addresses of our wrapper, without advice that only makes sense on Deno's own command line."""
+    """The text with positions in the agent's own code, and without advice that is only for Deno's command line."""
     without_flags = _UNSCOPED.sub(" is refused", _FLAG_HINT.sub("", text))
     return _POSITION.sub(_position, _PLACE_LINE.sub("", without_flags))
 
 
 def trim(stack: str, headline: str) -> str | None:
-    """Only the frames in the agent's own code, in its own positions."""
+    """The stack trace with only the frames in the agent's own code, at its own positions; None if there are none."""
     frames = []
     for line in stack.splitlines():
         found = _FRAME.match(line)
@@ -128,7 +127,7 @@ def _type(failure: Failure) -> ErrorType:
         case "NotCapable" | "PermissionDenied":
             return ErrorType.PERMISSION
         case "TypeError" | "Error" if _DENIED.match(failure.message):
-            return ErrorType.PERMISSION  # so a denied import calls itself, and a denied host in Node's functions
+            return ErrorType.PERMISSION  # the names of a denied import, and of a denied host in Node's functions
         case "ToolError" | "MCPToolError":
             return ErrorType.TOOL
         case "LimitError":
@@ -145,7 +144,7 @@ def _hint(failure: Failure, code: str, places: Sequence[str], tier: Tier, worksp
         return f"Globals that exist: {given}, {GLOBALS}. There is no require and no import"
     if failure.name == "TypeError" and _MISSING_TOOL.search(message) and "tools." in code:
         return f"Tools lent to this run: {', '.join(places[:50]) or 'none'}"
-    if _type(failure) is ErrorType.PERMISSION and failure.name != "PermissionDenied":  # that one explains itself
+    if _type(failure) is ErrorType.PERMISSION and failure.name != "PermissionDenied":  # which explains itself
         return _way_out(message, tier, workspace)
     return None
 
@@ -170,7 +169,7 @@ def _syntax(failure: Failure, code: str) -> ExecutionError:
         return ExecutionError(ErrorType.SYNTAX, clean(headline))
     line, column = _moved(found[1], int(found[2]), int(found[3]))
     lines = code.splitlines()
-    if line > len(lines):  # what is missing at the end is missed on the line after it
+    if line > len(lines):  # V8 reports something missing at the end on the line after it
         line, column = len(lines), len(lines[-1]) + 1
     source = lines[line - 1]
     text = f"{clean(headline)} (line {line}, column {column})"

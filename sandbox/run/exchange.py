@@ -1,4 +1,4 @@
-"""One run from the host's side: hand over the code, listen until it is done, and answer its calls meanwhile."""
+"""Holds the host's side of one run: sends the code, reads frames until it is done, and answers its calls meanwhile."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# What a run may have in unanswered calls: so many, and so much memory for what they hold.
+# Limits on a run's unanswered calls: their number, and the memory that they hold.
 MAX_UNANSWERED_CALLS = 1_000
 MAX_UNANSWERED_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
 class Run:
-    """What is known of a run, from its start to whatever end it has. Logs survive a failure."""
+    """The state of one run, from its start to its end. Logs survive a failure."""
 
     code: str
     frame: bytes
@@ -61,14 +61,14 @@ class Run:
     bridge: Bridge
     tier: Tier = Tier.ISOLATED
     max_memory_mb: int | None = None
-    """Less than all others have; None as much."""
+    """Lowers the memory limit for this run; None leaves it as the settings say."""
     logs: list[LogEntry] = field(default_factory=list)
     output_bytes: int = 0
     waits_for_nothing: bool = False
     has_varied: bool = False
-    """It asked for what can be different the next time."""
+    """The code used something that can differ the next time: the clock, randomness or the host."""
     has_answered: bool = False
-    """The code has come to its end, with a result or an error of its own."""
+    """The code has ended by itself, with a result or an error of its own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -77,25 +77,25 @@ class Heard:
 
     call: Call
     weight: int
-    """What it takes in memory, about."""
+    """Estimated bytes of memory."""
     scope: anyio.CancelScope | None
-    """Ends the work on it, if the code may give it up."""
+    """Cancels the work on it, for a fetch, which the code may abort; else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A result, as a value or, when it was too long, as the beginning of its text and its whole size."""
+    """A result: its value or, when it was too long, the beginning of its text and its full size."""
 
     value: Any
     original_bytes: int | None = None
 
 
 class Conversation:
-    """The frames of one run.
+    """The exchange of frames of one run.
 
-    Somebody always listens, and whoever hears a call hands the listening on and runs the call himself, at once:
-    a slow tool keeps nobody from hearing the next frame, and a quick one is answered without waiting for another task
-    to be scheduled.
+    One task always reads. A task that reads a call passes the reading on to another task and answers the call itself,
+    at once: a slow tool does not delay the reading of the next frame, and a quick one is answered without waiting for
+    another task to be scheduled.
     """
 
     def __init__(self, worker: Worker, run: Run, settings: SandboxSettings) -> None:
@@ -112,7 +112,7 @@ class Conversation:
         self._fetches: dict[str, anyio.CancelScope] = {}
 
     async def hold(self) -> Answer:
-        """Run the code. Raises RunFault for every end but a result; its tool calls end with it in any case."""
+        """Run the code and return its result. Raises RunFault for every other end; the run's calls end with it."""
         calls = await self._begin()
         if calls:
             async with anyio.create_task_group() as tasks:
@@ -170,7 +170,7 @@ class Conversation:
             self._listening.release()
 
     async def _listen(self) -> list[Heard]:
-        """Take what the process says until it calls, and return the calls; none when the run has ended."""
+        """Read frames until some are calls, and return those; an empty list when the run has ended."""
         calls: list[Heard] = []
         try:
             while not calls and self._ended is None:
@@ -183,14 +183,14 @@ class Conversation:
             self._ended = fault
         except TimeoutError:
             self._ended = self._timeout()
-        except Exception:  # the last line of defence: what the process says must never be an exception of the host
+        except Exception:  # the last line of defence: no frame of the process may raise in the host
             log.exception("A frame could not be handled")
             self._ended = run_fault(ErrorType.CRASH, "The process sent a frame that could not be handled")
         return calls if self._ended is None else []
 
     def _hear(self, line: bytes, calls: list[Heard]) -> None:
         if self._ended is not None:
-            return  # the first end counts, whatever comes after it
+            return  # the first end counts; later frames are ignored
         self._line = line
         self._take(_decoded(line), len(line), calls)
 
@@ -198,7 +198,7 @@ class Conversation:
         match frame:
             case ToolCall() | Fetch() | FileCall() as call:
                 self._run.bridge.count(call)
-                self._run.has_varied = True  # what the host answers is not in the code
+                self._run.has_varied = True  # the host's answer may differ the next time
                 calls.append(self._note(call))
             case Abort(call_id):
                 self._count_output(size)
@@ -252,7 +252,7 @@ class Conversation:
             raise run_fault(ErrorType.LIMIT, f"Output exceeds {self._settings.max_output_bytes} bytes")
 
     def _whole(self, value: Any, line_bytes: int) -> Answer:
-        # The guest cuts what is too long; a guest that does not is held to it here.
+        # The harness cuts a result that is too long; if it was tampered with, the result is cut here.
         if line_bytes > self._settings.max_result_bytes:
             text = encode(value)
             if len(text) > self._settings.max_result_bytes:

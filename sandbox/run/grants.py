@@ -1,4 +1,4 @@
-"""What one run is given beyond its code: the network, files. Opened before it, and closed after it whatever happens."""
+"""Opens what one run is granted beyond its code, network and files, and closes it after the run whatever happens."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class GrantRefused(SandboxError):
 
 
 class Grants:
+    """An async context manager: `network` and `files` are open inside of it, or None where not granted."""
+
     def __init__(self, tier: Tier, policy: NetworkPolicy, workspace: Workspace | None, limits: WorkspaceLimits) -> None:
         _check(policy, NetworkPolicy)
         if workspace is not None:
@@ -33,7 +35,7 @@ class Grants:
         self._is_taken = False
 
     async def __aenter__(self) -> Self:
-        """Raises GrantRefused."""
+        """Open the network and the files that were granted. Raises GrantRefused."""
         try:
             if self._tier is Tier.NETWORK:
                 from ..network import FetchBroker  # noqa: PLC0415 - likewise
@@ -46,7 +48,7 @@ class Grants:
         return self
 
     def changes(self) -> Changes:
-        """What the run would change. From here on they belong to the caller."""
+        """The changes that the run proposes. From here on they belong to the caller."""
         self._is_taken = True
         return self.files.changes() if self.files is not None else Changes()
 

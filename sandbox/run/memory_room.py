@@ -1,5 +1,5 @@
-"""Whether the machine has the memory for one more run. Without this, all runs together could take more than there is,
-and the kernel would end whatever it likes, the host among it."""
+"""Decides whether the machine has enough memory for one more run. Without this, all runs together could take more than
+there is, and the kernel's out-of-memory killer could end any process, even the host."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-# For the host, and for whatever else runs beside it.
+# Kept free for the host and the other programs on the machine.
 KEPT_BYTES = 64 * 1024 * 1024
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def has_room(wanted_bytes: int, promised_bytes: Iterable[int], available_bytes: int | None) -> bool:
-    """Whether one more run fits: all that others were promised and have not taken yet is theirs. Where the system does
-    not tell what is available, everything fits."""
+    """Whether one more run fits, after what other runs were promised and have not taken yet is subtracted. True where
+    the system does not report what is available."""
     if available_bytes is None:
         return True
     return available_bytes - sum(promised_bytes) >= wanted_bytes + KEPT_BYTES
 
 
 def surely_has_room(wanted_bytes: int, others: int) -> bool:
-    """The same in a microsecond, where memory that nobody uses at all suffices for everybody. False says nothing."""
+    """A quick check (a microsecond): True when wholly unused memory suffices for all runs. False decides nothing."""
     try:
         free_bytes = os.sysconf("SC_AVPHYS_PAGES") * _PAGE_BYTES
     except (ValueError, OSError):
@@ -32,8 +32,8 @@ def surely_has_room(wanted_bytes: int, others: int) -> bool:
 
 
 def available_bytes() -> int | None:
-    """What the machine can give without ending anything, or the group of processes that this one is in, whichever is
-    less; None where nobody tells."""
+    """The memory that is available on the machine or in this process's cgroup, whichever is less; None where the system
+    does not report it."""
     group = limited_group()
     found = (_of_machine(Path("/proc/meminfo")), None if group is None else _of_group(group))
     return min((size for size in found if size is not None), default=None)
@@ -49,13 +49,13 @@ def _of_machine(meminfo: Path) -> int | None:
 
 
 def _of_group(group: Path) -> int | None:
-    """The kernel ends a process of a group that is full, however much the machine has left."""
+    """Available memory of a cgroup: the kernel kills a process of a full group, however much the machine has left."""
     try:
         most = (group / "memory.max").read_bytes().strip()
         if most == b"max":
             return None
         used = int((group / "memory.current").read_bytes())
-        # Files that were read and are only kept in case that they are read again.
+        # File cache, which the kernel can drop at any time.
         _, found, rest = (b"\n" + (group / "memory.stat").read_bytes()).partition(b"\ninactive_file ")
         return int(most) - used + (int(rest.split(None, 1)[0]) if found else 0)
     except (OSError, ValueError):
@@ -64,8 +64,8 @@ def _of_group(group: Path) -> int | None:
 
 @cache
 def limited_group(proc: Path = Path("/proc"), root: Path = Path("/sys/fs/cgroup")) -> Path | None:
-    """The innermost group of this process that has a limit on memory; None where there is none. Looked for once: a
-    process stays in its group."""
+    """The innermost cgroup of this process with a memory limit; None where there is none. Cached: a process stays in
+    its group."""
     try:
         groups = (proc / "self/cgroup").read_bytes().splitlines()
         line = next(line for line in groups if line.startswith(b"0::"))

@@ -1,5 +1,4 @@
-"""While a person decides, the clocks of the run stand still: the time that code is given is not enough to read a
-question in."""
+"""Pauses the timeouts of a run while a person decides: the time limit of code is too short to read a question in."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ MOST_S = 600.0
 
 @contextmanager
 def person_decides(at_most_s: float = MOST_S) -> Iterator[None]:
-    """Hold the clocks of the run whose tool this is called in, until the block ends or that time is over.
+    """Pause the clocks of the run that called this tool, until the block ends or for at most `at_most_s`.
 
-    The run's own time limit and the tool's stand still, of runs around it too. Whatever else ends a run still ends
-    it, and the block with it. Outside of a tool that code called it does nothing. It may be used in threads that anyio
-    has started.
+    This pauses the run's time limit and the tool's, and those of all surrounding runs. Everything else that ends a run
+    still ends it, and the block with it. Outside of a tool call from code it does nothing. It also works in threads
+    that anyio has started.
     """
     call = _under_way.get()
     if call is None:
@@ -39,26 +38,27 @@ def person_decides(at_most_s: float = MOST_S) -> Iterator[None]:
 
 
 def time_is_up() -> bool:
-    """Whether the call of a tool that this is in has had its time: a cancellation that arrives now is for that."""
+    """Whether the current tool call has timed out: a cancellation that arrives now is due to that timeout."""
     call = _under_way.get()
     return call is not None and call.is_up
 
 
 class CallUnderWay:
-    """The time that one call of a tool has. As a context it ends the call at its limit; the tool finds it there."""
+    """The timeout of one tool call. As a context manager it cancels the call at its limit; while it is open,
+    `person_decides` in the tool finds and pauses it."""
 
     __slots__ = ("_holds", "_is_over", "_own", "_run", "_scope", "_thread", "_token")
 
     def __init__(self, run: RunClock, timeout_s: float) -> None:
         self._run = run
-        self._own: RunClock | None = None  # most calls are never held, and this is made a hundred times a run
+        self._own: RunClock | None = None  # made on the first hold: most calls have none, and a run makes a hundred
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + timeout_s)
         self._holds: tuple[object, ...] = ()
         self._is_over = False
         self._thread = get_ident()
 
     def __enter__(self) -> None:
-        # The scope first: its timer keeps the context that it is made in, and would keep this alive in a circle.
+        # The scope first: its timer keeps the context it was made in, and with `self` in it would make a cycle.
         self._scope.__enter__()
         self._token: Token[CallUnderWay | None] = _under_way.set(self)
 
@@ -66,7 +66,7 @@ class CallUnderWay:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         _under_way.reset(self._token)
-        # A task that the tool has left behind may still hold it, and would go on to hold the run.
+        # A task that the tool left behind may still hold this clock, and would keep the run's clock paused.
         self._is_over = True
         for hold in self._holds:
             self.release(hold)
@@ -100,16 +100,16 @@ class CallUnderWay:
 
     @property
     def _surrounding(self) -> CallUnderWay | None:
-        """The call whose tool made the run that this call is of."""
+        """The outer tool call, when this call's run was started by a tool of another run."""
         before = self._token.old_value
         return before if isinstance(before, CallUnderWay) else None
 
     def tell(self, act: Callable[..., None], *arguments: Any) -> None:
-        """In the thread of the event loop, whose clocks they are."""
+        """Run `act` in the thread of the event loop, which owns the clocks."""
         if get_ident() == self._thread:
             act(*arguments)
             return
-        with suppress(RuntimeError):  # a thread that the event loop does not know: it cannot be asked from there
+        with suppress(RuntimeError):  # a thread that anyio did not start cannot reach the event loop
             anyio.from_thread.run_sync(act, *arguments)
 
 

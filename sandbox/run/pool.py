@@ -1,7 +1,7 @@
-"""Processes started ahead. Each waits on its stdin, serves one execution and dies.
+"""Keeps a pool of warm Deno processes, started ahead. Each waits on its stdin, serves one execution and dies.
 
 Starting, killing and reaping happen after the answer, never before it: a start beside a running execution makes
-that one almost twice as slow.
+that execution almost twice as slow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# Long enough for an answer to get away before the next process is started.
+# Long enough to send off an answer before the next process is started.
 REFILL_PAUSE_S = 0.002
 STARTS_BEFORE_GIVING_UP = 2
 FIRST_RETRY_S = 1.0
@@ -43,6 +43,8 @@ class _Waiter:
 
 
 class Pool:
+    """Hands out warm processes, and starts and kills them in the background."""
+
     def __init__(
         self,
         spawner: Spawner,
@@ -51,7 +53,8 @@ class Pool:
         now: Callable[[], float] = anyio.current_time,
         refusal: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`refusal` says why nothing may run, while that is so: what dies then is no fault of the machine."""
+        """`refusal` returns why nothing may run, or None. While it gives a reason, failed starts are not logged: the
+        machine is not at fault."""
         self._spawner = spawner
         self._refusal = refusal
         self._settings = settings
@@ -74,13 +77,13 @@ class Pool:
         return len(self._ready)
 
     async def acquire(self) -> Worker:
-        """The process that has waited longest, or else a new one. Raises SandboxUnavailable."""
+        """Take the warm process that has waited longest, or wait for a new one. Raises SandboxUnavailable."""
         if self._paused is not None:
             raise SandboxUnavailable(self._paused)
         while self._ready:
             worker = self._ready.popleft()
             if worker.is_waiting() and not self._is_old(worker):
-                # A run that goes on for long is not waited for: its place is filled meanwhile.
+                # During a long run, refill its place at once instead of waiting for its end.
                 worker.on_long_run = self._wake
                 return worker
             self.release(worker)
@@ -100,13 +103,13 @@ class Pool:
         return waiter.worker
 
     def release(self, worker: Worker) -> None:
-        """Take back a used process, to be killed as soon as nobody is kept waiting by it."""
+        """Take back a used process; `maintain` kills it soon, after the answer has gone out."""
         worker.process.on_exit = lambda: None
         self._used.append(worker)
         self._changed.set()
 
     async def warm_up(self) -> None:
-        """Wait for the first process of the pool, so that a machine on which none can start is found out now."""
+        """Wait for the first process of the pool. Raises its SandboxUnavailable if it cannot start on this machine."""
         if self._settings.pool_size == 0:
             return
         self._start_missing()
@@ -115,7 +118,7 @@ class Pool:
             raise self._first_failure
 
     async def maintain(self) -> None:
-        """Kill what is used, replace what is missing or too old, for as long as the runtime lives."""
+        """Kill used processes and replace missing or too old ones, for as long as the runtime lives."""
         while not self._closed:
             with anyio.move_on_after(self._next_check_s()):
                 await self._changed.wait()
@@ -126,7 +129,7 @@ class Pool:
             self._start_missing()
 
     def close(self) -> None:
-        """Kill everything that waits. Whoever waits for a process is told."""
+        """Kill all waiting processes. Pending `acquire` calls raise."""
         self._closed = True
         self._changed.set()
         self._used.extend(self._ready)
@@ -137,7 +140,7 @@ class Pool:
         self._waiters.clear()
 
     def pause(self, reason: str) -> None:
-        """Give up what waits, and start nothing until `resume`. Whoever waits for a process is told the reason."""
+        """Kill all waiting processes, and start none until `resume`. Pending `acquire` calls raise with the reason."""
         self._paused = reason
         self._used.extend(self._ready)
         self._ready.clear()
@@ -194,7 +197,7 @@ class Pool:
         self._start_missing()
 
     def _offer(self, worker: Worker) -> None:
-        """Give the process to whoever has waited longest, or keep it."""
+        """Give the process to the `acquire` call that has waited longest, or keep it warm."""
         if self._closed or self._paused is not None:
             worker.discard(self._spawner)
             return
@@ -208,11 +211,11 @@ class Pool:
             self.release(worker)
         else:
             self._ready.append(worker)
-            self._changed.set()  # its age is to be looked after
+            self._changed.set()  # `maintain` must watch its age
             self._first_news.set()
 
     def _lose(self, worker: Worker) -> None:
-        """A waiting process died: it is never handed out, and is replaced."""
+        """Remove a waiting process that died, so that it is never handed out, and have it replaced."""
         if worker in self._ready:
             self._ready.remove(worker)
             self.release(worker)
@@ -230,7 +233,7 @@ class Pool:
         self._changed.set()
 
     def _disappoint(self, error: SandboxUnavailable) -> None:
-        """A start failed that somebody waits for. Nothing has run yet, so it is tried once more before that is said."""
+        """Handle a failed start that an `acquire` call waits for: nothing has run yet, so retry once before raising."""
         waiter = self._waiters[0]
         waiter.failures += 1
         if waiter.failures >= STARTS_BEFORE_GIVING_UP:
@@ -243,7 +246,7 @@ class Pool:
         return self._now() - worker.ready_at > self._settings.max_worker_age_s
 
     def _next_check_s(self) -> float | None:
-        """When something is due that no event announces: the oldest process's age, or another try."""
+        """Seconds until something is due that no event announces: the oldest process is too old, or a retry."""
         due = []
         if self._ready:
             due.append(self._ready[0].ready_at + self._settings.max_worker_age_s)

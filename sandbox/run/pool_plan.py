@@ -1,4 +1,4 @@
-"""What the pool should do next: a function from what it has to what it should start."""
+"""Decides how many processes the pool should start now. A pure function of the pool's state."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PoolState:
+    """The numbers that decide how many processes to start."""
+
     size: int
-    """How many processes should wait."""
+    """How many warm processes should wait."""
     ready: int
     starting: int
     waiting: int
     """Executions that wait for a process."""
     max_starting: int
     may_refill: bool = True
-    """False while a failed start is recent: then only what somebody waits for is started."""
+    """False shortly after a failed start: then start only for executions that wait."""
 
 
 def starts_needed(state: PoolState) -> int:
-    """How many processes to start now: for those who wait, and only when nobody waits to fill the pool up again."""
+    """How many processes to start now: for waiting executions first; refill the pool only when none waits."""
     refill = state.size if state.may_refill else 0
     wanted = state.waiting or refill
     missing = wanted - state.ready - state.starting

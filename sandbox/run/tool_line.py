@@ -1,4 +1,4 @@
-"""Which calls of tools are made now: so many at once, the others in the order in which they were heard."""
+"""Queues the tool calls of a run: at most N at once, the others wait in the order in which they were read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import anyio
 
 
 class ToolLine:
-    """A call joins when it is heard, and not when a task begins to work on it: tasks begin in any order."""
+    """A queue of tool calls. A call joins when it is read, not when a task starts on it: tasks start in any order."""
 
     def __init__(self, most: int) -> None:
         self._most = self._most_now = most
         self._turns: dict[int, anyio.Event] = {}
-        """By the identity of a call, which two calls never share while both are here; those that wait, in order."""
+        """By the `id` of a call, which is unique while the call is here; waiting calls are in order."""
         self._working: set[anyio.Event] = set()
 
     def join(self, call: object) -> None:
@@ -21,7 +21,7 @@ class ToolLine:
         self._turns[id(call)] = turn
 
     async def wait(self, call: object) -> None:
-        """Wait for the turn of a call. Whatever comes of it, the caller leaves afterwards."""
+        """Wait for the turn of a call. The caller must call `leave` afterwards, whatever happens."""
         if id(call) not in self._turns:
             self.join(call)
         turn = self._turns[id(call)]
@@ -29,18 +29,18 @@ class ToolLine:
             await turn.wait()
 
     def leave(self, call: object) -> None:
-        """Let the next one in."""
+        """Remove a call and let the next one in."""
         turn = self._turns.pop(id(call), None)
         if turn is not None:
             self._working.discard(turn)
             self._let_in()
 
     def narrow(self, most: int) -> None:
-        """Let no more work at once than so many, but one."""
+        """Lower the limit to at most `most` calls at once, but at least one."""
         self._most_now = max(1, min(self._most_now, most))
 
     def renew(self) -> None:
-        """Forget those that are in line: nobody will make their calls any more."""
+        """Forget all calls in the queue, which will never be made, and reset the limit."""
         self._most_now = self._most
         self._turns.clear()
         self._working.clear()

@@ -1,4 +1,4 @@
-"""One process: started, ready and limited; lines to read from it and frames to write, never beyond a deadline."""
+"""One Deno process for one execution: starts, limits and watches it; reads lines and writes frames by a deadline."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from ..ports import SandboxSettings
     from ..process import Spawner, WorkerProcess
 
-# What a process does before it is ready, so that the first real run is not its first: once in each language. It is
-# left out when somebody is waiting already, because it takes longer than it saves.
+# Warm-up runs that a process does before it is ready, one in JavaScript and one in TypeScript. Left out when a caller
+# is already waiting, because they take longer than they save.
 FULL_REHEARSAL = rehearse_frame(
     "for (let n = 0; n < 8; n++) await tools.a.b(context); return context", "const one: number = 1; return one"
 )
@@ -51,23 +51,25 @@ NO_REHEARSAL = rehearse_frame()
 log = logging.getLogger("motor_cortex.sandbox")
 
 READ_BYTES = 64 * 1024
-# A read can hold thousands of lines: so many are taken at a time, and then the other tasks have their turn.
+# One read can hold thousands of lines: take at most this many at a time, then let other tasks run.
 LINES_AT_ONCE = 32
 MAX_STDERR_BYTES = 16 * 1024
 MAX_STDERR_READS = 32
-# How often a run is looked at: its memory, and what it wrote to stderr.
+# How often the memory and stderr of a run are checked.
 WATCH_INTERVAL_S = 0.05
-# Deno itself has about ten, and each Worker of the code a few more.
+# Deno itself has about ten threads, and each Web Worker of the code a few more.
 MAX_THREADS = 500
-# So often in a row is a process seen without its main thread before it counts.
+# A process must be seen without its main thread this many times in a row before the run is ended.
 HEADLESS_LOOKS = 6
-# How long the exit status of a process may take to arrive after its output has closed.
+# How long to wait for the exit status of a process after its output has closed.
 EXIT_NEWS_S = 1.0
-# So far may the kernel's account of a process lag behind.
+# The kernel's CPU account of a process may lag behind by this much.
 TICK_MS = 4.0
 
 
 class Worker:
+    """A started, ready and limited Deno process. Make it with `start`; end it with `discard`."""
+
     def __init__(self, process: WorkerProcess, settings: SandboxSettings, ready_at: float) -> None:
         self.process = process
         self.ready_at = ready_at
@@ -96,7 +98,7 @@ class Worker:
             with anyio.fail_after(settings.start_timeout_ms / 1000):
                 await worker._greet(spawner.harness + (FULL_REHEARSAL if rehearse else NO_REHEARSAL))
                 if process.pid is None:
-                    # It may be ready before the launcher has said which one it is, and could not be measured.
+                    # It may be ready before the launcher has reported its pid, which is needed to measure it.
                     await process.started.wait()
                 worker._private_bytes_at_start = private_bytes(process.pid)
                 worker._status = ProcessStatus(process.pid)
@@ -113,12 +115,12 @@ class Worker:
             worker.discard(spawner)
             raise
         worker.ready_at = now()
-        # Here and not when a run begins, which must not wait for it: a process that waits computes nothing.
+        # Measured here to save time when a run begins: a waiting process uses no CPU time in between.
         worker._cpu_s_at_start = worker._last_cpu_s = cpu_s(process.pid)
         return worker
 
     def is_waiting(self) -> bool:
-        """True while the process is alive and has said nothing but what was read from it."""
+        """True while the process is alive and has written nothing that is still unread."""
         if self.process.exit is not None or self._has_said_more():
             return False
         poll = select.poll()
@@ -126,24 +128,24 @@ class Worker:
         return not poll.poll(0)
 
     def _has_said_more(self) -> bool:
-        """Whether more came together with the last line that was taken."""
+        """Whether more output arrived together with the last line that was taken."""
         try:
             return next(self._lines, None) is not None or self._frames.is_amid_line
         except MalformedFrame:
             return True
 
     def discard(self, spawner: Spawner) -> None:
-        """Kill the process and let go of its pipes. Returns at once."""
+        """Kill the process and close its pipes. Returns at once."""
         spawner.kill(self.process)
         self.process.close_pipes()
         self._status.close()
 
     def begin_watch(self) -> None:
-        """Look after the process from now on, every now and then."""
+        """From now on check the limits of the process every WATCH_INTERVAL_S while reading."""
         self._watch_at = anyio.current_time() + WATCH_INTERVAL_S
 
     def look(self) -> None:
-        """Look after it now. Raises RunFault when it has more than it may."""
+        """Check the limits of the process now. Raises RunFault when it exceeds one."""
         self._watch()
 
     def peak_memory_mb(self) -> float:
@@ -152,18 +154,18 @@ class Worker:
         return self._status.peak_mb()
 
     def promised_bytes(self) -> int:
-        """What it may still take of the machine's memory; nothing once it is gone."""
+        """How much more of the machine's memory it may still take; 0 once it is gone."""
         if self.process.exit is not None:
             return 0
         taken = private_bytes(self.process.pid) - self._private_bytes_at_start
         return max(0, self._settings.max_memory_mb * MIB - taken)
 
     def begin_account(self) -> None:
-        """Count what it computes anew, from now on."""
+        """Restart the count of its CPU time."""
         self._cpu_s_at_start = self._last_cpu_s = cpu_s(self.process.pid)
 
     async def narrow(self, spawner: Spawner, max_memory_mb: int) -> None:
-        """Hold it to less memory than it was started with, from now on. Raises SandboxUnavailable."""
+        """Lower its memory limit, from now on. Raises SandboxUnavailable."""
         if max_memory_mb >= self._settings.max_memory_mb:
             return
         self._settings = self._settings.model_copy(update={"max_memory_mb": max_memory_mb})
@@ -171,29 +173,29 @@ class Worker:
         await spawner.limit_memory(self.process, max_memory_mb * MIB)
 
     def computed_s(self) -> float | None:
-        """What the process has computed in its life; None where nobody tells."""
+        """CPU time of the process since it started; None where the system does not report it."""
         return cpu_s(self.process.pid)
 
     async def cpu_ms(self, taken_ms: float) -> float:
-        """What the process has computed since it was ready, in a run that took so long; 0 where nobody tells.
+        """CPU time of the process since it was ready or `begin_account`; 0 where the system does not report it.
 
-        Waits only for one that is gone.
+        `taken_ms` is the wall time of the run. Waits only when the process is gone.
         """
         began_s = self._cpu_s_at_start
         if began_s is None:
             return 0.0
         now_s = cpu_s(self.process.pid) if self.process.exit is None else None
         if now_s is None:
-            # Its exit tells. Otherwise code could compute, answer, and be gone before anybody looks.
+            # Its exit reports the CPU time. Otherwise code could compute, answer, and exit before it is measured.
             with anyio.move_on_after(EXIT_NEWS_S):
                 await self.process.exited.wait()
             now_s = (self.process.exit.cpu_s if self.process.exit else 0.0) or self._last_cpu_s or began_s
-        # A thread that has run without a pause is not on the account yet: nothing at all is never the truth, and must
-        # not be the price either.
+        # The kernel has not accounted yet for a thread that has run without a pause. Zero is never the truth, so it
+        # must not be charged either.
         return (now_s - began_s) * 1000 if now_s > began_s else min(taken_ms, TICK_MS)
 
     async def _greet(self, first_words: bytes) -> None:
-        """Send the harness and its rehearsal, and wait until the process says that it is ready."""
+        """Send the harness and its rehearsal, and wait until the process reports ready."""
         await self.write(first_words)
         while lines := await self.read(RunClock(math.inf)):
             for line in lines:
@@ -219,7 +221,7 @@ class Worker:
         return said if said.startswith("Cannot start") else f"Cannot start Deno: {said}"
 
     async def read(self, clock: RunClock) -> list[bytes]:
-        """The next lines, at least one; none at all when the output is closed. TimeoutError when the time is up."""
+        """Read the next lines, at least one; empty when the output is closed. Raises TimeoutError at the deadline."""
         if self._is_amid_lines:
             await self._let_others_go_on(clock)
             self._watch_now_and_then()
@@ -254,14 +256,14 @@ class Worker:
         self._watch_now_and_then()
 
     def _watch_now_and_then(self) -> None:
-        """By the clock and not by its silence: a process that keeps talking is looked at too."""
+        """Check by the clock, not when the process is silent: a process that keeps writing must be checked too."""
         now = anyio.current_time()
         if now >= self._watch_at:
             self._watch_at = now + WATCH_INTERVAL_S
             self._watch()
 
     async def _let_others_go_on(self, clock: RunClock) -> None:
-        """A process that floods its output must hold up neither the clock nor the other tasks."""
+        """Yield to other tasks and check the deadline: a process that floods its output must delay neither."""
         await anyio.lowlevel.checkpoint()
         if anyio.current_time() >= clock.deadline:
             raise TimeoutError
@@ -273,7 +275,7 @@ class Worker:
         look = self._status.look()
         if look.threads > MAX_THREADS:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"The code has more than {MAX_THREADS} threads"))
-        # A process that is being killed looks like that too, for a moment.
+        # A process that is being killed also has no main thread, for a moment.
         self._headless_looks = self._headless_looks + 1 if look.is_headless else 0
         if self._headless_looks >= HEADLESS_LOOKS:
             raise RunFault(ExecutionError(ErrorType.CRASH, "The process ended its main thread and went on without it"))
@@ -283,7 +285,8 @@ class Worker:
             raise RunFault(ExecutionError(ErrorType.MEMORY, message))
 
     def _drain_stderr(self) -> None:
-        """Take what is there, keep the first part: a process must neither block on it nor fill or hold up this one."""
+        """Read what is there and keep only the beginning: stderr must neither block the process nor fill or stall the
+        host."""
         for _ in range(MAX_STDERR_READS):
             try:
                 chunk = os.read(self.process.stderr, READ_BYTES)
@@ -294,19 +297,19 @@ class Worker:
             self._stderr = (self._stderr + chunk)[:MAX_STDERR_BYTES]
 
     async def write(self, frame: bytes, deadline: float = math.inf) -> None:
-        """Write one frame whole. Raises TimeoutError at the deadline."""
+        """Write one whole frame. Raises TimeoutError at the deadline."""
         await self.write_made(lambda: frame, deadline)
 
     async def write_made(self, make: Callable[[], bytes], deadline: float = math.inf) -> None:
-        """Write a frame that is made when its turn has come: of many large ones, one lies in memory at a time."""
+        """Write a frame that is made only when its turn comes: of many large ones, one is in memory at a time."""
         async with self._writing:
             try:
                 await write_all(self.process.stdin, make(), deadline)
             except OSError:
-                return  # it is gone: the reader will say so
+                return  # the process is gone: the reader will report it
 
     async def obituary(self) -> ExecutionError:
-        """What to say of a process whose output has closed."""
+        """The error for a process whose output has closed."""
         await self._news_of_exit()
         status = self.process.exit.status if self.process.exit else None
         limit_mb = min(self._settings.max_memory_mb, self._settings.max_heap_mb)

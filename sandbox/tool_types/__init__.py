@@ -1,4 +1,4 @@
-"""Tools as code sees them: names, TypeScript declarations, checks of arguments against a JSON Schema."""
+"""Lent tools as the code sees them: their names, TypeScript declarations, and checks against a JSON Schema."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""From the schemas of lent tools to TypeScript declarations, for the model to read and for `deno check`.
+"""Turns the JSON Schemas of lent tools into TypeScript declarations, for the model to read and for `deno check`.
 
-Schemas come from outside. Every name and string in them is checked or quoted before it reaches the text, and
-whatever is unknown, invalid, too deep or too long becomes `unknown` instead of an error.
+Schemas come from outside. Every name and string in them is checked or quoted before it reaches the text, and any part
+that is unknown, invalid, too deep or too long becomes `unknown` instead of an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..ports import ToolDeclaration
 from .tool_names import Lent, place
 
 MAX_DEPTH = 32
-# For the arguments of one tool, and again for its result.
+# At most this much text for the arguments of one tool, and as much for its result.
 MAX_SCHEMA_CHARACTERS = 16_000
 MAX_DOC_CHARACTERS = 1_000
 MAX_INLINE_CHARACTERS = 72
@@ -31,14 +31,14 @@ _PLAIN_TYPES = {
     "null": "null",
 }
 _ANY_OBJECT = "Record<string, unknown>"
-# What the tools of MCP servers throw.
+# The error class that the tools of MCP servers throw.
 _ERROR_CLASS = (
     "declare class MCPToolError extends Error { server: string; tool: string; code: string; retryable: boolean }\n"
 )
 
 
 class TypeText(NamedTuple):
-    """A type, and the sign that joins its parts, if it has several: beside another sign it needs parentheses."""
+    """A type and the operator (`|`, `&`) that joins its parts, if any: beside another operator it needs parentheses."""
 
     text: str
     sign: str = ""
@@ -54,8 +54,8 @@ Tree: TypeAlias = "dict[str, str | Tree]"
 
 
 def typescript_of(declarations: Iterable[ToolDeclaration]) -> str:
-    """What a model or an editor needs to write code over these tools: the text of a `.d.ts` file. Tools that cannot
-    be lent are not in it."""
+    """The text of a `.d.ts` file that declares these tools, for a model or an editor. It leaves out tools that cannot
+    be lent."""
     lent, _ = place(declarations)
     return declare(lent)
 
@@ -112,7 +112,7 @@ def _convert(schema: object, name: str, names: set[str], aliases: list[str]) -> 
 
 
 def _needs_arguments(schema: object) -> bool:
-    """True when the tool cannot be called with nothing: then `args` is not optional."""
+    """True when the tool cannot be called without arguments: then `args` is not optional."""
     waiting, seen = [schema], 0
     while waiting and seen < MAX_DEPTH:
         part, seen = waiting.pop(), seen + 1
@@ -127,11 +127,11 @@ def _needs_arguments(schema: object) -> bool:
 
 
 class _TooLongError(Exception):
-    """The schema would take more text than one tool may."""
+    """The declaration would take more text than one tool may."""
 
 
 class _Conversion:
-    """One schema on its way to a type. What it refers to gets a name, which is how recursive schemas end."""
+    """Converts one schema to a type. Each reference becomes a named alias, so that recursive schemas end."""
 
     def __init__(self, root: object, name: str, names: set[str]) -> None:
         self._root = root
@@ -141,7 +141,7 @@ class _Conversion:
         self.alias_names: dict[str, str] = {}
         self._unfinished: list[str] = []
         self._alias: str | None = None
-        # Which alias has which others for its own type, not merely inside it. TypeScript refuses a circle there.
+        # Which aliases an alias is directly made of, not merely inside an object. TypeScript refuses a cycle there.
         self._is_made_of: dict[str, set[str]] = {}
 
     def type_of(self, schema: object, depth: int, *, inside: bool = False) -> TypeText:
@@ -165,7 +165,7 @@ class _Conversion:
         return _union(self.type_of(choice, depth + 1, inside=inside) for choice in choices)
 
     def finish_aliases(self) -> Iterator[str]:
-        """The declarations of all that was referred to, and of what those refer to."""
+        """Yield the declarations of all referenced schemas, and of those that they refer to in turn."""
         while self._unfinished:
             reference = self._unfinished.pop(0)
             self._alias = reference
@@ -203,7 +203,7 @@ class _Conversion:
         if not members:
             return TypeText(_ANY_OBJECT if rest in (None, UNKNOWN) else _block([f"[key: string]: {rest.text};"]))
         if rest not in (None, NEVER):
-            # Not the type itself: TypeScript refuses an index signature that the properties beside it do not fit.
+            # `unknown` and not the type itself: TypeScript requires all properties to fit the index signature.
             members.append("[key: string]: unknown;")
         return TypeText(_block(members))
 
@@ -214,7 +214,7 @@ class _Conversion:
         return f"{doc}{name}{mark}: {self.type_of(schema, depth, inside=True).text};"
 
     def _rest(self, schema: Mapping[Any, Any], depth: int) -> TypeText | None:
-        """The type of the properties that have no name in the schema; None when it says nothing of them."""
+        """The type of the properties that the schema does not name; None when it says nothing about them."""
         rest = list(_mapped(schema, "patternProperties").values())
         if "additionalProperties" in schema:
             rest.append(schema["additionalProperties"])
@@ -234,7 +234,7 @@ class _Conversion:
         return TypeText(f"[{', '.join(items)}]")
 
     def _literal(self, value: object, depth: int) -> TypeText:
-        """The type that has this one JSON value."""
+        """The TypeScript type of exactly this JSON value."""
         self._spend(4)
         match value:
             case None | bool():
@@ -277,7 +277,8 @@ class _Conversion:
         return False
 
     def _new_name(self, reference: str) -> str:
-        """A name for an alias. It has an underscore inside, so that it is none of TypeScript's own, like `Record`."""
+        """A new name for an alias. It contains an underscore, so that it never clashes with a TypeScript type such as
+        `Record`."""
         last = reference.rpartition("/")[2] if "/" in reference else ""
         wanted = "_".join(filter(None, (self._name, last)))
         name = re.sub(r"[^A-Za-z0-9_$]+", "_", wanted)[:80]
@@ -303,14 +304,14 @@ class _Conversion:
 
 
 def _implied_type(schema: Mapping[Any, Any]) -> str | None:
-    """The type that a schema without `type` is about, as far as its other words tell."""
+    """Guess the type of a schema without `type` from its other keywords."""
     if any(key in schema for key in ("properties", "additionalProperties", "patternProperties")):
         return "object"
     return "array" if any(key in schema for key in ("items", "prefixItems")) else None
 
 
 def _resolve(root: object, reference: str) -> object:
-    """What a reference into the same schema points at; None when it points elsewhere or nowhere."""
+    """The target of a reference into the same schema; None when it points elsewhere or nowhere."""
     if reference == "#":
         return root
     if not reference.startswith("#/"):
@@ -344,7 +345,7 @@ def _intersection(types: Iterable[TypeText]) -> TypeText:
     parts = [part for part in dict.fromkeys(types) if part != UNKNOWN]
     if NEVER in parts:
         return NEVER
-    if len(parts) > 1:  # "any object" says nothing beside a more exact type
+    if len(parts) > 1:  # "any object" adds nothing to a more exact type
         parts = [part for part in parts if part.text != _ANY_OBJECT]
     return _joined(parts, "&", nothing=UNKNOWN)
 
@@ -356,22 +357,22 @@ def _joined(parts: Sequence[TypeText], sign: str, nothing: TypeText) -> TypeText
 
 
 def _block(members: Iterable[str]) -> str:
-    """An object type: on one line when it is short and has no comments, else a line for each member."""
+    """An object type: on one line when it is short and has no comments, else one line per member."""
     lines = list(members)
     inline = f"{{ {' '.join(lines).removesuffix(';')} }}" if lines else "{}"
     return inline if len(inline) <= MAX_INLINE_CHARACTERS and "\n" not in inline else _lines(lines)
 
 
 def _lines(members: Iterable[str]) -> str:
-    # No string in the text has a line end of its own (they are quoted), so this changes the layout only.
+    # No string in the text contains a line end (they are quoted), so this changes only the layout.
     return "{\n  " + "\n".join(members).replace("\n", "\n  ") + "\n}"
 
 
 def _doc(description: object) -> str:
-    """A comment on a line of its own. Nothing in the description can end it: neither `*/` nor a line end."""
+    """The description as a comment line. Nothing in it can end the comment: neither `*/` nor a line end."""
     if not isinstance(description, str):
         return ""
-    # Cleaned first: an invisible character between `*` and `/` must not hide the pair until it is gone.
+    # Remove invisible characters first: one between `*` and `/` would hide the pair from the replacement below.
     visible = "".join(
         character if character.isprintable() else " " for character in description[: 4 * MAX_DOC_CHARACTERS]
     )
@@ -381,11 +382,11 @@ def _doc(description: object) -> str:
 
 
 def _key(name: str) -> str:
-    """A name for a member. `new` would be read as a constructor, so it is quoted too."""
+    """The name of a member, quoted where needed. `new` is quoted too: it would be read as a constructor."""
     return name if _IDENTIFIER.fullmatch(name) and name != "new" else _quoted(name)
 
 
 def _quoted(text: str) -> str:
-    """A JSON string, in which characters that cannot be seen are escaped as well."""
+    """The text as a JSON string in which invisible characters are escaped as well."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in quoted)

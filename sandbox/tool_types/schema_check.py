@@ -1,6 +1,6 @@
-"""Whether a value fits a JSON Schema that comes from a stranger. Nothing is fetched, patterns run in linear time, and
-what would take long is not begun, or ended soon: the library holds the interpreter until it is done, so that no clock,
-no cancellation and no Ctrl-C would be heard meanwhile."""
+"""Checks whether a value fits an untrusted JSON Schema. Nothing is fetched, patterns run in linear time, and a check
+that would take long is refused or ended soon: the library holds the interpreter until it is done, so that no timeout,
+no cancellation and no Ctrl-C could stop it meanwhile."""
 
 from __future__ import annotations
 
@@ -23,45 +23,47 @@ if TYPE_CHECKING:
 MAX_SCHEMA = JsonLimits(containers=4_000, values=20_000)
 # In units of 20 ns: a tenth of a second at the very worst, a millisecond as a rule.
 MAX_WORK = 5_000_000
-# Values to look at; a result of a server may have as many.
+# Values to check; the result of an MCP server may have as many.
 MAX_VALUES = 200_000
-# Schemas that unfold to fewer parts are checked as they are. Others are metered.
+# Schemas that unfold to at most this many parts are checked directly. Others are metered.
 MAX_UNFOLDED = 20_000
-# Each step of a metered one asks us, which takes longer than a part does; and each value is measured with all in it.
+# Limits for metered schemas: each step calls back into Python, which takes longer than checking a part; and each value
+# is measured together with everything in it.
 MAX_STEPS = 100_000
 MAX_METERED_VALUES = 20_000
-# What does not fit larger ones is told only where that is soon found.
+# For schemas of more parts than this, the error says where the value does not fit only if that is found quickly.
 MAX_TOLD_PARTS = 500
-# The library copies what does not fit, writes it out, and copies that: five times as much memory, for a while.
+# To report an error, the library copies the value, writes it as text, and copies that: five times the memory, for a
+# while.
 MAX_TOLD_VALUES = 15_000
 MAX_TOLD_CHARACTERS = 2_000_000
-# Each part that looks at a value because of another is some frames of the library's stack, whose end is no exception.
+# Each part in a chain takes some frames of the library's stack, and its overflow is a crash, not an exception.
 MAX_CHAIN = 64
 MAX_NESTED = 5_000
 MAX_LEFT_OVER = 5_000
 # Characters times patterns.
 MAX_MATCHED = 100_000
-# Numbers that wide are compared each with each.
+# For `uniqueItems`: numbers of more than 53 bits are compared pairwise.
 MAX_WIDE_UNIQUE = 300
 MAX_KEPT_BYTES = 67_108_864
-# What a schema takes compiled, for each of its bytes, and for each of its patterns.
+# Memory of a compiled schema, per byte of its text and per pattern.
 _KEPT_TIMES = 20
 _KEPT_PATTERN = 262_144
-# Older drafts parse texts because of them, each part for itself; newer ones only say what is in the text.
+# In older drafts these keywords parse strings, once per part; in newer ones they only describe the string.
 _CONTENTS = ("contentMediaType", "contentEncoding")
 
 
 class TooMuchToCheck(BadSchema):
-    """The schema is good, but not for so much. The message says of what there is too much."""
+    """The schema is valid, but the value is too large or complex to check against it. The message says in what way."""
 
 
 def schema_problem(schema_json: bytes, value: Any, what: str = "arguments") -> str | None:
-    """The first thing in which the value does not fit, or None. Raises BadSchema."""
+    """The first problem for which the value does not fit the schema, or None. Raises BadSchema."""
     return _kept.check(schema_json).problem(value, what)
 
 
 def usable_schema(schema_json: bytes) -> None:
-    """Raises BadSchema for one that is none, or that would take too long. The answer is kept for those who check."""
+    """Raises BadSchema when the schema is invalid or would take too long. The result is cached for later checks."""
     _kept.check(schema_json)
 
 
@@ -107,7 +109,7 @@ class _Check:
             return f"the {what} do not fit its schema, and are too long to say where"
         if not self._is_told_soon(value):
             return f"the {what} do not fit its schema, which has too many choices to say where"
-        # Only the first: there may be as many as there are values.
+        # Only the first problem: there may be as many as there are values.
         with self._meter(sizes):
             return _first_problem(validator, value, what)
 
@@ -160,7 +162,7 @@ class _Check:
                 to_json(self._schema).decode(),
                 retriever=refuse,
                 pattern_options=regex_options(),
-                # One of them is to be a pattern, of any size.
+                # One format is "regex": it would compile a pattern of any size.
                 validate_formats=False,
                 keywords={STEP: Step},
             )
@@ -179,7 +181,7 @@ def _first_problem(validator: jsonschema_rs.Validator, value: Any, what: str) ->
 
 
 class _Kept:
-    """What was found out about schemas, as much as there is room for: those used last."""
+    """A cache of compiled or refused schemas, limited by bytes; the least recently used one goes first."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -208,7 +210,7 @@ def _built(schema_json: bytes) -> _Check | BadSchema:
     except TooComplex as error:
         return BadSchema(f"it holds {error}")
     except BadSchema as error:
-        # Without its trace, which would keep all that was there.
+        # A new exception without the traceback, which would keep all local variables alive.
         return BadSchema(str(error))
     except ValueError as error:
         return BadSchema(str(error)[:300])

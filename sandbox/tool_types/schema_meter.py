@@ -1,6 +1,5 @@
-"""A check that is counted while it goes on, and ended when it has gone on for long. For schemas whose references lead
-round, or unfold to more than anybody would write: what those cost depends on the value, and may double with each step
-into it."""
+"""Counts the steps of a schema check while it runs, and ends it when there are too many. For schemas whose references
+are recursive or unfold to very many parts: their cost depends on the value, and may double with each level of it."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from .schema_parts import REFERENCES, BadSchema, Parts
 from .schema_values import size_of
 
 STEP = "motor-cortex-step"
-# In these drafts a reference puts all that stands beside it out of force.
+# In draft 7 a reference disables all keywords beside it; in later drafts they stay in force.
 _ALONE_IN = "draft-07"
 _BESIDE_IN = ("2019-09", "2020-12")
 _KEPT_BESIDE = frozenset({"$schema", "$id", "$defs", "definitions"})
@@ -20,7 +19,7 @@ _running = threading.local()
 
 
 class Meter:
-    """The steps of one check. Each is as long as the value that it is taken on."""
+    """Counts the steps of one check against a limit. Each step costs the size of the value it is taken on."""
 
     def __init__(self, sizes: dict[int, int], most: int) -> None:
         self._sizes = sizes
@@ -44,7 +43,7 @@ class Meter:
 
 
 class Step:
-    """The keyword by which the library asks us before it follows a reference."""
+    """A custom schema keyword: through it the library calls the meter before it follows a reference."""
 
     def __init__(self, *place: object) -> None:
         pass
@@ -56,7 +55,7 @@ class Step:
 
 
 def meter_references(parts: Parts) -> None:
-    """Changes the schema: no reference is followed without a step. Raises BadSchema."""
+    """Change the schema so that each reference takes a step of the meter first. Raises BadSchema."""
     draft = parts.root.get("$schema", _BESIDE_IN[-1])
     is_alone = isinstance(draft, str) and _ALONE_IN in draft
     if not is_alone and not (isinstance(draft, str) and any(name in draft for name in _BESIDE_IN)):
@@ -64,7 +63,7 @@ def meter_references(parts: Parts) -> None:
     for part in parts.all:
         for key in REFERENCES:
             if isinstance(part.get(key), str):
-                # `then` is looked at only after `if`, in whatever order the rest is.
+                # `then` is always checked after `if`, in whatever order the other keywords are checked.
                 asked = {"if": {STEP: True}, "then": {key: part.pop(key)}, "else": False}
                 if is_alone:
                     kept = {name: value for name, value in part.items() if name in _KEPT_BESIDE}

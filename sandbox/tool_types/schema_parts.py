@@ -1,5 +1,6 @@
-"""The parts of a JSON Schema that a check goes through: which of them look at the same value, and which at what is in
-it. Of all drafts at once: a part too many makes a schema look heavier than it is, one too few would hide its cost."""
+"""Estimates what a check against a JSON Schema costs, from its parts: which of them look at the same value, and which
+at the values inside it. It covers all drafts at once: a part too many only overestimates the cost, a part too few would
+hide it."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ Part = dict[str, Any]
 # Wider integers are not exact as floating-point numbers, and slow to compare.
 MAX_PLAIN_BITS = 53
 PLAIN_FLOATS = 2.0**MAX_PLAIN_BITS
-# What is deeper counts as if it were on the last one.
+# Deeper levels count as if they were the last one.
 MAX_LEVELS = 64
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-# Where none of these fits, the library collects all that is wrong with each.
+# When no choice fits, the library collects all errors of each choice.
 _CHOICES = frozenset({"anyOf", "oneOf"})
 _SAME_VALUE = frozenset({"allOf", *_CHOICES, "not", "if", "then", "else"})
 _SAME_VALUE_BY_NAME = frozenset({"dependentSchemas", "dependencies"})
@@ -36,7 +37,7 @@ _WITHIN = frozenset(
     }
 )
 _WITHIN_BY_NAME = frozenset({"patternProperties"})
-# Looks at one member of each object, and not at all that is in it.
+# Looks at one member of each object, not at all of them.
 _ONE_WITHIN = frozenset({"properties"})
 _NONE: frozenset[str] = frozenset()
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
@@ -49,22 +50,22 @@ class BadSchema(ValueError):
 
 
 class Parts:
-    """All parts that a check of a value may come to, and how they hang together."""
+    """All parts of a schema that a check may reach, and how they lead to each other."""
 
     def __init__(self, schema: Part) -> None:
         self.root = schema
         self.all: list[Part] = []
         self.same: dict[int, list[Part]] = {}
-        """By the id of a part, those that look at the same value: what is written in it, and what it refers to."""
+        """By the id of a part: the parts that look at the same value, written in it or referred to by it."""
         self.named: dict[int, list[Part]] = {}
-        """Those that look at one member of the value, by its name."""
+        """By the id of a part: the parts that look at one named member of the value."""
         self.within: dict[int, list[Part]] = {}
-        """Those that look at all that is in the value."""
+        """By the id of a part: the parts that look at everything in the value."""
         self.meant: dict[int, Part] = {}
-        """What is referred to."""
+        """The targets of references, by their id."""
         self._faults: dict[int, int] = {}
         self._written: dict[int, list[Part]] = {}
-        """Those that are written in a part, without what it refers to."""
+        """By the id of a part: the parts written in it, without the targets of its references."""
         names = _Names(schema)
         waiting = [schema]
         while waiting:
@@ -85,14 +86,14 @@ class Parts:
         return any(keyword in part for part in self.all for keyword in keywords)
 
     def chain(self) -> int:
-        """How many parts at most look at one value because of one another. Raises BadSchema when they go round."""
+        """The longest chain of parts that lead to one another on the same value. Raises BadSchema for a cycle."""
         lengths: dict[int, int] = {}
         for part in self._by_need:
             lengths[id(part)] = 1 + max((lengths[id(inner)] for inner in self.same[id(part)]), default=0)
         return max(lengths.values())
 
     def left_over(self) -> int:
-        """How many parts are compiled once more, to know what they leave over. Raises BadSchema when they go round."""
+        """How many parts are compiled again for the `unevaluated...` keywords. Raises BadSchema for a cycle."""
         sizes = self._sizes
         return sum(sizes[id(part)] * _unevaluated(part) for part in self.all)
 
@@ -111,7 +112,7 @@ class Parts:
         return order
 
     def unfolded(self) -> Unfolded | None:
-        """The schema with each reference replaced by what it means; None when that has no end."""
+        """The cost of the schema with each reference replaced by its target; None when that is infinite."""
         edges = {key: self.same[key] + self.named[key] + self.within[key] for key in self.same}
         order = post_order([self.root], edges)
         if order is None:
@@ -133,8 +134,8 @@ class Parts:
         return found[id(self.root)]
 
     def longest_body(self) -> int:
-        """How much is checked at most from one reference to the next ones. Each part is weighed once: parts that are
-        referred to may lie in one another."""
+        """The highest cost of checking from one reference to the next ones. Each part is weighed once: the targets of
+        references may lie in one another."""
         bodies: dict[int, int] = {}
         for part in post_order(self.all, self._written) or ():
             own = _own_weight(part) + sum(key in part for key in REFERENCES)
@@ -143,21 +144,21 @@ class Parts:
         return max(bodies[id(part)] for part in (self.root, *self.meant.values()))
 
     def faults(self, part: Part) -> int:
-        """How much may be wrong with one value at most, by this part alone. Counted once: there may be thousands of
-        choices in it, and of references to it."""
+        """How many errors one value can have at most, by this part alone. Cached: there may be thousands of choices in
+        it, and of references to it."""
         if id(part) not in self._faults:
             self._faults[id(part)] = _faults(part)
         return self._faults[id(part)]
 
     def leave_out(self, *keywords: str) -> None:
-        """Changes the schema."""
+        """Remove the keywords from all parts. Changes the schema."""
         for part in self.all:
             for keyword in keywords:
                 part.pop(keyword, None)
 
 
 def post_order(starts: Iterable[Part], edges: dict[int, list[Part]]) -> list[Part] | None:
-    """The parts, each after those that it leads to; None when some lead round. Without recursion: schemas are deep."""
+    """The parts, each after the parts that it leads to; None for a cycle. Not recursive: schemas may be deep."""
     order: list[Part] = []
     is_done: dict[int, bool] = {}
     for start in starts:
@@ -190,9 +191,9 @@ def _under(part: Part, keywords: Set[str], by_name: Set[str]) -> Iterator[Part]:
             yield from (named for named in inner.values() if isinstance(named, dict))
 
 
-# What the library takes to look at a value, by keyword, in units of 20 ns. Numbers are compared exactly, as fractions,
-# where one of the two is no small integer: the slowest of all that happens often. What a number of the value adds to
-# that is counted there, as if it were several values.
+# The library's cost of checking a value, by keyword, in units of 20 ns. If one of two numbers is not a small integer,
+# they are compared exactly, as fractions: the slowest of the common cases. The share of the value's own number is
+# counted in `schema_values.py`, as if it were several values.
 _PART, _NAME, _NEEDED = 2, 3, 4
 _UNIQUE, _UNIQUE_FRACTION, _UNIQUE_BODY = 10, 120, 35
 _INTEGER, _LONG_INTEGER, _FRACTION, _CONTAINER, _MEMBER = 25, 70, 230, 20, 5
@@ -205,9 +206,9 @@ _CHOOSING = ("enum", "const")
 _WEIGHED = frozenset({*_BOUNDS, *_NAMING, *_CHOOSING, "multipleOf"})
 _LISTING = frozenset({*_NAMING, *_SAME_VALUE, *_WITHIN})
 _LONG_BITS = 16
-# So many characters are compared in one unit.
+# Characters compared in one unit.
 _COMPARED = 200
-# A non-ASCII name is written anew for each `propertyNames`: so many of its characters in one unit.
+# A non-ASCII name is copied for each `propertyNames`: this many of its characters in one unit.
 _NAMED = 8
 
 
@@ -225,7 +226,7 @@ def _own_weight(part: Part) -> int:
 
 
 def _needed(part: Part) -> int:
-    """The names that other names ask for."""
+    """How many names are required by the presence of other names."""
     by_name = [part[key].values() for key in _NEEDING if isinstance(part.get(key), dict)]
     return sum(len(names) for needed in by_name for names in needed if isinstance(names, list))
 
@@ -240,21 +241,21 @@ def _bound(bound: Any) -> int:
 
 
 def is_plain(number: Any) -> bool:
-    """Whether the library compares it as a small integer."""
+    """Whether the library compares the number as a small integer."""
     if isinstance(number, float):
         return number.is_integer() and abs(number) < PLAIN_FLOATS
     return not isinstance(number, int) or number.bit_length() <= MAX_PLAIN_BITS
 
 
 def _width(number: Any) -> int:
-    """What a number takes because it is written anew for each comparison: as long as it is wide."""
+    """The cost of converting a number for each comparison: it grows with the number's width."""
     if isinstance(number, float):
         return 2 * abs(math.frexp(number)[1])
     return number.bit_length() // 6 if isinstance(number, int) and not is_plain(number) else 0
 
 
 def _compared(values: list[Any]) -> int:
-    """What it takes to compare with each of them. Short texts are looked up, but not those in objects and arrays."""
+    """The cost of comparing with each of the values. Short strings are looked up, except in objects and arrays."""
     weight, waiting = 0, values
     while waiting:
         value = waiting.pop()
@@ -271,8 +272,8 @@ def _compared(values: list[Any]) -> int:
 
 
 def _compared_below(part: Part) -> list[int]:
-    """What it takes, for each value on the levels below, to compare it with the numbers in objects and arrays: a value
-    is compared with at most one number of each choice."""
+    """For each level below: the cost per value of comparing it with the numbers in objects and arrays. A value is
+    compared with at most one number of each choice."""
     found: list[int] = []
     for choice in _choices(part) if "enum" in part or "const" in part else ():
         level = _inner([choice])
@@ -298,13 +299,13 @@ def _number(number: float) -> int:
 
 
 def _faults(part: Part) -> int:
-    """How much may be wrong with one value at most, by this part alone."""
+    """How many errors one value can have at most, by this part alone."""
     count = len(part) + _listed(part, _LISTING)
     return count if _WEIGHED.isdisjoint(part) else count + _needed(part) + _copied(_choices(part))
 
 
 def _copied(values: list[Any]) -> int:
-    """What is wrong with a choice holds a copy of all choices, which takes as long as so many things that are wrong."""
+    """An error of a choice holds a copy of all choices: this converts the cost of that copy into a number of errors."""
     count, characters, waiting = 0, 0, values
     while waiting:
         value = waiting.pop()
@@ -320,7 +321,7 @@ def _copied(values: list[Any]) -> int:
 
 
 def _listed(part: Part, keywords: Set[str]) -> int:
-    """What is written in lists and by name: each may be wrong, also where it is only `false`."""
+    """How many entries the lists and mappings of these keywords have: each can cause an error, even a mere `false`."""
     return sum(len(inner) for key, inner in part.items() if key in keywords and isinstance(inner, list | dict))
 
 
@@ -329,27 +330,27 @@ def _unevaluated(part: Part) -> int:
 
 
 class Unfolded:
-    """What it takes to look at a value by all parts of a schema, each reference replaced by what it means."""
+    """The cost of checking a value by all parts of a schema, with each reference replaced by its target."""
 
     __slots__ = ("count", "faults", "named", "uniques", "weights", "wrongs")
 
     def __init__(self, part: Part, faults: int, weights: list[int]) -> None:
         self.count = 1
-        """The parts."""
+        """The number of parts."""
         self.uniques = int("uniqueItems" in part)
-        """Those of them that compare all that is in a value."""
+        """How many of them compare everything in a value (`uniqueItems`)."""
         self.named = int("propertyNames" in part)
-        """Those of them that look at the names in a value, each of which is copied."""
+        """How many of them look at the names in a value, each of which is copied (`propertyNames`)."""
         self.faults = faults
-        """What may be wrong with each value at most."""
+        """How many errors each value can have at most."""
         self.wrongs: list[int] = []
-        """On each level, what may be wrong with a value by all choices of a part: all of that is collected."""
+        """Per level: how many errors the choices of one part can give for a value. The library collects them all."""
         self.weights = weights
-        """What the parts take: first those that are looked at once, then those that are looked at with each value of
-        the first level below, and so on."""
+        """The cost of the parts: first of the parts that are checked once, then of the parts that are checked for each
+        value of the first level below, and so on."""
 
     def add(self, other: Unfolded, levels: int = 0, *, is_named: bool = False) -> None:
-        """With what looks at the same value, or some levels below."""
+        """Add the cost of a part that looks at the same value, or at values some levels below."""
         self.count += other.count
         self.uniques += other.uniques
         self.named += other.named
@@ -365,14 +366,13 @@ class Unfolded:
             self.wrongs[place] = max(self.wrongs[place], wrong)
 
     def add_below(self, weights: list[int]) -> None:
-        """What each value of the levels below takes, from the first one on."""
+        """Add a cost per value to each level below, from the first one on."""
         self.weights.extend([0] * (1 + len(weights) - len(self.weights)))
         for level, weight in enumerate(weights, 1):
             self.weights[level] += weight
 
     def work(self, values: list[int], fractions: int, names: int) -> int:
-        """What it takes for so many values on each level, so many of which are fractions, and so many characters of
-        names."""
+        """The whole cost for a value with this many values per level, fractions, and characters of names."""
         most = len(self.weights) if len(self.weights) < MAX_LEVELS else len(values)
         last = len(self.weights) - 1
         by_level = sum(count * self.weights[min(level, last)] for level, count in enumerate(values[:most]))
@@ -381,8 +381,8 @@ class Unfolded:
 
 
 def _one_level_down(weights: list[int], *, is_named: bool) -> list[int]:
-    """As the part above sees it. A named one is looked at as often as that part, any other with each value of its
-    level."""
+    """The weights as the part above sees them. A named part is checked as often as the part above, any other part once
+    for each value of its level."""
     first, *others = weights
     down = [first, 0, *others] if is_named else [0, first, *others]
     if len(down) > MAX_LEVELS:
@@ -391,7 +391,8 @@ def _one_level_down(weights: list[int], *, is_named: bool) -> list[int]:
 
 
 class _Names:
-    """What references mean. One that we do not understand is refused: behind it there could be anything."""
+    """Resolves the references of a schema. It refuses a reference that it does not understand: the cost behind it would
+    be unknown."""
 
     def __init__(self, root: Part) -> None:
         self._root = root

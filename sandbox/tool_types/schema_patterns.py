@@ -1,5 +1,5 @@
-"""Which patterns of a stranger's schema are matched here. The others are left to whoever wrote the schema: a few
-letters of a pattern may stand for megabytes, and some cannot be matched in linear time."""
+"""Decides which regex patterns of an untrusted schema are matched here, and removes the others from the schema: a few
+letters of a pattern may take megabytes compiled, and some patterns cannot be matched in linear time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .schema_parts import BadSchema, Parts
 if TYPE_CHECKING:
     import jsonschema_rs
 
-# Each may take so much memory compiled, and once more when it is used. A text of one character takes at most 5 µs then.
+# Limit of memory per compiled pattern, and again when it is used. Matching one character then takes at most 5 µs.
 MAX_PATTERN_BYTES = 65_536
 MAX_PATTERN_CHARACTERS = 500
 MAX_PATTERNS = 32
-# Where a looser part could make the whole stricter, none is left out.
+# Under these keywords, removing a pattern could make the whole schema stricter: then none may be removed.
 _NOT_LOOSER = ("not", "if", "oneOf", "contains")
 
 
@@ -41,12 +41,14 @@ def is_usable(pattern: str) -> bool:
 
 
 class Patterns:
+    """Removes regex patterns from the parts of one schema."""
+
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.may_leave_out = not parts.have(*_NOT_LOOSER)
 
     def leave_out_unusable(self) -> int:
-        """Changes the schema; how many patterns are left in it. Raises BadSchema where one cannot be left out."""
+        """Remove unusable patterns from the schema; return how many are left. Raises BadSchema if one must stay."""
         names = {name for part in self._parts.all for name in _names(part)}
         texts = {part["pattern"] for part in self._parts.all if isinstance(part.get("pattern"), str)}
         if len(names) > MAX_PATTERNS or not all(is_usable(name) for name in sorted(names)):
@@ -58,7 +60,7 @@ class Patterns:
         return len(taken | names)
 
     def leave_out_all(self) -> None:
-        """Changes the schema. Raises BadSchema where one cannot be left out."""
+        """Remove all patterns from the schema. Raises BadSchema if one must stay."""
         if any(True for part in self._parts.all for _ in _names(part)):
             raise BadSchema("its patternProperties take too long for texts of this length")
         self._leave_out({part["pattern"] for part in self._parts.all if isinstance(part.get("pattern"), str)})

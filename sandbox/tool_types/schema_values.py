@@ -1,4 +1,4 @@
-"""How much there is in a value, and how many ways lead through it and its schema. Pure."""
+"""Measures a value before it is checked against a schema: its size, and how costly an error message would be. Pure."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from typing import Any, NamedTuple
 
 from .schema_parts import MAX_PLAIN_BITS, PLAIN_FLOATS, Part, Parts, is_plain
 
-# To find the words for what does not fit costs a hundred times as much as to find that it does not.
+# Making the error message costs a hundred times as much as finding that a value does not fit.
 MAX_WAYS = 2_000
-# In characters that are copied, of which 4 ns each: all that is wrong is collected, each with a copy of the value.
+# In copied characters, 4 ns each: the library collects all errors, each with a copy of the value.
 MAX_TOLD = 4_000_000
 _FAULT, _COPIED = 500, 50
 
-# A wide integer takes as long as so many others, and so does a fraction.
+# A wide integer, or a fraction, takes as long as this many other values.
 _WIDE_VALUES = 4
 _FRACTION_BITS = 16
 
 
 class Measure(NamedTuple):
+    """The size of a value, as far as it decides what a check costs."""
+
     levels: list[int]
-    """How many values there are on each level, from the outermost on. Numbers that are slow to compare are several."""
+    """Number of values per level, from the outermost on. A number that is slow to compare counts as several."""
     total: int
-    """How many there are on all of them, each of which is one."""
+    """Number of values on all levels, each counted once."""
     characters: int
     names: int
-    """Of those, the characters of names, as many as take long to copy."""
+    """Characters of names, weighted by how long they take to copy."""
     fractions: int
     """Numbers with a fraction, which take long to compare."""
     wide: int
-    """Integers of more than 53 bits: as floating-point numbers, by which the library compares, many of them are one."""
+    """Integers of more than 53 bits: the library compares by floating-point numbers, and as such many are equal."""
     containers: list[Any]
 
     @property
@@ -38,8 +40,8 @@ class Measure(NamedTuple):
 
 
 def measured(value: Any, most: int, most_wide: int) -> Measure:
-    """How much there is in a value. Counting ends at more than `most` values, or more than `most_wide` wide integers:
-    the caller refuses such a value whatever else is in it."""
+    """Measure a value. Counting ends at more than `most` values, or more than `most_wide` wide integers: the caller
+    refuses such a value whatever else is in it."""
     total = characters = names = fractions = wide = 0
     containers: list[Any] = []
     levels: list[int] = []
@@ -73,7 +75,7 @@ def measured(value: Any, most: int, most_wide: int) -> Measure:
 
 
 def extra_values(number: float) -> int:
-    """How many more values a number is to be counted as. The further a fraction is from 1, the wider it is when it is
+    """How many additional values a number counts as. The further a fraction is from 1, the wider it is when it is
     compared exactly."""
     if isinstance(number, int):
         return 0 if is_plain(number) else _WIDE_VALUES + (number.bit_length() // 64) ** 2
@@ -87,24 +89,24 @@ def _extra_of_fraction(number: float) -> int:
 
 
 def name_length(members: dict[str, Any]) -> int:
-    """The characters of the names. ASCII is copied so much faster that it counts for little."""
+    """The length of all names, weighted: ASCII is copied so much faster that 16 characters count as one."""
     return sum(len(name) // 16 if name.isascii() else len(name) for name in members)
 
 
 def size_of(value: Any, sizes: dict[int, int]) -> int:
-    """How many values it is to be counted as, with all that is in it."""
+    """How many values a value counts as, including everything in it."""
     if isinstance(value, int | float):
         return 1 + extra_values(value)
     return sizes.get(id(value), 1)
 
 
 class Sizes:
-    """How much is copied with each thing that is wrong with a value."""
+    """How much the library copies with each error of a value."""
 
     def __init__(self, value: Any) -> None:
         self._by_id: dict[int, tuple[int, int]] = {}
         self.largest: list[tuple[int, int]] = []
-        """The most values, and the most characters, that one value of each level holds."""
+        """Per level: the most values, and the most characters, that one value holds."""
         levels = [[value]]
         while levels[-1]:
             levels.append([inner for part in levels[-1] for inner in _members(part)])
@@ -113,7 +115,7 @@ class Sizes:
             self.largest.insert(0, (max(values for values, _ in sizes), max(characters for _, characters in sizes)))
 
     def of(self, value: Any) -> tuple[int, int]:
-        """How many values, and how many characters."""
+        """The number of values and of characters in a value."""
         return self._by_id.get(id(value)) or (1, len(value) if isinstance(value, str) else 1)
 
     def _sized(self, value: Any) -> tuple[int, int]:
@@ -131,10 +133,10 @@ def _members(value: Any) -> list[Any]:
 
 
 def is_told_soon(wrongs: list[int], sizes: Sizes, *, are_names_told: bool) -> bool:
-    """Whether all that is wrong with the choices of any one part is collected soon. The library does so for the first
-    part that does not fit."""
+    """Whether the library can quickly collect all errors of the choices of any one part. It does so for the first part
+    that does not fit."""
     for wrong, (values, characters) in zip(wrongs, sizes.largest, strict=False):
-        # Each name that is wrong comes with a copy of all that is in the object.
+        # Each wrong name comes with a copy of the whole object.
         times = values if are_names_told else 1
         if wrong * times * (_FAULT * values + characters) > MAX_TOLD:
             return False
@@ -142,7 +144,7 @@ def is_told_soon(wrongs: list[int], sizes: Sizes, *, are_names_told: bool) -> bo
 
 
 def are_few_ways(parts: Parts, value: Any, sizes: Sizes) -> bool:
-    """Whether all ways through schema and value together are so few that each may be gone."""
+    """Whether the paths through schema and value together are so few that the library can follow them all."""
     waiting: list[tuple[Part, Any]] = [(parts.root, value)]
     left = MAX_TOLD
     for _ in range(MAX_WAYS):
@@ -170,7 +172,7 @@ _FOR_ITEMS = ("items", "prefixItems", "additionalItems", "unevaluatedItems", "co
 
 
 def _applied(part: Part, value: dict[str, Any] | list[Any]) -> list[tuple[Part, Any]]:
-    """The parts that look at what is in a value, each with what it looks at. Not more than a few thousand."""
+    """Pairs of a part and the inner value that it checks. At most MAX_WAYS + 1 pairs."""
     if isinstance(value, list):
         parts = [inner for keyword in _FOR_ITEMS for inner in _parts_of(part.get(keyword))]
         return [(inner, item) for inner in parts for item in value[:MAX_WAYS]][: MAX_WAYS + 1]

@@ -1,6 +1,6 @@
-"""From the names that tools have to the names that code can write: `git-hub/list.commits` is
-`tools.git_hub.list_commits`, and also `tools.gitHub.listCommits` and `tools["git-hub"]["list.commits"]`. Every name
-gets a defined answer, and none can spoil the others."""
+"""Maps the names of tools to names that code can write: `git-hub/list.commits` becomes `tools.git_hub.list_commits`,
+and also `tools.gitHub.listCommits` and `tools["git-hub"]["list.commits"]`. Every name gets a defined result, and none
+can break the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..ports import ToolDeclaration
 
 MAX_NAME_LENGTH = 128
 
-# Own properties of these names would change what JavaScript does with the object that carries them.
+# Own properties of these names would change how JavaScript treats the object that has them.
 _MEANINGFUL = frozenset({"__proto__", "constructor", "prototype", "then", "toJSON", "toString", "valueOf"})
 _NEVER_LENT = "core"
 _UNWRITABLE = re.compile(r"[^A-Za-z0-9_$]")
@@ -28,12 +28,12 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """A tool of this run: its own name, and its place below `tools`."""
+    """A tool lent to this run: its declaration, and its place below `tools`."""
 
     path: Path
     declaration: ToolDeclaration
     aliases: tuple[Path, ...] = ()
-    """Other spellings that lead to it: of its own name, of its server's for it, and in camelCase."""
+    """Other spellings that lead to it: its own name, its server's name for it, and camelCase."""
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class Lent:
         return ".".join(("tools", *self.path))
 
     def entry(self) -> dict[str, Any]:
-        """What the guest needs to know of it."""
+        """What the process needs to know about the tool."""
         entry: dict[str, Any] = {"path": self.path, "name": self.name}
         if self.declaration.server is not None:
             entry |= {"server": self.declaration.server, "tool": self.declaration.tool or self.path[-1]}
@@ -62,9 +62,9 @@ class Unlent:
 
 
 def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequence[Unlent]]:
-    """Find a place below `tools` for each declaration, in their order. Two tools that would share a place do not: it is
-    the one's that is called so, or else the first's, and the other gets a number. What cannot be lent at all is
-    returned with the reason."""
+    """Find a place below `tools` for each declaration. When two tools want the same place, the one whose name is
+    exactly that gets it, or else the first; the other gets a number. A tool that cannot be lent at all is returned with
+    the reason."""
     lent: list[Lent] = []
     unlent: list[Unlent] = []
     names: set[str] = set()
@@ -85,21 +85,22 @@ def place(declarations: Iterable[ToolDeclaration]) -> tuple[Sequence[Lent], Sequ
 
 
 def place_of_tools(declarations: Iterable[ToolDeclaration]) -> dict[str, tuple[Path, ...]]:
-    """By their names, the places of tools that are lent together, the one that declarations show first."""
+    """The places of tools that are lent together, by tool name. First the place that the declarations show, then its
+    aliases."""
     lent, _ = place(declarations)
     return {tool.name: (tool.path, *tool.aliases) for tool in lent}
 
 
 def _rank(declaration: ToolDeclaration) -> tuple[bool, bool, bool]:
-    """Those first whose place is settled, and groups, see above; and before those whose names must be changed, those
-    who are called so."""
+    """Sort key: first tools with a settled place, then tools in groups, and tools whose name needs no change before
+    tools whose name must be changed."""
     parts = _parts(declaration.name)
     return not declaration.places, len(parts) == 1, any(_UNWRITABLE.search(part) for part in parts)
 
 
 def _with_aliases(lent: Sequence[Lent], taken: set[Path]) -> list[Lent]:
-    """A spelling never takes a place from a tool, and one that would lead to two tools leads to none: code that is
-    written for the one must not reach the other."""
+    """Add the aliases. An alias never takes a place from a tool, and an alias that would lead to two tools leads to
+    none: code written for one tool must not reach the other."""
     wished = [_wished(tool.declaration) - taken for tool in lent]
     claims = Counter(chain.from_iterable(wished))
     groups = {path[:1] for path in claims if len(path) > 1}
@@ -117,10 +118,10 @@ def _wished(declaration: ToolDeclaration) -> frozenset[Path]:
     return _spellings(declaration.name, declaration.server, declaration.tool)
 
 
-# For each run anew, and mostly of the same tools.
+# Cached: computed for each run, and mostly for the same tools.
 @lru_cache(maxsize=4096)
 def _spellings(name: str, server: str | None, tool: str | None) -> frozenset[Path]:
-    """All that one may write for a tool, its place among them or not."""
+    """All spellings that code may use for a tool; they may include its place."""
     found = set(product(*map(_spelled, _parts(name))))
     if server and tool and _why_not(f"{server}.{tool}", set()) is None:
         found.update(product(_spelled(server), _spelled(tool)))
@@ -170,8 +171,8 @@ def _camel(text: str) -> str:
 
 
 def _free(path: Path, taken: set[Path], numbers: dict[Path, int]) -> Path:
-    """The path, or one with a number. `numbers` has the last one that each path has got: thousands of tools may want
-    the same place, and to try all numbers for each would take the square of their count."""
+    """The path itself if it is free, else with a number. `numbers` keeps the last number of each path: thousands of
+    tools may want the same place, and trying all numbers for each would take quadratic time."""
     *group, last = path
     candidate, number = path, numbers.get(path, 1)
     while candidate in taken:

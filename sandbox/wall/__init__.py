@@ -1,4 +1,4 @@
-"""The boundary around a worker, and the self-test that proves it."""
+"""Opens the wall, the boundary around a worker, and tests that Deno runs behind it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Does Deno run behind this wall? Tried once for each binary, kernel and set of layers, then remembered."""
+"""Tests whether Deno runs behind this wall: once for each binary, kernel and set of layers, then cached."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# A little of all that agents' code does: types, timers, bytes, regular expressions, dates, WebAssembly, a deep stack.
+# Uses a little of everything that agent code does: types, timers, bytes, regular expressions, dates, WebAssembly, a
+# deep stack.
 KNOWN_SCRIPT = """
 const numbers: number[] = Array.from({ length: 1000 }, (_, index) => index);
 await new Promise((resolve) => setTimeout(resolve, 1));
@@ -40,8 +41,8 @@ MAX_REMEMBERED = 50
 
 
 async def try_known_script(spawner: Spawner, settings: SandboxSettings) -> str | None:
-    """Run it through the whole stack. None if all is well, or else what went wrong."""
-    # With room for the answer: what the caller allows his code is not Deno's fault.
+    """Run the known script through the whole stack. None if all is well, else what went wrong."""
+    # With room for the answer: a small limit in the caller's settings must not make the test fail.
     settings = settings.model_copy(update=ROOM)
     terms = RunTerms(max_result_bytes=settings.max_result_bytes, max_output_bytes=settings.max_output_bytes)
     run = Run(KNOWN_SCRIPT, run_frame(KNOWN_SCRIPT, b"{}", terms), TIMEOUT_MS, Bridge(None, settings))
@@ -59,12 +60,12 @@ async def try_known_script(spawner: Spawner, settings: SandboxSettings) -> str |
 def passed_before(command: Command, wall: Wall) -> bool:
     try:
         return _mark(command, wall).exists()
-    except (OSError, RuntimeError):  # RuntimeError: nobody knows where home is
+    except (OSError, RuntimeError):  # RuntimeError: the home folder is not known
         return False
 
 
 def remember(command: Command, wall: Wall) -> None:
-    """Only that it passed: a failure is looked into again each time."""
+    """Cache that the test passed. A failure is never cached: it is tested again each time."""
     try:
         mark = _mark(command, wall)
         mark.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Opens a spawner behind all the layers that this machine gives and Deno runs behind, or says why that will not do."""
+"""Opens a spawner behind all wall layers that this machine supports and Deno runs behind, or raises why it cannot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex.sandbox")
 
-# The layers that could keep Deno from running; the others take nothing that it needs.
+# The layers that could keep Deno from running; the others take away nothing that it needs.
 _SUSPECTS = (Layer.SECCOMP, Layer.LANDLOCK, Layer.ROOT, Layer.NAMESPACES, Layer.LIMITS)
 _said: set[str] = set()
 
@@ -33,13 +33,14 @@ async def open_spawner(
     head_start: HeadStart | None = None,
     running: Running = NOT_NOTED,
 ) -> tuple[Spawner, Wall]:
-    """Raises SandboxUnavailable when Deno does not run here, or a layer that is required does not hold."""
+    """Open a tested spawner and return it with its wall. Raises SandboxUnavailable when Deno does not run here, or a
+    required layer does not hold."""
     spawner = make_spawner(command, settings, tasks, layers, head_start, running)
     try:
         wall = await spawner.wall()
         trouble = None if passed_before(command, wall) else await try_known_script(spawner, settings)
         if trouble is not None:
-            running.check()  # what was killed says nothing about the wall
+            running.check()  # if the kill switch killed the script, that says nothing about the wall
             await spawner.aclose()
             rest = await _without_broken(command, settings, wall, trouble, running)
             spawner = make_spawner(command, settings, tasks, rest.held, None, running)
@@ -76,13 +77,13 @@ def _judge(wall: Wall, settings: SandboxSettings) -> None:
             'See "cortex doctor"; name the layers that you do require in sandbox.require'
         )
     missing = {**wall.absent, **wall.broken}
-    if missing and _explain(missing) not in _said:  # once is loud enough
+    if missing and _explain(missing) not in _said:  # warn once only
         _said.add(_explain(missing))
         log.warning("The wall around Deno is not whole here: %s", _explain(missing))
 
 
 def _explain(layers: Mapping[Layer, str]) -> str:
-    """Each reason once: `root, namespaces (not permitted); landlock (not in this kernel)`."""
+    """List the layers by reason, each once: `root, namespaces (not permitted); landlock (not in this kernel)`."""
     by_reason: dict[str, list[str]] = {}
     for layer, reason in layers.items():
         by_reason.setdefault(reason, []).append(layer)
@@ -92,7 +93,8 @@ def _explain(layers: Mapping[Layer, str]) -> str:
 async def _without_broken(
     command: Command, settings: SandboxSettings, wall: Wall, trouble: str, running: Running
 ) -> Wall:
-    """Find the layers that Deno does not run behind. Raises SandboxUnavailable when it does not run at all."""
+    """The wall without the layers that Deno does not run behind. Raises SandboxUnavailable when Deno does not run even
+    without the suspects."""
     suspects = [layer for layer in _SUSPECTS if layer in wall.held]
     deeper = await _trouble_without(suspects, command, settings, wall, running) if suspects else trouble
     if deeper is not None:
@@ -118,7 +120,7 @@ async def _trouble_without(
 
 
 def _left(broken: Collection[Layer], wall: Wall, trouble: str) -> Wall:
-    """The wall without these, and without what cannot be had without them."""
+    """The wall without the broken layers, and without layers that need them: ROOT needs NAMESPACES."""
     gone = {*broken, Layer.ROOT} if Layer.NAMESPACES in broken else set(broken)
     reason = f"Deno does not run behind it: {trouble}"
     held = tuple(layer for layer in wall.held if layer not in gone)

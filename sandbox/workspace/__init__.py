@@ -1,4 +1,4 @@
-"""Files for agent code: a folder, seen through what the run has written, and changed only by a commit."""
+"""Files for agent code: a run sees a folder with its own writes on top; only the caller's commit changes the disk."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""The contents of files and folders in JSON.
+"""Encodes the contents of files and folders as JSON, for the answers to the code.
 
-Encoding takes milliseconds, and a multiple of the memory: what is large is made on a thread, in pieces between which
+Encoding takes milliseconds, and a multiple of the memory: large answers are made on a thread, in pieces between which
 the event loop can run, and only a few files at once.
 """
 
@@ -20,9 +20,9 @@ from .folder import Kind
 LARGE_BYTES = 1 * MIB
 LARGE_AT_ONCE = 2
 PIECE_BYTES = 3 * 64 * 1024
-"""Encoded in one go. A multiple of three, so that the pieces are one text without padding in the middle."""
+"""Bytes encoded in one go. A multiple of three, so that the base64 pieces join without padding in the middle."""
 LONG_LISTING = 500
-"""Names that are encoded at once."""
+"""At most this many names are encoded without a thread."""
 
 _large: RunVar[anyio.CapacityLimiter] = RunVar("large answers")
 
@@ -31,7 +31,7 @@ def content_json(data: bytes | bytearray) -> bytes:
     pieces = [b'{"data":"']
     for start in range(0, len(data), PIECE_BYTES):
         if start:
-            time.sleep(0)  # encoding holds the interpreter's lock: without this the loop waits for all of it
+            time.sleep(0)  # encoding holds the GIL: without this the event loop would wait for all of it
         pieces.append(binascii.b2a_base64(data[start : start + PIECE_BYTES], newline=False))
     pieces.append(b'"}')
     return b"".join(pieces)
@@ -52,7 +52,7 @@ def flags(kind: Kind) -> dict[str, bool]:
 
 
 def limiter_for(size: int) -> anyio.CapacityLimiter | None:
-    """What a thread has to wait for that reads and encodes so much; None: nothing but a thread."""
+    """The limiter for a thread that reads and encodes `size` bytes; None for the default one."""
     if size <= LARGE_BYTES:
         return None
     # A limiter belongs to its event loop, and a process may have several.

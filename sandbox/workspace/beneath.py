@@ -1,8 +1,8 @@
-"""Opening what lies beneath a directory, without following a link: not one that was there, nor one that somebody
-puts there at this moment.
+"""Opens paths beneath a directory without following a symlink: neither an existing one, nor one that another process
+creates at this moment (a race).
 
-Recent Linux resolves a whole path so in one call. Elsewhere each name is opened beneath the descriptor of the one
-before it, which is as safe and a little slower.
+Recent Linux does this for a whole path in one call, `openat2`. Elsewhere each name is opened relative to the descriptor
+of the one before it, which is as safe and a little slower.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from functools import cache
 
 from .paths import Parts
 
-# Enough to go on from, without the permission to list.
+# Enough to open entries beneath it, without the permission to list.
 TRAVERSE = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
 LIST = os.O_RDONLY | os.O_DIRECTORY
-# A pipe must not make the opener wait, nor a terminal become the process's own.
+# Opening a pipe must not block, and a terminal must not become the controlling terminal of the process.
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
 _TRIES = 100
@@ -35,14 +35,14 @@ class _OpenHow(ctypes.Structure):
 
 
 def open_beneath(root: int, parts: Parts, flags: int) -> int:
-    """A descriptor for the path beneath `root`. Raises OSError; ELOOP means that a link is or was in the way."""
+    """Open the path beneath `root`; return a descriptor. Raises OSError; ELOOP means that a symlink is or was in it."""
     return (open_at_once if kernel_resolves() else open_by_steps)(root, parts, flags)
 
 
 @cache
 def kernel_resolves() -> bool:
-    """Whether the kernel has the call and lets this process use it: found out by calling it."""
-    # The number means something else to other kernels, so that there it must not even be tried.
+    """Whether the kernel has `openat2` and lets this process use it: found out by calling it."""
+    # On other systems this number is another call, so it must not even be tried there.
     if sys.platform != "linux":
         return False
     root = os.open("/", TRAVERSE | os.O_CLOEXEC)
@@ -56,7 +56,7 @@ def kernel_resolves() -> bool:
 
 
 def open_at_once(root: int, parts: Parts, flags: int) -> int:
-    # Not O_NOFOLLOW: with it a link that is asked to be a directory is "not a directory", and not a link.
+    # Not O_NOFOLLOW: with it, opening a symlink as a directory fails with ENOTDIR instead of ELOOP.
     how = _OpenHow(flags | os.O_CLOEXEC, 0, _AT_ONCE)
     path = "/".join(parts).encode() or b"."
     syscall = _syscall()
@@ -72,7 +72,7 @@ def open_at_once(root: int, parts: Parts, flags: int) -> int:
         if descriptor >= 0:
             return int(descriptor)
         problem = ctypes.get_errno()
-        # EAGAIN: something was renamed meanwhile, and the kernel could not be sure.
+        # EAGAIN: something was renamed meanwhile (a race), and the kernel could not be sure.
         if problem not in (errno.EINTR, errno.EAGAIN):
             break
     raise OSError(problem, os.strerror(problem))
@@ -105,7 +105,7 @@ def _step(above: int, name: str, flags: int) -> int:
     try:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
     except NotADirectoryError:
-        # A link that is asked to be a directory is "not a directory": say what it is, as the kernel does at once.
+        # Opening a symlink as a directory fails with ENOTDIR: raise ELOOP instead, as `openat2` does.
         if stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
         raise

@@ -1,7 +1,7 @@
-"""Making the changes of a run, all or none, whenever the process or the machine stops.
+"""Commits the changes of a run to the folder: all or none, even if the process or the machine stops (a crash).
 
-The new files are written beside the old ones first, then a journal of what is to be done, then it is done. Whoever
-uses the folder next finishes what was left unfinished. Those who ask for the lock never see half of it.
+First the new files are written beside the old ones, then a journal of the steps, then the steps are done. The next user
+of the folder finishes an unfinished commit. A process that takes the lock never sees half a commit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def prepare(folder: Path, checkpoint: Checkpoint = nowhere) -> int:
-    """A descriptor for the folder, after what an earlier commit left unfinished there is finished."""
+    """Open the folder and finish an earlier unfinished commit there; return a descriptor."""
     root = open_folder(folder)
     try:
         with _explained("finish an earlier commit to the workspace"):
@@ -51,7 +51,7 @@ def commit(
 ) -> None:
     """Make all changes. Raises WorkspaceError when none was made, and WorkspaceConflict when none should be.
 
-    `found` is brought up to date by a commit that fails, so that it can be tried again.
+    A failed commit updates `found`, so that the commit can be retried.
     """
     root = open_folder(folder)
     try:
@@ -72,7 +72,7 @@ def commit(
 
 
 def _carry_out(staging: Staging, steps: Sequence[tuple[Step, Fact | None]]) -> None:
-    """To the end, or else back to the beginning."""
+    """Do all steps, or else undo all of them (roll back)."""
     try:
         _forward(staging, steps)
     except (OSError, WorkspaceConflict) as problem:
@@ -87,7 +87,7 @@ def _carry_out(staging: Staging, steps: Sequence[tuple[Step, Fact | None]]) -> N
 
 
 def _clear(staging: Staging) -> None:
-    """What cannot be cleared away now is cleared away by the next user."""
+    """Delete the staging folder. If that fails now, the next user of the folder deletes it."""
     with suppress(OSError):
         staging.remove()
 
@@ -101,7 +101,7 @@ def _explained(what: str) -> Iterator[None]:
 
 
 def _ours(root: int) -> bool:
-    """Whether a commit of this user is unfinished. What others left, or planted, is reported and left alone."""
+    """Whether a commit of this user is unfinished. Folders that others left, or planted, are logged and left alone."""
     names = candidates(root)
     others = []
     for name in names:
@@ -128,10 +128,10 @@ def _recover(root: int, checkpoint: Checkpoint) -> None:
 def _finish(staging: Staging) -> None:
     left = staging.left()
     if left is None:
-        _clear(staging)  # nothing was begun
+        _clear(staging)  # the commit had not begun
         return
     if left.journal is None:
-        # Written by somebody else, or copied here: neither to be obeyed nor to be thrown away.
+        # Another user wrote it, or it was copied here: neither obey it nor delete it.
         log.warning('Left alone "%s" in the workspace: its journal speaks of another folder', staging.name)
         return
     steps, back = left.journal.steps, left.back
@@ -146,13 +146,13 @@ def _finish(staging: Staging) -> None:
             _back(staging, steps)
     except OSError as error:
         if error.errno in _NOT_THERE:
-            return  # somebody has moved a folder away: its old files wait here, out of sight, for it to come back
+            return  # another process has moved a folder away: its old files stay in staging until it comes back
         raise
     staging.remove()
 
 
 def _check(root: int, found: list[Difference]) -> None:
-    """Every path must be what the run saw, and everything must have a place to go to."""
+    """Raise WorkspaceConflict unless every path is what the run saw, and every new entry has a folder to go to."""
     going = {one.parts for one in found if one.before is not None}
     coming = {one.parts for one in found if isinstance(one.after, Dir)}
     for one in found:
@@ -179,7 +179,7 @@ def _now(root: int, parts: Parts) -> Fact | None:
 
 
 def _renewed(root: int, one: Difference, touched: set[int]) -> Difference:
-    """What the commit itself has done and undone to a file must not be a conflict when it is tried again."""
+    """Update `before` of a file that this commit changed and restored, so that a retry is not a conflict."""
     if one.before is None or one.before.inode not in touched:
         return one
     now = None
@@ -227,7 +227,7 @@ def _forward(staging: Staging, steps: Sequence[tuple[Step, Fact | None]]) -> Non
 
 
 def _back(staging: Staging, steps: Sequence[Step]) -> None:
-    """As far back as possible. Raises the first OSError only after all steps were tried."""
+    """Undo all steps, as far as possible. Raises the first OSError only after all steps were tried."""
     problem = None
     for step in reversed(steps):
         try:

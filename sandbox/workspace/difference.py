@@ -1,4 +1,4 @@
-"""What a run has changed, from what it saw and what it wrote. Pure."""
+"""Computes what a run has changed, from what it saw on the disk and what it wrote. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .paths import Parts
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One path: what was on the disk when the run first looked, and what is to be there."""
+    """One changed path: what was on the disk when the run first looked, and what should be there."""
 
     parts: Parts
     before: Fact | None
@@ -21,7 +21,7 @@ class Difference:
 
 
 def differences(overlay: Overlay) -> list[Difference]:
-    """All of them, sorted by path. What the run wrote and took back is not among them."""
+    """All differences, sorted by path. A change that the run itself reverted is not included."""
     return [
         Difference(parts, before, after)
         for parts, before in sorted(overlay.seen.items())
@@ -31,12 +31,12 @@ def differences(overlay: Overlay) -> list[Difference]:
 
 
 def listing(found: list[Difference]) -> list[Change]:
-    """The same for people: a folder that became a file is one removed and one added."""
+    """The differences as `Change`s, for people: a folder that became a file is one removed and one added."""
     return sorted((change for one in found for change in _changes(one)), key=lambda change: change.path)
 
 
 def _after(root: Dir, parts: Parts) -> Iterator[Node | None]:
-    """What the run left there; nothing at all when it left the disk's."""
+    """Yield what the run left at the path (None: removed); yield nothing when it did not touch the path."""
     node: Node | None = root
     for name in parts:
         if isinstance(node, Dir) and node.through and name not in node.children:

@@ -1,4 +1,4 @@
-"""What the caller of a workspace may have to handle. What the agent's code is told are `ToolError`s."""
+"""The exceptions that the caller of a workspace may have to handle. The agent's code gets `ToolError`s instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class WorkspaceError(SandboxError):
 
 
 class WorkspaceConflict(WorkspaceError):
-    """The folder is no longer what the run saw, so that its changes were not made."""
+    """The folder has changed since the run saw it, so the run's changes were not made."""
 
 
 def conflict(path: tuple[str, ...], what: str) -> WorkspaceConflict:

@@ -1,7 +1,7 @@
-"""Reading the real folder. Everything here may wait for a disk, and belongs on a thread.
+"""Reads the real folder on the disk. Everything here may wait for the disk, and must run on a thread.
 
-Links are shown but never followed, and only regular files are read. A second hard link to a file outside looks like
-any other file: who could put one into the folder could have read that file, and the code itself cannot make links.
+Symlinks are shown but never followed, and only regular files are read. A hard link to a file outside looks like any
+other file: a process that could put it into the folder could have read that file, and the code cannot make links.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What was found at a path."""
+    """What was found at a path (from `stat`)."""
 
     kind: Kind
     size: int
@@ -69,14 +69,14 @@ class Fact:
         )
 
     def is_still(self, other: Fact | None) -> bool:
-        """Whether nobody has touched it in between. A folder is the same whatever was put into it."""
-        # Whoever writes may set the time of that to what it was, as copying programs do, but not the other.
+        """Whether the entry is unchanged. A folder is unchanged whatever was put into it."""
+        # A writer can reset mtime to what it was, as copying programs do, but not ctime.
         return (
             other is not None and self.looks_like(other) and (self.kind == "folder" or self.ctime_ns == other.ctime_ns)
         )
 
     def looks_like(self, other: Fact | None) -> bool:
-        """The same, but for what giving it another name does to it."""
+        """Whether the entry is unchanged, ignoring ctime, which a rename changes."""
         if other is None or (self.kind, self.inode) != (other.kind, other.inode):
             return False
         return self.kind == "folder" or (self.size, self.mtime_ns) == (other.size, other.mtime_ns)
@@ -84,6 +84,8 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Content:
+    """The content of a file on the disk, and what was found there."""
+
     fact: Fact
     data: bytes
 
@@ -97,7 +99,7 @@ def digest(data: bytes | bytearray) -> bytes:
 
 
 def open_folder(folder: Path) -> int:
-    """A descriptor for the folder itself. Raises WorkspaceError that says what is wrong with it."""
+    """Open the folder itself; return a descriptor. Raises WorkspaceError that says what is wrong with it."""
     try:
         return os.open(folder, LIST | os.O_CLOEXEC)
     except OSError as error:
@@ -105,7 +107,7 @@ def open_folder(folder: Path) -> int:
 
 
 def fact_at(root: int, parts: Parts) -> Fact | None:
-    """What is there, or None. Raises OSError when the folder around it is missing or is not a folder."""
+    """What is at the path, or None. Raises OSError when its parent is missing or is not a folder."""
     above = open_beneath(root, parts[:-1], TRAVERSE)
     try:
         return Fact.of(os.stat(parts[-1] if parts else ".", dir_fd=above, follow_symlinks=False))
@@ -116,7 +118,7 @@ def fact_at(root: int, parts: Parts) -> Fact | None:
 
 
 class Folder:
-    """The folder as it is on the disk, while a run uses it. Opened when it is first needed."""
+    """The folder on the disk, while a run uses it. Opened when it is first needed."""
 
     _root = -1
 
@@ -129,7 +131,7 @@ class Folder:
         """Device and inode, once it is open."""
 
     def open(self) -> None:
-        """Open it for good. More than one thread may try, when the first was abandoned."""
+        """Open the folder, once. More than one thread may try, when the first was abandoned."""
         root = self._opener()
         with self._lock:
             if self.closed or self.is_open:
@@ -144,7 +146,7 @@ class Folder:
         return self._root >= 0
 
     def close(self) -> None:
-        """Close it once no thread uses it: a thread that was abandoned must not find another file in its place."""
+        """Close the folder once no thread uses it: an abandoned thread must not find its descriptor reused."""
         with self._lock:
             self.closed = True
             self._close_if_unused()
@@ -181,19 +183,19 @@ class Folder:
                 os.close(descriptor)
 
     def look(self, parts: Parts) -> Fact | None:
-        """What is there, or None. Raises ToolError when the folder around it is missing or is not a folder."""
+        """What is at the path, or None. Raises ToolError when its parent is missing or is not a folder."""
         with _told("look at", parts), self._borrowed() as root:
             return fact_at(root, parts)
 
     def may_write(self, parts: Parts) -> bool:
-        """Whether this user may write to a file, by its mode and by whatever else the disk knows."""
+        """Whether this user may write to a file, by its mode and everything else that the file system checks."""
         with _told("look at", parts), self._opened(parts[:-1], TRAVERSE) as above:
             return os.access(parts[-1], os.W_OK, dir_fd=above, effective_ids=True, follow_symlinks=False)
 
     def read(self, parts: Parts, max_bytes: int) -> Content:
-        """A regular file, whole."""
+        """Read a whole regular file. Raises ToolError."""
         with _told("read", parts):
-            # Looked at first: merely to open a device can do something.
+            # Look before opening: merely opening a device can have an effect.
             found = self.look(parts)
             if found is not None and found.kind == "other":
                 raise not_regular(parts)
@@ -218,7 +220,7 @@ class Folder:
             return None
 
     def entries(self, parts: Parts, max_entries: int) -> dict[str, Kind]:
-        """The names that the code may see, and what each is."""
+        """The names in a folder that the code may see, and the kind of each."""
         found: dict[str, Kind] = {}
         with _told("list", parts), self._opened(parts, LIST) as descriptor, os.scandir(descriptor) as scan:
             for entry in scan:
@@ -230,7 +232,7 @@ class Folder:
         return found
 
     def walk(self, parts: Parts, max_entries: int) -> dict[Parts, Fact]:
-        """All that is beneath a folder. Raises ToolError when it holds what the code may not see."""
+        """Everything beneath a folder. Raises ToolError when it contains a name that the code may not see."""
         found: dict[Parts, Fact] = {}
         waiting = [parts]
         while waiting:
@@ -282,7 +284,7 @@ def _kind(entry: os.DirEntry[str]) -> Kind:
 
 
 def _read_all(descriptor: int, max_bytes: int) -> bytes:
-    """At most one byte more than allowed: a file can grow while it is read."""
+    """Read at most one byte more than allowed: a file can grow while it is read."""
     pieces = []
     left = max_bytes + 1
     while left > 0 and (piece := os.read(descriptor, min(left, _CHUNK))):
@@ -293,7 +295,7 @@ def _read_all(descriptor: int, max_bytes: int) -> bytes:
 
 @contextmanager
 def _told(verb: str, parts: Parts) -> Iterator[None]:
-    """Faults of the disk in the words that the code is told. Paths of the host are not among them."""
+    """Turn an OSError into a ToolError for the code, without any path of the host."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The steps of a commit, as they are written down before the first of them is taken."""
+"""The journal of a commit: its steps, written to the disk before the first step is taken."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Number = Annotated[int, Field(ge=0)]
 
 
 class Step(BaseModel):
-    """One path: what is there is set aside as `old-N`, then `new-N` takes its place. Either may be missing."""
+    """One path: the old entry is set aside as `old-N`, then `new-N` takes its place. Either may be missing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -25,7 +25,7 @@ class Step(BaseModel):
     old: bool
     new: bool
     inode: Number = 0
-    """Of `new-N`: so that undoing removes only what the commit has put there."""
+    """The inode of `new-N`, so that undoing removes only what the commit has put there."""
 
     @property
     def old_name(self) -> str:
@@ -37,10 +37,13 @@ class Step(BaseModel):
 
 
 class Journal(BaseModel):
+    """All steps of one commit, as written to the disk."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     inode: Number
-    """Of the staging folder. A journal that came in a copied folder, or in somebody's archive, is not ours to obey."""
+    """The inode of the staging folder. A journal from a copied folder, or from an archive, has another and is not
+    obeyed."""
     steps: tuple[Step, ...]
 
     def encode(self) -> bytes:
@@ -48,7 +51,7 @@ class Journal(BaseModel):
 
 
 def decode(text: bytes) -> Journal | None:
-    """None for what no commit has written."""
+    """Parse a journal; None for a text that no commit has written."""
     try:
         journal = Journal.model_validate_json(text)
     except ValidationError:
@@ -61,7 +64,8 @@ def _sound(path: Parts) -> bool:
 
 
 def steps_for(found: list[Difference]) -> list[tuple[Step, Difference]]:
-    """In an order in which each is possible: what goes, innermost first; then what comes, outermost first."""
+    """The steps in an order in which each is possible: first removals, innermost first; then additions, outermost
+    first."""
     going: list[tuple[Parts, bool, bool, Difference]] = []
     coming: list[tuple[Parts, bool, bool, Difference]] = []
     for one in sorted(found, key=lambda one: one.parts):

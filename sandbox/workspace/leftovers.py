@@ -1,8 +1,8 @@
-"""Whether a reserved folder was left by a commit of this user.
+"""Recognizes staging folders that an unfinished commit of this user has left.
 
-Others may be able to make folders in the workspace, and to unpack archives into it: a name proves nothing. What they
-cannot make is a folder that belongs to this user and that only this user could enter. What another user's commit left
-unfinished is therefore finished when that user comes back, and by nobody else.
+Other users may be able to make folders in the workspace, and to unpack archives into it: a name proves nothing. They
+cannot make a folder that belongs to this user and that only this user can enter. So another user's unfinished commit is
+finished only when that user comes back.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def fresh_name() -> str:
 
 
 def candidates(root: int) -> list[str]:
-    """What is named like a staging folder. Nothing else with a reserved name is ever touched."""
+    """The entries named like a staging folder. Nothing else with a reserved name is ever touched."""
     return sorted(name for name in os.listdir(root) if _NAME.fullmatch(name))
 
 
 def open_ours(root: int, name: str) -> int | None:
-    """A descriptor for a staging folder that a commit of this user has left; None for any other."""
+    """Open a staging folder that a commit of this user has left; return a descriptor, or None for any other folder."""
     try:
-        # Looked at first: one that this user may not even open must not keep anybody from the workspace.
+        # Check before opening: a folder that this user may not open must not make the workspace unusable.
         if not is_private(os.stat(name, dir_fd=root, follow_symlinks=False)):
             return None
         here = open_staging(root, name)
@@ -57,13 +57,13 @@ def open_staging(root: int, name: str) -> int:
 
 
 def is_private(status: os.stat_result) -> bool:
-    # A folder that hands its group down does so to new folders too, until a commit takes that away again.
+    # A setgid folder passes the setgid bit on to new folders, until the commit clears it.
     mode = stat.S_IMODE(status.st_mode) & ~stat.S_ISGID
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and mode == 0o700
 
 
 def is_entry(name: str) -> bool:
-    """Whether a commit gives such a name to what it keeps in its staging folder."""
+    """Whether the name is one that a commit uses in its staging folder."""
     return _ENTRY.fullmatch(name) is not None
 
 
@@ -71,10 +71,10 @@ def _is_of_a_commit(here: int, entry: str) -> bool:
     if not is_entry(entry):
         return False
     if entry.startswith("old-"):
-        return True  # it was in the workspace before, may be of any kind and belong to anybody
+        return True  # it was in the workspace before: it may be of any kind and belong to any user
     status = os.stat(entry, dir_fd=here, follow_symlinks=False)
     if entry.startswith("new-"):
-        # Root gives files back to whom they belonged.
+        # A commit by root gives files back to their former owner.
         owned = status.st_uid == os.geteuid() or os.geteuid() == 0
         return owned and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode))
     return status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode)

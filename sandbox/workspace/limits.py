@@ -1,4 +1,4 @@
-"""The limits of what one run may do with files. Each has a test that fails when it is unwired."""
+"""The limits on what one run may do with files. Each has a test that fails when the limit has no effect."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class WorkspaceLimits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_file_bytes: NotNegative = 8 * MIB
-    """One file, read or written."""
+    """Size of one file, read or written."""
     max_files: NotNegative = 1_000
     """Files and folders that a run may add, change or remove."""
     max_total_bytes: NotNegative = 16 * MIB
-    """All that the run has written. The host keeps it in memory until the commit."""
+    """Everything that the run has written. The host keeps it in memory until the commit."""
     max_calls: NotNegative = 10_000
     max_entries: NotNegative = 10_000
     """Names in one listing of a folder."""

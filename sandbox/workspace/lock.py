@@ -1,4 +1,4 @@
-"""One commit at a time in a folder, between processes as well. The kernel drops the lock when its holder dies."""
+"""Locks a folder: one commit at a time, also between processes. The kernel releases the lock when its holder dies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import WorkspaceBusy, WorkspaceError
 
 @contextmanager
 def locked(root: int, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock of the folder. Raises WorkspaceBusy at once when another has it: waiting is for the caller."""
+    """Hold the lock of the folder. Raises WorkspaceBusy at once when another process has it: the caller waits."""
     try:
         fcntl.flock(root, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError as error:

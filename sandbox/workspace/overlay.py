@@ -1,7 +1,7 @@
-"""What one run sees: the folder, and over it what the run has written. The folder itself is only read.
+"""The files as one run sees them: the folder, with the run's own writes on top, in memory. The folder is only read.
 
-Looking at the disk happens on a thread, everything else here. A thread that is abandoned because the run ended can
-therefore change nothing. Calls must not overlap: whoever uses this lets one finish before the next begins.
+Threads only read the disk; all changes happen in the event loop. So a thread that is abandoned because the run ended
+can change nothing. Calls must not overlap: the caller lets one finish before the next begins.
 """
 
 from __future__ import annotations
@@ -31,48 +31,50 @@ class File:
         self.data = data if isinstance(data, bytearray) else bytearray(data)
         self.mode = mode
         self.digest: bytes | None = None
-        """Of the data, where a thread has found it already."""
+        """Digest of the data, if a thread has computed it already."""
 
 
 class Dir:
-    """A folder in which the run has changed something. Where nothing is said about a name, `through` decides."""
+    """A folder in which the run has changed something. For a name that is not in `children`, `through` decides."""
 
     __slots__ = ("children", "through")
 
     def __init__(self, *, through: bool) -> None:
         self.through = through
-        """Whether what is on the disk at the same path shows through."""
+        """Whether the entries on the disk at the same path show through."""
         self.children: dict[str, File | Dir | None] = {}
-        """None: the run has removed it."""
+        """None means that the run has removed it."""
 
 
 Node = File | Dir
 Found = Node | Fact | None
 Wanted = list[tuple[Parts, Fact, Dir]]
-"""Files of the disk, and the folder into which each is to be read."""
+"""Files on the disk, each with the folder into which it must be read."""
 
 
 class Overlay:
+    """The files of one run: reads through to the folder, and keeps all writes in memory."""
+
     def __init__(self, folder: Folder, limits: WorkspaceLimits) -> None:
         self._folder = folder
         self._limits = limits
         self.root = Dir(through=True)
         self.seen: dict[Parts, Fact | None] = {}
-        """What was on the disk when the run first looked there. At least all that it has changed."""
+        """What was on the disk when the run first looked there; contains at least every path that it has changed."""
         self.digests: dict[Parts, bytes | None] = {}
-        """Of the contents that files had on the disk before the run wrote to them."""
+        """Digests of the contents that files had on the disk before the run wrote to them."""
         self.uploads = Uploads()
         self._changed: set[Parts] = set()
         self._total = 0
 
     async def read(self, parts: Parts) -> bytes:
-        """The content of a file in JSON."""
+        """The content of a file as JSON."""
         found = await self._find(parts)
         if found is None:
             raise _missing(parts)
         if isinstance(found, Fact):
             most = self._limits.max_file_bytes
-            # In one go, so that of many who wait for their turn none holds a whole file.
+            # Read and encode in one go, so that no call that waits for its turn holds a whole file in memory.
             return await self._hop(
                 lambda: content_json(self._folder.read(parts, most).data), limiter_for(min(found.size, most))
             )
@@ -84,9 +86,9 @@ class Overlay:
         return await self._hop(lambda: content_json(data), limiter_for(len(data)))
 
     async def write_piece(self, number: int, upload: Upload, piece: bytes, *, last: bool) -> None:
-        """Keep a piece of a file until all are here, and write them as one."""
+        """Keep a piece of a file until all have arrived, then write the file."""
         if not last and number not in self.uploads:
-            # All of it, as long as it is under way: what is here already is kept too.
+            # Reserve room for the whole file while it is pending, in addition to its old content, which is kept too.
             self._require_room(upload.parts, upload.size, upload.size)
         data = self.uploads.add(number, upload, piece, last=last)
         if data is not None:
@@ -96,7 +98,7 @@ class Overlay:
     async def write(
         self, parts: Parts, data: bytes | bytearray, *, append: bool, create: bool, create_new: bool
     ) -> None:
-        """Write a file. A bytearray is kept and not copied, and belongs to the overlay from then on."""
+        """Write a file. A bytearray is not copied: it belongs to the overlay from then on."""
         found = await self._find(parts)
         if found is not None and create_new:
             raise _exists(parts)
@@ -109,13 +111,13 @@ class Overlay:
                 data = (await self._load(parts)).data + data
             await self._put_file(parts, File(data))
             return
-        # A program that was moved here and written to is another program: it must not run because the old one did.
+        # A moved program that is overwritten is another program: it must not inherit the executable bit.
         mode = None if found.mode is None else found.mode & 0o666
         if not append:
             await self._put_file(parts, File(data, mode))
             return
         self._require_room(parts, len(found.data) + len(data), len(data))
-        # In place: a file that is written in a thousand pieces must not be copied a thousand times.
+        # Append in place: a file that is written in a thousand pieces must not be copied a thousand times.
         found.data += data
         found.digest = None
         found.mode = mode
@@ -144,7 +146,7 @@ class Overlay:
         return entries
 
     async def look(self, parts: Parts) -> Node | Fact:
-        """What is there; links as such."""
+        """What the run sees at the path; a symlink is not followed. Raises ToolError when there is nothing."""
         found = await self._find(parts)
         if found is None:
             raise _missing(parts)
@@ -194,7 +196,7 @@ class Overlay:
         if target is not None:
             if not _is_folder(target):
                 raise ToolError(f"{quoted(shown(to))} is not a folder", code="NotADirectory")
-            # The walk also sees what a listing does not show.
+            # The walk also finds entries that a listing does not show.
             if await self.entries(to) or await self._walk(to, target):
                 raise _not_empty(to)
         await self._move_folder(parts, to, found)
@@ -211,17 +213,17 @@ class Overlay:
             copied = File(found.data[:], found.mode and found.mode & 0o666)
         else:
             content = await self._load(parts)
-            # A private file stays private, and nothing new becomes a program.
+            # A private file stays private, and no copy becomes executable.
             copied = File(content.data, content.fact.mode & 0o666)
         await self._put_file(to, copied)
 
     async def _find(self, parts: Parts) -> Found:
-        """What the run sees there. None when the folder around it exists and it does not."""
+        """What the run sees at the path; None when its parent exists and it does not."""
         found = self._shown(parts)
         return await self._look(parts) if found == "disk" else found
 
     def _shown(self, parts: Parts) -> Node | Literal["disk"] | None:
-        """What the run has put there, unless the disk shows through."""
+        """What the run has put at the path; "disk" when the disk shows through."""
         node: Node = self.root
         for depth, name in enumerate(parts):
             if isinstance(node, File):
@@ -243,22 +245,22 @@ class Overlay:
         return fact
 
     async def _load(self, parts: Parts) -> Content:
-        """A file of the disk."""
+        """Read a file from the disk."""
         content = await self._hop(lambda: self._folder.read(parts, self._limits.max_file_bytes))
         self.seen.setdefault(parts, content.fact)
         return content
 
     async def _walk(self, parts: Parts, found: Found) -> dict[Parts, Fact]:
-        """All that the disk has beneath a folder, whether or not the run still sees it."""
+        """Everything that the disk has beneath a folder, whether or not the run still sees it."""
         if isinstance(found, Dir) and not found.through:
             return {}
         if parts not in self.seen:
-            await self._look(parts)  # the run has written into it, and never looked at the folder itself
+            await self._look(parts)  # the run has written into the folder, but never looked at the folder itself
         most = self._limits.max_files
         return await self._hop(lambda: self._folder.walk(parts, most))
 
     async def _digest(self, parts: Parts) -> None:
-        """Keep what a file was on the disk, to know afterwards whether writing it has changed anything."""
+        """Keep the digest of a file on the disk, to know at the end whether writing it has changed anything."""
         seen = self.seen.get(parts)
         if seen is None or seen.kind != "file" or parts in self.digests:
             return
@@ -266,9 +268,10 @@ class Overlay:
         self.digests[parts] = await self._hop(lambda: self._folder.digest(parts, most))
 
     async def _require_writable(self, parts: Parts, found: Found) -> None:
-        """For what is written into. To remove, or to put another file in its place, takes no more than its folder."""
+        """Raise ToolError unless the file may be written into. Removing or replacing a file needs no permission on the
+        file, only on its folder."""
         _require_file(parts, found)
-        # Without any write bit it is protected from root, too, for whom the disk makes no difference.
+        # A file without any write bit is protected from root too, for whom the file system makes no difference.
         protected = isinstance(found, File | Fact) and found.mode is not None and not found.mode & 0o222
         if protected or (isinstance(found, Fact) and not await self._hop(lambda: self._folder.may_write(parts))):
             raise ToolError(f"{quoted(shown(parts))} is read-only", code="PermissionDenied")
@@ -296,12 +299,12 @@ class Overlay:
         await self._digest(parts)
         seen = self.seen.get(parts)
         if seen is not None and seen.kind == "file" and seen.size == len(file.data) > PIECE_BYTES:
-            # Now, on a thread: at the end of the run it would keep the loop for as long as all such files take.
+            # Hash it now, on a thread: at the end of the run, hashing all such files would block the event loop.
             file.digest = await self._hop(lambda: digest(file.data))
         self._put(parts, file)
 
     async def _move_folder(self, parts: Parts, to: Parts, found: Found) -> None:
-        """Everything in it is read, so that the commit need not know that it was somewhere else before."""
+        """Move a folder by reading everything in it, so that the commit need not know where it was before."""
         beneath = await self._walk(parts, found)
         self._require_few([parts, *beneath, to])
         top = found if isinstance(found, Dir) else Dir(through=True)
@@ -319,7 +322,7 @@ class Overlay:
         self._note(dict.fromkeys(arriving))
 
     async def _fill(self, parts: Parts, wanted: Wanted) -> None:
-        """Read files of the disk into the folders that want them."""
+        """Read files from the disk into the folders that need them."""
         for path, fact, _ in wanted:
             _require_file(path, fact)
         self._require_room(parts, 0, sum(fact.size for _, fact, _ in wanted))
@@ -337,7 +340,7 @@ class Overlay:
         return node
 
     def _put(self, parts: Parts, node: Node | None) -> None:
-        """Say what is there now. Whoever calls has looked, so that what is around it are folders."""
+        """Set what is at the path now. The caller has looked before, so all its parents are folders."""
         above = self.root
         for name in parts[:-1]:
             child = above.children.get(name)
@@ -349,7 +352,7 @@ class Overlay:
         self._note({parts: None})
 
     def _note(self, paths: dict[Parts, Fact] | dict[Parts, None]) -> None:
-        """Count paths as changed. What was seen there before stays what was seen first."""
+        """Count paths as changed. A fact that was seen at a path earlier is kept."""
         for path, fact in paths.items():
             self.seen.setdefault(path, fact)
             self._changed.add(path)
@@ -368,7 +371,7 @@ class Overlay:
 
 
 def same_content(file: File, fact: Fact, old: bytes | None) -> bool:
-    """Whether a file that the run wrote is what it was. The sizes decide most cases; hashing takes time."""
+    """Whether a file that the run wrote has its old content. The sizes decide most cases; hashing takes time."""
     return len(file.data) == fact.size and old is not None and (file.digest or digest(file.data)) == old
 
 
@@ -387,7 +390,7 @@ def _bytes(node: Node | None) -> int:
 
 
 def _paths(node: Dir) -> Iterator[Parts]:
-    """The paths of all that is in a folder of the run's own."""
+    """The paths of everything in a folder that the run has made."""
     for name, child in node.children.items():
         yield (name,)
         if isinstance(child, Dir):
@@ -395,7 +398,7 @@ def _paths(node: Dir) -> Iterator[Parts]:
 
 
 def _merged(parts: Parts, node: Dir, beneath: dict[Parts, list[tuple[Parts, Fact]]]) -> tuple[Dir, Wanted]:
-    """A folder as the run sees it, on its own; and the files of the disk that it still lacks."""
+    """A copy of a folder as the run sees it, independent of the disk; and the files on the disk that it still lacks."""
     whole = Dir(through=False)
     wanted: Wanted = []
     for name, child in node.children.items():
@@ -423,7 +426,7 @@ def _by_folder(facts: dict[Parts, Fact]) -> dict[Parts, list[tuple[Parts, Fact]]
 
 
 def _require_reachable(paths: list[Parts]) -> None:
-    # Folders moved into folders would else grow deeper than any path, and than the host can walk.
+    # Otherwise, folders moved into folders could grow deeper than any path, and deeper than the host can walk.
     for path in paths:
         if len(path) > MAX_DEPTH or len("/".join(path).encode()) > MAX_PATH_BYTES:
             raise ToolError(f"{quoted(shown(path))} is too deep or too long", code="InvalidData")

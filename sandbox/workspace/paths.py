@@ -1,7 +1,7 @@
-"""From what the code wrote to names beneath the workspace. Pure: nothing here looks at a disk.
+"""Resolves the paths that the code uses to names beneath the workspace. Pure: nothing here looks at a disk.
 
-Links are the business of `beneath.py`. Here `..` is resolved by the text alone, which is only sound because no link
-is ever followed.
+`beneath.py` deals with symlinks. Here `..` is resolved by the text alone, which is only correct because no symlink is
+ever followed.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ import unicodedata
 from ..contracts import ToolError
 
 Parts = tuple[str, ...]
-"""Names beneath the workspace, outermost first. None is empty, `.` or `..`, and the workspace itself is `()`."""
+"""Names beneath the workspace, outermost first. No name is empty, `.` or `..`; the workspace itself is `()`."""
 
 MOUNT = "/workspace"
-"""Where the workspace is as far as the code knows."""
+"""The path at which the code sees the workspace."""
 RESERVED = ".motor-cortex-"
-"""The names that a commit uses beside the files of the workspace."""
+"""The prefix of the names that a commit uses beside the files of the workspace."""
 MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 4096
 MAX_DEPTH = 64
 
-# Control characters of both ranges, line separators, what turns the direction of text, and halves of surrogate pairs:
-# no name that a person reads should be able to look like another, or break a line of a log.
+# Control characters of both ranges, line separators, marks that change the direction of text, and surrogates: no name
+# should be able to look like another to a person, or break a line of a log.
 _UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def resolve(path: object, folder: str) -> Parts:
-    """The names that a path means. Raises ToolError for everything that does not lie beneath the workspace.
+    """Resolve a path to names. Raises ToolError for a path that does not lie beneath the workspace.
 
-    `folder` is the real path of the workspace, which the code may use if it was told.
+    `folder` is the real path of the workspace, which the code may use too if it knows it.
     """
     if not isinstance(path, str):
         raise ToolError("A path must be a text", code="InvalidData")
@@ -55,23 +55,23 @@ def resolve(path: object, folder: str) -> Parts:
 
 
 def usable(name: str) -> bool:
-    """Whether a name found on the disk is one that the code could write. Others are not shown to it."""
+    """Whether the code could use this name, found on the disk. Other names are hidden from the code."""
     return not (_UNUSABLE.search(name) or reserved(name)) and len(name.encode(errors="replace")) <= MAX_NAME_BYTES
 
 
 def reserved(name: str) -> bool:
-    # Some filesystems take names that differ in case, or in characters without width, for the same.
+    # Some file systems treat names that differ only in case, or in zero-width characters, as the same.
     visible = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     return visible.casefold().startswith(RESERVED)
 
 
 def shown(parts: Parts) -> str:
-    """The path as the code knows it."""
+    """The path as the code sees it."""
     return "/".join((MOUNT, *parts))
 
 
 def quoted(path: str) -> str:
-    """A path for a message: short, and without characters that could do something there."""
+    """Quote a path for a message: shortened, and without control characters."""
     text = _UNUSABLE.sub("\ufffd", path[:200])
     return f'"{text}…"' if len(path) > 200 else f'"{text}"'
 
@@ -81,7 +81,7 @@ def _beneath(path: str, folder: str) -> list[str]:
     names = _names(path)
     if not path.startswith("/"):
         return names
-    # The longer first: a folder may really lie below "/workspace", and then its real path begins with both.
+    # Try the longer first: the folder may really lie below "/workspace", and then its real path begins with both.
     for top in sorted((_names(MOUNT), _names(folder)), key=len, reverse=True):
         if names[: len(top)] == top:
             return names[len(top) :]

@@ -1,14 +1,14 @@
-"""The reserved folder in which a commit lies ready, and the steps from there to the files and back.
+"""The staging folder of a commit: new files wait here, and its steps move them into place or back.
 
-Every step can be taken again and be undone, and whether it was taken is read from the folder itself:
+Every step can be repeated and undone, and the folder itself shows which steps were taken:
 
-- `new-N` waits here until it takes its place, so that one that is gone is in place;
-- what it replaces, or what is removed, is set aside here as `old-N`;
-- a file `journal` means: go on to the end. The name is given to it in one instant, and that is the commit;
-- a file `undo` means: go back to the beginning;
-- neither means that nothing was begun, and everything here may be thrown away.
+- `new-N` waits here until it is moved into place: if it is gone, it is in place;
+- the entry that it replaces, or that is removed, is set aside here as `old-N`;
+- a file `journal` means: go on to the end. Renaming the draft to this name is atomic, and is the commit;
+- a file `undo` means: go back to the beginning (roll back);
+- neither means that nothing was begun, and everything here may be deleted.
 
-`ours.py` tells such a folder from one that somebody else has made to look so.
+`leftovers.py` tells such a folder from an imitation made by another user.
 """
 
 from __future__ import annotations
@@ -34,34 +34,36 @@ GO_ON = "journal"
 GO_BACK = "undo"
 
 Checkpoint = Callable[[str], None]
-"""Called between any two things that happen on the disk: where a test kills the process."""
+"""Called between any two operations on the disk: there a test kills the process."""
 
-# What a folder says that cannot be flushed, or is not there any more.
+# Errors of a folder that cannot be flushed, or no longer exists.
 _NOTHING_TO_FLUSH = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EINVAL)
 
 
 def nowhere(where: str) -> None:
-    """The checkpoint of everybody who is not a test."""
+    """The default checkpoint, which does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A commit that was begun. Without a journal when it is not one of this folder."""
+    """An unfinished commit. `journal` is None when the journal is not about this folder."""
 
     journal: Journal | None
     back: bool
 
 
 class Staging:
+    """The staging folder of one commit, and the steps to and from it."""
+
     def __init__(self, root: int, name: str, here: int, checkpoint: Checkpoint) -> None:
         self._root = root
         self.name = name
         self._here = here
         self._at = checkpoint
         self._groups: dict[Parts, int | None] = {}
-        """Of the new folders: the group that each hands down to what is made in it."""
+        """By the path of a new folder: the group that it passes on to new entries (setgid)."""
         self.touched: set[int] = set()
-        """The files that this commit has set aside, which the disk remembers as a change."""
+        """Inodes of the files that this commit has set aside: that changes their ctime."""
 
     @classmethod
     def make(cls, root: int, checkpoint: Checkpoint) -> Staging:
@@ -77,7 +79,7 @@ class Staging:
 
     @classmethod
     def left_by_us(cls, root: int, name: str, checkpoint: Checkpoint) -> Staging | None:
-        """One that an earlier commit of this user did not come to the end of; None where it is none."""
+        """Open the staging folder of an unfinished commit of this user; None if it is not one."""
         here = open_ours(root, name)
         return None if here is None else cls(root, name, here, checkpoint)
 
@@ -85,7 +87,7 @@ class Staging:
         os.close(self._here)
 
     def stage(self, step: Step, one: Difference) -> Step:
-        """Make `new-N`. The step then knows which file that is."""
+        """Create `new-N`; return the step with its inode."""
         if not step.new:
             return step
         group = self._handed_down(step.path[:-1])
@@ -99,7 +101,7 @@ class Staging:
         return step.model_copy(update={"inode": inode})
 
     def begin(self, steps: Iterable[Step]) -> None:
-        """Write the journal. When this returns, the commit has happened; the rest only carries it out."""
+        """Write the journal. When this returns, the commit has happened; the steps only carry it out."""
         journal = Journal(inode=os.fstat(self._here).st_ino, steps=tuple(steps))
         descriptor = self._create("journal-draft", 0o600)
         try:
@@ -108,18 +110,18 @@ class Staging:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        # The files of the journal must be there when the journal is, also after a loss of power.
+        # The files named in the journal must be on the disk before the journal is, also after a power cut.
         os.fsync(self._here)
         os.fsync(self._root)
         self._at("flushed draft")
         self._rename_here("journal-draft", GO_ON)
 
     def forward(self, step: Step, before: Fact | None = None) -> None:
-        """Take one step. Raises WorkspaceConflict when what is found is not `before`, where that is known."""
+        """Take one step. Raises WorkspaceConflict when the entry found is not `before`, if that is given."""
         aside = step.old and self.fact(step.old_name) is None
         ready = step.new and self.fact(step.new_name) is not None
         if not (aside or ready):
-            return  # taken before, and the folder around it may be gone by now
+            return  # the step was taken before, and its parent folder may be gone by now
         with contextlib.ExitStack() as stack:
             above = self._above(step, stack)
             if aside:
@@ -134,7 +136,7 @@ class Staging:
                 self._at("put in place")
 
     def undo(self, step: Step) -> None:
-        """Take one step back, if it was taken. What others have put there meanwhile stays."""
+        """Undo one step, if it was taken. Files that other processes have put there meanwhile stay."""
         kept = step.old and self.fact(step.old_name) is not None
         arrived = step.new and self.fact(step.new_name) is None
         with contextlib.ExitStack() as stack:
@@ -142,17 +144,17 @@ class Staging:
                 if kept or arrived:
                     self._back(step, self._above(step, stack))
             except FileNotFoundError:
-                # A new folder that is gone again took what was new in it along. But what waits here has to get back.
+                # A new folder that is gone took its new entries along. But an old entry set aside must be restored.
                 if kept:
                     raise
         self._at("went back")
 
     def turn_back(self) -> None:
-        """From here on the commit is undone. A new name for the journal takes no space on a full disk."""
+        """Mark that the commit is being undone. Renaming the journal takes no space on a full disk."""
         self._rename_here(GO_ON, GO_BACK)
 
     def left(self) -> Left | None:
-        """What was left here by one who did not come to the end; None where nothing was begun."""
+        """The unfinished commit that was left here; None where none was begun."""
         for name in (GO_BACK, GO_ON):
             try:
                 descriptor = os.open(
@@ -166,21 +168,21 @@ class Staging:
         return None
 
     def _wrote(self, journal: Journal) -> bool:
-        """Whether a journal speaks of this folder and of the files in it."""
+        """Whether the journal is about this folder and the files in it."""
         waiting = ((step, self.fact(step.new_name)) for step in journal.steps if step.new)
         return journal.inode == os.fstat(self._here).st_ino and all(
             fact is None or fact.inode == step.inode for step, fact in waiting
         )
 
     def flush(self, steps: Iterable[Step]) -> None:
-        """Make what happened in the folders last."""
+        """Flush the changed folders to the disk (fsync)."""
         for parts in sorted({step.path[:-1] for step in steps}):
             self._flush_folder(parts)
         os.fsync(self._here)
         self._at("flushed folders")
 
     def forget(self) -> None:
-        """Nothing is to be done any more, forward or back."""
+        """Delete the journal: from here on nothing is to be done, forward or back."""
         for name in (GO_ON, GO_BACK):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self._here)
@@ -188,7 +190,7 @@ class Staging:
         self._at("removed journal")
 
     def remove(self) -> None:
-        """Throw everything here away. The journal goes first: half of a staging folder must not be taken for one."""
+        """Delete everything here, the journal first: half of a staging folder must not be taken for a whole one."""
         self.forget()
         for name in filter(is_entry, os.listdir(self._here)):
             self._delete(name)
@@ -199,7 +201,7 @@ class Staging:
         return _fact_in(self._here, name)
 
     def _handed_down(self, parts: Parts) -> int | None:
-        """The group that a folder gives to what is made in it; None where that is the group of whoever makes it."""
+        """The group that a folder passes on to new entries (setgid); None when they get the creator's group."""
         if parts in self._groups:
             return self._groups[parts]
         descriptor = open_beneath(self._root, parts, TRAVERSE)
@@ -253,8 +255,9 @@ class Staging:
         return above
 
     def _check_untouched(self, step: Step, above: int, before: Fact | None) -> None:
-        """Looked at once more, because to set it aside is itself a change: afterwards less of it can be told."""
-        # Of two names for one file the first has been set aside already.
+        """Check the entry again before setting it aside, which itself changes its ctime: afterwards less can be
+        compared."""
+        # With two names for one file (hard links), the first has been set aside already.
         if before is None or before.inode in self.touched:
             return
         if not before.is_still(_fact_in(above, step.path[-1])):
@@ -264,15 +267,16 @@ class Staging:
     def _set_aside(self, step: Step, above: int) -> None:
         name = step.path[-1]
         if step.new:
-            # A second name for it, so that whoever looks at the file finds the old or the new one at any moment.
-            # Not all filesystems have that.
+            # Make a hard link, so that a reader finds the old or the new file at any moment. Not all file systems have
+            # hard links.
             with contextlib.suppress(OSError):
                 os.link(name, step.old_name, src_dir_fd=above, dst_dir_fd=self._here, follow_symlinks=False)
                 return
         os.rename(name, step.old_name, src_dir_fd=above, dst_dir_fd=self._here)
 
     def _check_old(self, step: Step, before: Fact | None) -> None:
-        """Somebody who does not ask for the lock may have written after the last look."""
+        """Check the old entry once it is set aside: a process that ignores the lock may have written after the last
+        check (a race)."""
         found = self.fact(step.old_name)
         if before is not None and not before.looks_like(found):
             raise conflict(step.path, "was changed by another at this moment")
@@ -294,7 +298,7 @@ class Staging:
             if there is None or arrived:
                 os.rename(step.old_name, name, src_dir_fd=self._here, dst_dir_fd=above)
         elif arrived and there is not None and there.kind == "folder":
-            # Not taken back together with what others may have put into it.
+            # Remove the folder only if it is empty: other processes may have put files into it.
             try:
                 os.rmdir(name, dir_fd=above)
             except OSError as error:
@@ -323,19 +327,20 @@ class Staging:
             try:
                 os.rmdir(name, dir_fd=self._here)
             except OSError:
-                # Somebody who still had the removed folder open has written into it.
+                # A process that still had the removed folder open has written into it.
                 shutil.rmtree(name, dir_fd=self._here)
         self._at("deleted")
 
 
 def _open_private(root: int, name: str) -> int:
-    """The folder that was just made. Raises WorkspaceError when it is not: others may rename what is around it."""
+    """Open the folder that was just made. Raises WorkspaceError when it is another one: other processes may rename what
+    is around it."""
     here = open_staging(root, name)
     try:
         if not is_private(os.fstat(here)) or os.listdir(here):
             message = "Cannot commit to the workspace: its file system keeps no owners or permissions"
             raise WorkspaceError(f"{message}, or somebody is in the way; nothing has changed")
-        # Without the group that the folder around it may hand down: what is staged here may go elsewhere.
+        # Clear the setgid bit that the parent may pass on: files staged here may go to other folders.
         os.fchmod(here, 0o700)
     except BaseException:
         os.close(here)
@@ -344,10 +349,11 @@ def _open_private(root: int, name: str) -> int:
 
 
 def _keep_owner_and_mode(descriptor: int, before: Fact) -> None:
-    """For a file that takes the place of another."""
+    """Give a new file the owner and mode of the file that it replaces."""
     status = os.fstat(descriptor)
     if (before.uid, before.gid) != (status.st_uid, status.st_gid):
-        # Only root may give files away; for others the file becomes theirs, as with any editor, in a group of theirs.
+        # Only root may give files away. For other users the file becomes theirs, as with any editor; its group is kept
+        # if the user is in it.
         try:
             os.fchown(descriptor, before.uid, before.gid)
         except PermissionError:
@@ -355,7 +361,7 @@ def _keep_owner_and_mode(descriptor: int, before: Fact) -> None:
                 os.fchown(descriptor, -1, before.gid)
     mode = before.mode & 0o777
     if os.fstat(descriptor).st_gid != before.gid:
-        # What the old group was allowed is not for another: it may do what everybody may.
+        # The permissions of the old group are not for another group: that one may do what all users may.
         mode = mode & ~0o070 | (mode & 0o007) << 3
     os.fchmod(descriptor, mode)
 

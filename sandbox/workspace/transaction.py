@@ -1,4 +1,4 @@
-"""A folder that a host grants, and what one run does with it."""
+"""Workspace, a folder that the caller grants to runs, and Transaction, one run's use of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .uploads import Upload
 log = logging.getLogger("motor_cortex.sandbox")
 
 LOCK_WAIT_S = 10.0
-"""How long a commit of another process is waited for."""
+"""How long to wait for another process's commit."""
 _POLL_S = 0.01
 
 _PARAMS: dict[str, dict[str, type]] = {
@@ -64,16 +64,17 @@ class Workspace:
             raise WorkspaceError("Cannot use a workspace without a folder")
         self.folder = Path(os.path.abspath(folder))
         self.limits = limits
-        # Said now, and not when the first piece of code fails.
+        # Raise now if the folder cannot be used, not when the first code fails.
         os.close(open_folder(self.folder))
 
     def begin(self, default: WorkspaceLimits | None = None) -> Transaction:
-        """The view of one run, with its own limits or else these. It opens nothing before the run uses a file."""
+        """Begin the transaction of one run, with the workspace's own limits or else `default`. Opens nothing before the
+        run uses a file."""
         return Transaction(self.folder, self.limits or default or WorkspaceLimits())
 
 
 class Transaction:
-    """What one run sees and writes. Ends with either `changes` or `drop`, and answers nothing afterwards."""
+    """What one run sees and writes. `changes` or `drop` ends it; it answers nothing afterwards."""
 
     def __init__(self, folder: Path, limits: WorkspaceLimits) -> None:
         self._path = folder
@@ -83,15 +84,15 @@ class Transaction:
         self._turn = anyio.Lock()
         self.calls = 0
         self.max_calls = limits.max_calls + 100
-        """A run that asks this often is not listening, and is ended."""
+        """A run that makes more calls than this ignores its errors, and is ended."""
 
     async def answer(self, call: FileCall) -> bytes:
-        """Do one thing with a file, and answer in JSON. Raises ToolError for what the code should know."""
+        """Do one file operation; return the answer as JSON. Raises ToolError with a message that the code may see."""
         if self.calls >= self._limits.max_calls:
             raise ToolError(f"More than {self._limits.max_calls} calls for files", code="LimitError")
         self.calls += 1
         params = _checked(call)
-        # One after the other: each looks before it writes, and another must not write in between.
+        # One at a time: each operation looks before it writes, and another must not write in between (a race).
         async with self._turn:
             if self._overlay is None:
                 raise has_ended()
@@ -106,7 +107,7 @@ class Transaction:
                 raise
 
     def changes(self) -> Changes:
-        """What the run would change; the end of the run's use of files."""
+        """End the run's use of files; return the changes that it proposes."""
         overlay = self._overlay
         self.drop()
         found = differences(overlay) if overlay is not None else []
@@ -115,7 +116,7 @@ class Transaction:
         return Changes(listing(found), partial(_commit, self._path, self._folder.identity, found))
 
     def drop(self) -> None:
-        """Forget everything that the run has written."""
+        """Discard everything that the run has written."""
         self._overlay = None
         self._folder.close()
 
@@ -125,7 +126,7 @@ class Transaction:
         except WorkspaceBusy as error:
             raise ToolError(str(error), code="Busy", retryable=True) from error
         except WorkspaceError as error:
-            # The message names the folder of the host; the person who runs it finds it in the log.
+            # The message names a path of the host: the code must not see it, the log has it.
             log.warning("Cannot use the workspace", exc_info=error)
             raise ToolError("The workspace cannot be used any more", code="NotFound") from error
         if self._folder.closed:
@@ -181,7 +182,7 @@ def _checked(call: FileCall) -> dict[str, Any]:
         raise ToolError(f"{call.operation} takes {', '.join(kinds)}", code="InvalidData")
     for name, kind in kinds.items():
         value = call.params[name]
-        # Exactly so: true is a number to Python, and would be the same upload as 1.
+        # The exact type: to Python, True is an int, and would be the same upload as 1.
         if type(value) is not kind or (isinstance(value, int) and value < 0):
             raise ToolError(f"{call.operation}: {name} must be {_WANTED[kind]}", code="InvalidData")
     return call.params
@@ -217,8 +218,8 @@ async def _commit(
 
 
 async def _to_the_end(work: Callable[[], None]) -> None:
-    """Do it on a thread, and return or raise after it: a caller that is cancelled must know what has happened."""
-    # Taken by whoever comes first: the thread when it begins, or else the caller when it gives up.
+    """Do the work on a thread, and return or raise only after it: a cancelled caller must know what has happened."""
+    # Taken by the first of two: the thread when it begins, or the caller when it gives up.
     begun = threading.Lock()
     ended = threading.Event()
 
@@ -233,7 +234,7 @@ async def _to_the_end(work: Callable[[], None]) -> None:
     try:
         await anyio.to_thread.run_sync(whole)
     except cancelled:
-        # Scopes wait for the thread. The cancellations of asyncio itself do not, and there can be several.
+        # anyio's cancel scopes wait for the thread. asyncio's own cancellations do not, and there can be several.
         has_begun = not begun.acquire(blocking=False)
         while has_begun and not ended.is_set():
             with anyio.CancelScope(shield=True), suppress(cancelled):
@@ -242,7 +243,7 @@ async def _to_the_end(work: Callable[[], None]) -> None:
 
 
 async def _patiently(work: Callable[[], Awaitable[None]]) -> None:
-    """Do it as soon as nobody else holds the lock. Waiting is here, where it can be cancelled."""
+    """Retry the work while another process holds the lock. The wait is here, where it can be cancelled."""
     deadline = anyio.current_time() + LOCK_WAIT_S
     while True:
         try:

@@ -1,4 +1,5 @@
-"""Files that arrive in pieces. They are kept aside until the last one is here: half a file must not be committed."""
+"""Collects files that the code writes in pieces. A file is kept aside until its last piece arrives: half a file must
+not be committed."""
 
 from __future__ import annotations
 
@@ -8,22 +9,24 @@ from ..contracts import ToolError
 from .paths import Parts, quoted, shown
 
 MAX_UPLOADS = 8
-"""Under way at once. The code's own functions need one, and one more for each that it gave up in the middle."""
+"""At most this many uploads at once. The harness needs one, and one more for each that the code gave up midway."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What all pieces of a file must agree on."""
+    """The facts that all pieces of one file must agree on."""
 
     parts: Parts
     size: int
-    """Of the whole file."""
+    """Bytes of the whole file."""
     append: bool
     create: bool
     create_new: bool
 
 
 class Uploads:
+    """The files of one run that are still arriving in pieces."""
+
     def __init__(self) -> None:
         self._pending: dict[int, tuple[Upload, bytearray]] = {}
 
@@ -32,12 +35,12 @@ class Uploads:
 
     @property
     def size(self) -> int:
-        """Bytes of all that is under way, whether or not they have arrived."""
+        """Bytes of all pending files, whether or not they have arrived."""
         return sum(upload.size for upload, _ in self._pending.values())
 
     def add(self, number: int, upload: Upload, piece: bytes, *, last: bool) -> bytearray | None:
-        """Take one piece; with the last one, return the whole. Raises ToolError, and forgets what came before."""
-        # Taken out first: what does not fit is never completed later.
+        """Add one piece; return the whole file with the last one, else None. On ToolError the upload is discarded."""
+        # Removed first, so that an upload with a wrong piece can never be completed later.
         begun, data = self._pending.pop(number, (upload, bytearray()))
         if begun != upload:
             raise _unfit(begun, "its pieces differ in path, size or options")

@@ -1,4 +1,4 @@
-"""Closing a runtime while others cancel it: at every wait that closing has, nothing is left and the cancellation goes on."""
+"""Closing a runtime while it is cancelled: at every await of closing, nothing is left and the cancellation goes on."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def test_a_timeout_of_asyncio_stays_one():
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_who_is_cancelled_does_not_wait_for_news_that_nobody_hears(monkeypatch):
-    """The runtime's own tasks are cancelled with its user: nobody listens to the launcher any more."""
+    """The runtime's own tasks are cancelled with its user: no task listens to the launcher any more."""
     monkeypatch.setattr(
         "sandbox.process.fork_server.CLOSING_TIMEOUT_S", 60
     )  # far more than closing takes on a busy machine

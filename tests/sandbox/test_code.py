@@ -1,4 +1,4 @@
-"""What may be written as code, and what comes back for it."""
+"""What code may be, JavaScript or TypeScript, and what comes back for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor, and whether it notices what is wrong."""
+"""`cortex doctor`: whether it notices what is wrong."""
 
 from __future__ import annotations
 

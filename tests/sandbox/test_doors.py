@@ -1,4 +1,4 @@
-"""What is behind a door is loaded when it is asked for, and not before."""
+"""Lazy doors: a module is imported when one of its names is used, and not before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How runs end when somebody else ends them: the caller, the host's death, the runtime's end."""
+"""Runs that are ended from outside: by the caller, by the host's death, by closing the runtime."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ async def test_when_the_host_is_killed_its_processes_die_too(tmp_path):
     assert host.stdout.readline() == b"running\n"
     started: dict[int, str] = {}
 
-    def all_are_there() -> bool:  # those that run, and those that take their places in the pool
+    def all_are_there() -> bool:  # the running processes, and those that refill the pool
         started.update(descendants(host.pid))
         return sum("deno" in name for name in descendants(host.pid).values()) >= 4
 
@@ -191,7 +191,7 @@ async def test_when_the_launcher_is_killed_even_a_busy_process_dies():
 
 @pytest.mark.usefixtures("nothing_left")
 async def test_killing_the_process_in_the_middle_is_a_crash(monkeypatch):
-    monkeypatch.setattr("sandbox.run.worker.EXIT_NEWS_S", 60)  # where they come late, nobody knows of the signal
+    monkeypatch.setattr("sandbox.run.worker.EXIT_NEWS_S", 60)  # if the exit status is late, the signal is unknown
     outcome = await end_of_a_busy_run(lambda _, pids: [os.kill(pid, signal.SIGKILL) for pid in pids])
     assert outcome.error.type == ErrorType.CRASH
     assert "signal 9" in outcome.error.message
@@ -251,7 +251,7 @@ KINDS = (
 
 
 async def at_rest(runtime: DenoRuntime) -> int:
-    """How many descriptors there are beside those of the processes that wait, once nothing else is under way."""
+    """The number of open descriptors, without those of the warm processes, once nothing else is under way."""
     pool = runtime._pool
 
     def is_at_rest() -> bool:

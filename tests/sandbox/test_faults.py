@@ -1,4 +1,4 @@
-"""Faults: a process killed at any moment, a host killed with runs under way, a Deno that goes away, and many at once."""
+"""Faults: a process killed at any moment, a host killed during runs, a Deno that disappears, and many at once."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_a_process_killed_just_before_it_is_handed_out_is_never_an_answer(
         for _ in range(5):
             assert await wait_until(lambda: runtime._pool.ready == 1)
             os.kill(warm(runtime), signal.SIGKILL)
-            outcome = await runtime.execute(ONE)  # nobody had the time to notice
+            outcome = await runtime.execute(ONE)  # the pool had no time to notice
             assert outcome.result == 1 if outcome.ok else outcome.error.type == ErrorType.CRASH
 
 

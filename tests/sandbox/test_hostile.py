@@ -1,4 +1,4 @@
-"""Processes that attack the host by what they say. Each of these once got further than it should."""
+"""Processes that attack the host by the frames they send. Each of these once got further than it should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every limit, each broken once. A limit that is unwired makes its test fail."""
+"""Every limit of the sandbox, each exceeded once. A limit without effect makes its test fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are to be deterministic: under a fixed clock and seed, and told apart from those that asked for either."""
+"""Deterministic runs: under a fixed clock and seed, and distinguished from runs that used either."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ ONLY_CLASSES = re.compile(
     r"(?:GPU|DOM|Image|Readable|Writable|Transform)\w+|Cache|CacheStorage|\w+QueuingStrategy|Location|Lock|LockManager|"
     r"NavigatorUAData|PerformanceEntry|PerformanceObserverEntryList|Storage|Window"
 )
-"""Of what cannot be had without another name."""
+"""Classes whose instances can only be obtained through another name."""
 
 
 async def test_every_global_leads_nowhere_or_is_a_word_that_is_looked_for(runtime):

@@ -1,4 +1,4 @@
-"""The host's half of the pipe, held to the same golden lines as the guest's half in `deno/*_test.ts`."""
+"""The host's half of the frame protocol, tested with the same golden lines as the other half in `deno/*_test.ts`."""
 
 from __future__ import annotations
 

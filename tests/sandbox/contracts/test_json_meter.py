@@ -1,4 +1,4 @@
-"""JSON texts are counted before they are parsed: never as less than they hold, wherever they are cut."""
+"""JSON texts are counted before they are parsed: never less than they hold, wherever they are split into pieces."""
 
 from __future__ import annotations
 

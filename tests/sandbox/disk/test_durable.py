@@ -1,4 +1,4 @@
-"""How state gets to disk: real files, real processes, real kills."""
+"""Locks, flushing and file replacement with real files, real processes and real kills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a module makes of code, the one who asked gets a bounded answer or none."""
+"""CodeReader: whatever its module does with the code, the caller gets a bounded answer or None."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def patient_host(monkeypatch):
 @pytest.fixture
 def module(tmp_path: Path) -> Path:
     (tmp_path / "neighbour.py").write_text("def double(text):\n    return text * 2\n")
-    # Would stand in for a module of Python, if the folder were looked at for those.
+    # This file would shadow Python's own `json`, if the folder were on `sys.path`.
     (tmp_path / "json.py").write_text("raise SystemExit\n")
     (tmp_path / "module.py").write_text(MODULE)
     return tmp_path / "module.py"

@@ -1,4 +1,4 @@
-"""The guard: what it points at, what it leaves alone, and that no input can hold it up."""
+"""The guard: what it reports, what it leaves alone, and that no input can make it hang."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_ordinary_code_is_left_alone(code):
     ],
 )
 def test_a_known_bypass_is_not_caught_and_harmless(code):
-    """Harmless, because the wall holds without the guard. This is a list of what nobody should rely on."""
+    """Harmless, because the wall holds without the guard. Do not rely on the guard to catch these."""
     assert names(code) == []
 
 

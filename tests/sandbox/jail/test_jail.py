@@ -1,4 +1,4 @@
-"""The wall of the operating system: each layer on its own, missing, broken, required."""
+"""The operating system's wall: each layer alone, missing, broken, required."""
 
 from __future__ import annotations
 

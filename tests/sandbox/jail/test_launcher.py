@@ -1,4 +1,4 @@
-"""The launcher, spoken to directly, as the host does."""
+"""The launcher, tested directly over its socket, as the host uses it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_process_is_started_limited_killed_and_reaped(shell):
     assert any(line.split()[:5] == ["Max", "file", "size", "0", "0"] for line in limits.splitlines())
     status = Path(f"/proc/{started['pid']}/status").read_text()
     assert "NoNewPrivs:\t1" in status
-    # Whoever kills it has the processors first, and the kernel ends it before others when there is no memory.
+    # The kill command gets the processors first, and the kernel kills this process first when out of memory.
     assert os.getpriority(os.PRIO_PROCESS, started["pid"]) == os.getpriority(os.PRIO_PROCESS, shell.process.pid) + NICE
     assert Path(f"/proc/{started['pid']}/oom_score_adj").read_text() == "1000\n"
     assert os.getpgid(started["pid"]) == started["pid"]
@@ -115,7 +115,7 @@ def test_many_processes_are_told_apart(shell):
     assert {shell.event()["id"] for _ in range(5)} == {1, 2, 3, 4, 5}
     shell.ask(do="kill", id=3)
     assert shell.event()["id"] == 3
-    shell.ask(do="kill", id=3)  # a second time, and one that never was: nothing happens
+    shell.ask(do="kill", id=3)  # killing it again, or a process that never existed, does nothing
     shell.ask(do="kill", id=99)
     shell.ask(do="limit", id=99, bytes=1)
     assert shell.event() == {"event": "limited", "id": 99, "held": False}

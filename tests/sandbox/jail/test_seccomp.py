@@ -1,4 +1,4 @@
-"""The filter of system calls, run by a small machine of its own: 32-bit loads, comparisons, bit tests, returns."""
+"""The seccomp filter, run by a small BPF interpreter: 32-bit loads, comparisons, bit tests, returns."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_another_architecture_is_the_end(machine):
         ("madvise", (0, 4096, 100), False),
         ("futex", (0, 129), True),  # waking its own threads
         ("futex", (0, 0), True),
-        ("futex", (0, 1), False),  # waking whoever has mapped the same
+        ("futex", (0, 1), False),  # waking another process that has mapped the same memory
         ("clone", (17,), False),  # a process
         ("clone", (0x4111,), False),  # vfork
         ("execve", (PATH,), True),
@@ -114,7 +114,7 @@ def test_another_architecture_is_the_end(machine):
         ("ioctl", (1, 0x5421), True),
         ("ioctl", (1, 0x5412), False),  # typing into a terminal
         ("fcntl", (1, 3), True),
-        ("fcntl", (1, 8), False),  # whom to signal
+        ("fcntl", (1, 8), False),  # sets which process gets signals
         ("fcntl", (1, 6), False),  # a lock, that another process could see
         ("clock_gettime", (1,), True),
         ("clock_gettime", (((~PID) << 3) | 2,), False),  # the time that another process took

@@ -1,4 +1,4 @@
-"""A broker for a test, the names that it knows, and servers that answer it."""
+"""Fixtures: a broker, the host names that it knows, and servers that answer it."""
 
 from __future__ import annotations
 

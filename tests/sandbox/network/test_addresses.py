@@ -1,4 +1,4 @@
-"""Which addresses are public, and in how many clothes the others come."""
+"""Which addresses are public, and all the forms in which a private address can be disguised."""
 
 from __future__ import annotations
 

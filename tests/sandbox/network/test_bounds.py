@@ -1,4 +1,4 @@
-"""What a request may be, and how many at once: each setting bites."""
+"""Limits on a request and on concurrent requests: each setting has an effect."""
 
 from __future__ import annotations
 

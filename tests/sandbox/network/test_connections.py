@@ -287,7 +287,7 @@ async def test_a_fetch_that_is_cancelled_while_tls_begins_leaves_no_socket():
 
 
 class SlowNames:
-    """The system's lookup, which nobody can stop."""
+    """Stands in for the system's lookup, which cannot be cancelled."""
 
     def __init__(self) -> None:
         self.answer = threading.Event()

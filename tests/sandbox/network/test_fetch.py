@@ -1,4 +1,4 @@
-"""What the code gets for a fetch, and what a server gets from it."""
+"""What the code gets from a fetch, and what the server gets."""
 
 from __future__ import annotations
 

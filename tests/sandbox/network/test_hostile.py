@@ -1,4 +1,4 @@
-"""Servers that mean harm: slow, endless, exploding, lying. Each costs the host a bounded amount, and is told apart."""
+"""Hostile servers: slow, endless, exploding, lying. Each costs the host a bounded amount and gives a distinct error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GZIPPED = HEAD + b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 @pytest.fixture(scope="module")
 def bomb() -> bytes:
-    """A third of a gigabyte of nothing. Its last bytes are wrong, and nobody may ever get there."""
+    """A decompression bomb: a third of a gigabyte of zeros. Its last bytes are wrong, and must never be reached."""
     packer = zlib.compressobj(9, wbits=31)
     first = packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
     return first + (packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH)) * 300

@@ -1,4 +1,4 @@
-"""Allow and deny: pure decisions, and what an owner can write."""
+"""Allow and deny decisions of the network policy, and what the owner can write in it."""
 
 from __future__ import annotations
 

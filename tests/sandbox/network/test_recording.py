@@ -1,4 +1,4 @@
-"""Recordings, and the network that is made of them."""
+"""Recording network exchanges, and replaying them in place of the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redirects: each hop is a request of its own, checked like the first."""
+"""Redirects: each hop is a separate request, checked like the first."""
 
 from __future__ import annotations
 

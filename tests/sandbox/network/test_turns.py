@@ -1,4 +1,4 @@
-"""Many fetches on one event loop: they compute in one turn, and few of them hold a large body."""
+"""Many fetches on one event loop share one turn to compute, and few of them hold a large body."""
 
 from __future__ import annotations
 

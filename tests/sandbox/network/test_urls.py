@@ -1,4 +1,4 @@
-"""URLs in one spelling, and the tricks that would give them two."""
+"""URLs in one normal spelling, and the tricks that would give them two."""
 
 from __future__ import annotations
 

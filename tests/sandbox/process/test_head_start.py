@@ -1,4 +1,4 @@
-"""What is started before the runtime is: taken once, by a runtime that wants the same, or ended."""
+"""The head start: a runtime with the same order takes it once, otherwise it is ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ ONE = ExecutionRequest(code="return 1")
 
 
 async def the_one_deno() -> int:
-    """The one that stays: for a moment, one that ends may still be seen, or one that begins have no name yet."""
+    """The only Deno process, once it is settled: for a moment an ending process may still be seen, and a starting one
+    may have no name yet."""
     looks: list[set[int]] = []
 
     def is_settled() -> bool:
@@ -76,7 +77,7 @@ async def test_it_is_taken_once():
 
 async def test_a_process_that_died_meanwhile_is_not_given_to_a_run():
     async with DenoRuntime(COLD):
-        pass  # as above: a process of the self-test is not the one that is meant
+        pass  # as above: the process of the self-test must not be mistaken for the head start's
     with HeadStart() as head_start:
         head_start.order(COLD)
         os.kill(await the_one_deno(), signal.SIGKILL)

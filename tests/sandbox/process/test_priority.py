@@ -1,4 +1,4 @@
-"""The command that kills has the processors before all others, where the system allows it, and no longer than it needs."""
+"""The kill command gets the processors first, where the system allows it, and no longer than it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs is written down and can be killed by somebody who knows nothing else: real processes, real files."""
+"""Running processes are noted, and another program can kill them by the notes alone: real processes, real files."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def busy(runtime: DenoRuntime) -> int:
 
 
 def alive() -> list[int]:
-    """Processes of this one, without those that are dead and not yet reaped."""
+    """Descendants of this process, without zombies (dead but not yet reaped)."""
     return [pid for pid, command in descendants().items() if command]
 
 
@@ -134,7 +134,7 @@ async def test_what_is_noted_is_killed_with_all_that_it_started(folder, nothing_
             await until(lambda: (busy(runtime), busy(other)) == (2, 1))
             await until(lambda: runtime._pool.ready and other._pool.ready)
             before = set(descendants())
-            # In a thread: whoever does this knows nothing of the event loop, and does not need it.
+            # In a thread: killing works without the event loop.
             report = await anyio.to_thread.run_sync(kill_recorded, folder)
         assert report.left == ()
         assert len(report.killed) >= 2 + 3
@@ -332,7 +332,7 @@ def test_what_killed_hosts_have_left_is_swept(folder, sleeper):
     torn.write_bytes(b"")
     Running(folder).note(sleeper.pid)
     assert not gone.exists()
-    assert notes(folder) == [sleeper.pid, 2**22 + 6]  # what cannot be read is left for who kills
+    assert notes(folder) == [sleeper.pid, 2**22 + 6]  # an unreadable note is left for the kill command
 
 
 def test_a_process_that_cannot_be_noted_does_not_run(tmp_path, sleeper):
@@ -396,7 +396,7 @@ async def test_whoever_forbids_at_any_look_is_obeyed_before_anything_runs(folder
         for _ in range(2):
             outcome = await runtime.execute(ONE)
             assert (outcome.refused, outcome.error) == (True, ExecutionError(ErrorType.PERMISSION, "It was forbidden"))
-        assert alive() == [] or looks_before > 3  # from there on the launcher is noted, and who forbids kills it
+        assert alive() == [] or looks_before > 3  # from there on the launcher is noted, and the killer finds it
     assert notes(folder) == []
 
 

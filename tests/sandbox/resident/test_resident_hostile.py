@@ -1,4 +1,4 @@
-"""Programs that stay and attack the host: by what they say, by what they leave running, by never coming to an end."""
+"""Hostile resident programs: they attack the host by what they send, by what they leave running, by never ending."""
 
 from __future__ import annotations
 

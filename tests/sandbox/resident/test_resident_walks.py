@@ -1,4 +1,4 @@
-"""Programs that stay against a model of them: whatever signals do, each has its own answer and its own state."""
+"""Resident programs on random walks against a model: each signal has its own answer and its own state."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def expected(data: dict[str, Any], state: dict[str, Any]) -> tuple[list[tuple[st
 
 
 def walk(seed: int) -> list[list[dict[str, Any]]]:
-    """Batches of signals. Those that end their process are few in each: more would be an end to the batch."""
+    """Random batches of signals. Few signals in each kill their process: more would end the whole batch."""
     chance = random.Random(seed)
     batches = []
     for _ in range(6):

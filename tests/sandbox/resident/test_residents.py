@@ -1,4 +1,4 @@
-"""Programs that stay: real processes that answer signals, fail at them, and are replaced."""
+"""Resident programs: real processes that answer signals, fail at them, and are replaced."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ async def rest_went_on(code: str, kind: ErrorType, timeout_ms: int) -> bool:
 
 @ON_ONE_LOOP
 async def test_the_time_limit_is_for_each_signal_and_not_for_the_batch():
-    for times in (1, 20):  # once more, with so many times as much, when the machine stood still for so long
+    for times in (1, 20):  # retry with 20 times the time, in case the machine stalled
         code = f"await new Promise((done) => setTimeout(done, {80 * times}))"
         async with resident(code, timeout_ms=400 * times) as opened:
             batch = await opened.handle(signals(*range(6)), {})
@@ -484,7 +484,7 @@ async def test_a_network_program_fetches_what_its_policy_allows_and_tells_what_i
     price = {"url": f"{server.url}/price"}
     policy = fetching(server, max_requests=2)
     async with resident(code, network=policy, tier=Tier.NETWORK) as opened:
-        # So many requests as one signal may make, in each of them.
+        # Each signal makes as many requests as one signal may.
         batch = await opened.handle(signals(price, price, {"elsewhere": 1}), {})
         assert [answer.ok for answer in batch.answers] == [True] * 3
         assert batch.state == {"usd": 42}

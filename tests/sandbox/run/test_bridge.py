@@ -1,4 +1,4 @@
-"""What the bridge says when the host's own side of a call fails."""
+"""What the bridge answers when the host's own side of a call fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = FileCall("7", "stat", {"path": "a"})
 
 
 class Broken:
-    """A network and files that fail as nobody planned."""
+    """A network and files that fail with an unexpected exception."""
 
     requests = received_bytes = 0
     max_calls = 10
@@ -62,7 +62,7 @@ async def test_what_was_not_granted_is_refused_here_whatever_the_guest_says(call
 
 async def test_json_text_is_sent_as_it_is_and_in_one_line():
     async def ready(arguments):
-        return ReadyJson(b'{"a":  1.50,\n"a": 1e2}')  # as nobody would write it who had read it
+        return ReadyJson(b'{"a":  1.50,\n"a": 1e2}')  # a spelling that would be lost if it were parsed and encoded
 
     bridge = Bridge(FunctionTools({"ready": ready}), SandboxSettings())
     sent = await line(bridge, ToolCall("7", "ready", {}))
@@ -85,7 +85,7 @@ class Kind(FunctionTools):
 
 
 async def test_what_a_servers_tool_is_given_is_read_by_whoever_lends_it():
-    """Who may well make a number of a text. Checked here before, it would never come to that."""
+    """The client that lends the tool may convert a string to a number. A check here would refuse it before that."""
     call = ToolCall("7", "s.wait", {"seconds": "1"})
     assert (await answer(Bridge(Kind("s"), SandboxSettings()), call))["result"] == 1
     assert (await answer(Bridge(Kind(None), SandboxSettings()), call))["code"] == "invalid_arguments"

@@ -1,4 +1,4 @@
-"""What a run computes, in the time of processors and not of clocks."""
+"""The CPU time of a run, which is not its wall time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_time_of_another_process_is_told_until_it_is_gone():
             pass
         os._exit(0)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-    assert cpu_s(child) >= 0.05  # also of one that nobody has buried yet
+    assert cpu_s(child) >= 0.05  # also for a zombie, not yet reaped
     os.waitpid(child, 0)
     assert cpu_s(child) is None
     assert cpu_s(None) is None
@@ -107,7 +107,7 @@ async def test_a_process_without_its_main_thread_is_told_all_the_same():
 @deno
 async def test_without_a_launcher_the_last_look_counts(monkeypatch):
     monkeypatch.setattr("sandbox.wall.wall.can_fork_serve", lambda: False)
-    for times in (1, 20):  # nobody may have looked while it ran, if the host stood still
+    for times in (1, 20):  # if the host stalled, it may not have measured while the code ran: retry with more
         code = f"for (let time = 0; time < {times}; time++) {{ {SPIN} }} Deno.exit(3)"
         outcome = await execute(code, timeout_ms=LONG_MS, require=())
         if outcome.metrics.cpu_ms > 30:

@@ -1,4 +1,4 @@
-"""What the words of code say about whether it can give something else the next time."""
+"""may_vary: what the words of the code say about whether another run could give another result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs are begun only while the machine has the memory for them."""
+"""A run begins only while the machine has enough memory for it."""
 
 from __future__ import annotations
 
@@ -176,6 +176,6 @@ async def test_processes_of_runs_go_first_when_memory_is_short():
                 await anyio.sleep(0.01)
         worker = runtime._pool._ready[0]
         assert Path(f"/proc/{worker.process.pid}/oom_score_adj").read_text().strip() == "1000"
-        # The launcher stays as it was: without it nobody would limit or kill the others.
+        # The launcher's own score stays: without the launcher, nothing would limit or kill the processes.
         launcher = runtime._spawner._launcher.pid
         assert Path(f"/proc/{launcher}/oom_score_adj").read_text() == Path("/proc/self/oom_score_adj").read_text()

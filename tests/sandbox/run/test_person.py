@@ -1,4 +1,4 @@
-"""Code that waits for a person: its clocks stand still, and nothing else does."""
+"""Code that waits for a person: its timeouts are paused, and nothing else is."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
 
 LIMIT_MS = 300
 LONGER_S = 0.6
-"""Than the limit."""
+"""Longer than LIMIT_MS."""
 SLOWER = (1, 20)
-"""A machine that stands still for the time of the limit makes the code late: then all is done once more, with limits
-and waits so many times as long. What does not hold the clock comes too late with these as well."""
+"""If the machine stalls for as long as the limit, the code is late: then the test is retried with limits and waits this
+many times as long. Code that does not pause the clock is too late with these as well."""
 ASK = "return await tools.ask({})"
 SPIN = "while (true) {}"
 WAIT = "await new Promise((resolve) => setTimeout(resolve, 60_000))"
@@ -93,7 +93,7 @@ async def test_code_has_what_was_left_of_its_time_when_the_person_has_decided():
 
 
 async def test_code_that_goes_on_when_a_person_has_decided_is_ended_when_its_time_has_come():
-    """Early release: the one who waits for the process must not sleep until the hold would have ended."""
+    """Early release: the task that waits for the process must not sleep until the hold would have ended."""
     decided = []
 
     async def ask(arguments):

@@ -1,4 +1,4 @@
-"""The pool: its decisions as a function, its life with real processes."""
+"""The pool: its decisions as a pure function, and its life with real processes."""
 
 from __future__ import annotations
 

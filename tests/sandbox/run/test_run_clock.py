@@ -1,4 +1,4 @@
-"""A clock that stands still while it is held, by a time that the tests make."""
+"""The run's clock, which pauses while it is held, tested with an artificial time."""
 
 from __future__ import annotations
 

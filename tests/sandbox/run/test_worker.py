@@ -1,4 +1,4 @@
-"""The reading side of a process, on pipes of this process."""
+"""The reading side of a worker, tested on pipes within this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas come from strangers: each gets an answer soon, and none fetches anything."""
+"""Schemas are untrusted: each check ends soon, and nothing is fetched."""
 
 from __future__ import annotations
 

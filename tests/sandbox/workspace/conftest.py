@@ -1,4 +1,4 @@
-"""A folder to grant, and something beside it that must never be read or written."""
+"""Fixtures: a folder to grant, and a secret beside it that must never be read or written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as the tests see it: the calls that the guest would make, and the folder around them."""
+"""A run as the tests see it: the calls that the code would make, and the folder around them."""
 
 from __future__ import annotations
 

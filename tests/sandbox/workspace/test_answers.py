@@ -1,4 +1,4 @@
-"""Large files do not keep the event loop from others, nor fill the memory."""
+"""Large files neither block the event loop nor fill the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit that is cancelled: when its caller goes on, it has happened or it has not, and the caller knows which."""
+"""A cancelled commit: when its caller goes on, it has happened or not, and the caller knows which."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .support import Files
 
 
 class Slow:
-    """A commit that does not go on before it is told to."""
+    """A commit that waits until the test lets it go on."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.begun, self.go_on = threading.Event(), threading.Event()

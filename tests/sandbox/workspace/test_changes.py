@@ -1,4 +1,4 @@
-"""What a caller sees before it commits, and that it can decide only once."""
+"""What the caller sees before it commits, and that it can decide only once."""
 
 from __future__ import annotations
 

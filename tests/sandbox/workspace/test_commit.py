@@ -1,4 +1,4 @@
-"""All changes or none: conflicts, faults, locks, modes, and what an earlier commit has left."""
+"""All changes or none: conflicts, faults, locks, modes, and what an earlier commit left unfinished."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def unnoticeably(path: Path) -> None:
     """Other content of the same length at the same time, as copying programs leave it."""
     status = path.stat()
     path.write_bytes(path.read_bytes().upper())
-    # Again, while the clock of the disk stands still: within one of its ticks nobody can tell.
+    # Repeat until ctime has changed: within one clock tick of the file system, a change cannot be detected.
     while path.stat().st_ctime_ns == status.st_ctime_ns or path.stat().st_mtime_ns != status.st_mtime_ns:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
@@ -286,7 +286,7 @@ async def test_many_runs_commit_at_once(folder):
 
 
 async def test_a_change_in_the_last_moment_is_noticed_and_undone(folder):
-    """By somebody who does not ask for the lock, after the commit has looked."""
+    """By another process that ignores the lock, after the commit has checked (a race)."""
     tricks = {
         "a.txt": lambda: (folder / "a.txt").write_bytes(b"last moment"),
         "a.txt again": lambda: unnoticeably(folder / "a.txt"),
@@ -428,7 +428,7 @@ async def test_a_full_disk_changes_nothing(folder, monkeypatch):
 
 @contextmanager
 def without_privileges() -> Iterator[None]:
-    """This thread, as one for whom permissions count, even if it is root's."""
+    """Drop this thread's privileges for the block, so that file permissions apply even to root."""
     if os.geteuid() != 0:
         yield
         return

@@ -1,4 +1,4 @@
-"""A committing process is killed at every moment there is: the folder is then the old or the new one, and clean."""
+"""A committing process is killed at every checkpoint: afterwards the folder is the old or the new one, and clean."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_fault_of_the_disk_at_any_moment_changes_nothing_or_everything(crashes
         folder = crashes.folder()
         moments = Moments(kill_at=NEVER, fail_at=moment)
         end = commit_or_recover(folder, "commit", moments)
-        # Without any recovery: whoever looks now finds what the commit has said.
+        # Without any recovery: a reader now finds what the commit has reported.
         after = {name: data for name, data in contents(folder).items() if not name.startswith(".motor-cortex-")}
         if end == "committed":
             assert after == recovered(folder) == NEW

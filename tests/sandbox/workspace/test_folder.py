@@ -1,4 +1,4 @@
-"""The real folder: links, special files, and both ways of opening what lies beneath it."""
+"""The real folder: symlinks, special files, and both ways of opening what lies beneath it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each limit of the workspace, and what the code is told."""
+"""Each limit of the workspace, and the error that the code gets."""
 
 from __future__ import annotations
 

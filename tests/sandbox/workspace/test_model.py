@@ -1,4 +1,4 @@
-"""Any sequence of calls does in the workspace what it does in a real folder, and only when it is committed."""
+"""Any sequence of file calls does the same as in a real folder (property tests), and only when it is committed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what the code wrote to names beneath the workspace."""
+"""How the paths that the code uses are resolved to names beneath the workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody swaps folders for links while they are used. Nothing outside is ever read or written."""
+"""Races: another process swaps folders for symlinks while they are used. Nothing outside is ever read or written."""
 
 from __future__ import annotations
 
