@@ -166,9 +166,10 @@ class Bridge:
                 case ToolCall():
                     try:
                         await self._tool_line.wait(call)
-                        # As text alone: the value itself is not kept until the code reads.
-                        result = await self._encoded(call, await self._call_tool(call, clock))
-                        await self._send_result(call, result, send)
+                        # As text alone, and in no variable: neither is kept until the code reads.
+                        await self._send_result(
+                            call, await self._encoded(call, await self._call_tool(call, clock)), send
+                        )
                     finally:
                         # Not before its answer is sent: code that does not read would have all calls made.
                         self._tool_line.leave(call)
