@@ -67,6 +67,31 @@ REQUIREMENTS = (
             DOCS + "test_the_streets_of_the_architecture_are_those_that_are_enforced",
         ),
     ),
+    Requirement(
+        "HOUSE-HEART",
+        "house",
+        "One function for an execution, which needs no turn; refusals are values; what was run is never called refused",
+        ("tests/cortex/turn/test_execution.py::",),
+    ),
+    Requirement(
+        "HOUSE-SPINE",
+        "house",
+        "A fact is announced once: the audit hears it first and may refuse; a listener that raises or is slow never "
+        "disturbs a run",
+        (
+            "tests/cortex/audit/test_spine.py::",
+            "tests/cortex/test_motor_cortex.py::test_listeners_hear_what_happens_in_every_turn_and_what_the_owner_decides",
+        ),
+    ),
+    Requirement(
+        "HOUSE-PORTS",
+        "house",
+        "The kill switch stops any runtime, and nothing outside of the sandbox asks whether a runtime is Deno",
+        (
+            LAYERS + "test_no_other_package_asks_whether_a_runtime_is_deno",
+            "tests/cortex/test_motor_cortex.py::test_the_kill_switch_stops_a_runtime_that_is_not_deno",
+        ),
+    ),
     # The code execution runtime (source 000)
     Requirement(
         "000-AC3.1",

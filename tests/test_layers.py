@@ -256,3 +256,18 @@ def test_no_module_reads_the_environment_behind_its_callers_back():
         "sandbox/process/children.py",
         "sandbox/process/killing.py",
     }
+
+
+def test_no_other_package_asks_whether_a_runtime_is_deno():
+    """What the kill switch, the cache and the doctor need of a runtime is a port."""
+    asked = [
+        str(path.relative_to(ROOT))
+        for package, path, tree in modules()
+        for node in ast.walk(tree)
+        if package != "sandbox"
+        and isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "isinstance"
+        and "DenoRuntime" in ast.dump(node)
+    ]
+    assert asked == []

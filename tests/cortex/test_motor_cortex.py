@@ -12,7 +12,8 @@ import pytest
 
 from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
 from cortex.settings.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
-from sandbox import NetworkPolicy, SandboxUnavailable
+from sandbox import ExecutionOutcome, NetworkPolicy, SandboxUnavailable
+from sandbox.testing import ScriptedRuntime
 from tests.conftest import descendants, small
 from tests.sandbox.network.servers import Server, Talk
 
@@ -169,3 +170,46 @@ def test_energy_that_was_spent_survives_a_host_that_is_killed_in_the_middle_of_a
     assert [entry.reason for entry in after.energy.entries(1)] == ["execution"]
     assert [record.kind for record in after.audit.records()] == ["intent"]
     assert after.audit.verify().ok
+
+
+async def test_the_kill_switch_stops_a_runtime_that_is_not_deno(tmp_path: Path):
+    began = anyio.Event()
+
+    class Endless:
+        """Has `execute` and nothing else."""
+
+        async def execute(self, request, tools=None, *, network=None, workspace=None):
+            began.set()
+            await anyio.sleep_forever()
+
+    answers: list[str] = []
+    async with MotorCortex(Settings(home=tmp_path), runtime=Endless()) as cortex:
+
+        async def act() -> None:
+            async with cortex.turn() as turn:
+                answers.append(await turn.call("core.execute", {"purpose": "x", "code": "for (;;);"}))
+                answers.append(await turn.call("core.execute", {"purpose": "x", "code": "return 1"}))
+
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(act)
+                await began.wait()
+                cortex.switch.turn_on("enough", by="owner")
+    assert answers[0].startswith("EXECUTION_ERROR: CrashError: The run was stopped: ")
+    assert answers[1].startswith("EXECUTION_DENIED: Kill switch is on since ")
+
+
+async def test_listeners_hear_what_happens_in_every_turn_and_what_the_owner_decides(tmp_path: Path):
+    heard: list[str] = []
+    outcomes = [ExecutionOutcome(ok=True, result=1), ExecutionOutcome(ok=True, result=2)]
+    async with MotorCortex(Settings(home=tmp_path), runtime=ScriptedRuntime(outcomes)) as cortex:
+        cortex.subscribe(lambda event: heard.append(event.kind))
+        for _ in outcomes:
+            async with cortex.turn() as turn:
+                await turn.call("core.execute", {"purpose": "x", "code": "return 1"})
+        cortex.switch.turn_on("enough", by="owner")
+        async with cortex.turn() as turn:
+            await turn.call("core.execute", {"purpose": "x", "code": "return 1"})
+            await turn.call("core.energy")
+    ran = ["code_execution_started", "code_execution_completed"]
+    assert heard == [*ran, *ran, "recorded", "refused", "core_tool_called"]
