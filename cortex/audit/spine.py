@@ -112,6 +112,11 @@ class _Subscription:
                 self._listener(event)
             except Exception:
                 log.exception("A listener failed with an event of kind %s", event.kind)
-            if self._missed and self._events.empty():
-                log.warning("A listener has missed %s events", self._missed)
-                self._missed = 0
+            if self._events.empty():
+                self._log_missed()
+        self._log_missed()
+
+    def _log_missed(self) -> None:
+        if self._missed:
+            log.warning("A listener has missed %s events", self._missed)
+            self._missed = 0
