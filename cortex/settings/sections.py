@@ -211,8 +211,7 @@ class DiscoverySettings(Section):
     semantic: Literal["off", "onnx", "endpoint"] = "off"
     """By meaning, too: with a model on this machine, or by the endpoint of `model`."""
     model: Annotated[str | None, OrNone] = None
-    """For "onnx": an installed package that carries a model, or the path of a folder with one. For "endpoint": the name
-    of its model for embeddings."""
+    """For "onnx": the path of a folder with an ONNX model. For "endpoint": the name of its model for embeddings."""
 
 
 RedactedKind = Literal["email", "phone", "ssn", "card", "iban", "ip", "jwt", "api_key", "private_key", "secret"]
