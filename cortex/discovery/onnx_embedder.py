@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -83,8 +82,6 @@ class OnnxEmbedder:
         self._model = None
 
     def _load(self) -> TextEmbedding:
-        # The tokenizer would start a thread for each core, and threads are in the way of every fork.
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         folder = self._folder
         try:
             from fastembed import TextEmbedding  # noqa: PLC0415 - heavy

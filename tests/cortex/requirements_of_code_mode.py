@@ -554,7 +554,7 @@ REQUIREMENTS = (
             "tests/cortex/discovery/test_onnx_embedder.py::test_a_text_becomes_the_mean_of_the_vectors_of_its_tokens",
             "tests/cortex/discovery/test_onnx_embedder.py::test_a_text_becomes_the_vector_of_its_first_token_where_the_folder_says_so",
             "tests/cortex/discovery/test_onnx_embedder.py::test_the_model_is_loaded_and_run_in_a_thread_and_asks_no_network",
-            "tests/cortex/discovery/test_onnx_embedder.py::test_the_libraries_start_no_threads_of_their_own",
+            "tests/cortex/discovery/test_onnx_embedder.py::test_the_name_changes_when_the_model_changes",
         ),
     ),
     Requirement(
