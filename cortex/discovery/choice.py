@@ -19,7 +19,7 @@ _INSTALL = "pip install 'motor-cortex[semantic]'"
 
 
 def discovery_of(settings: Settings) -> Discovery:
-    """As the settings want it. Raises SettingsError. Whoever asks for it closes it (`aclose`)."""
+    """As the settings want it. Raises SettingsError. The caller closes it (`aclose`)."""
     embedder = embedder_of(settings)
     if embedder is None:
         return Discovery(settings.discovery)
@@ -32,20 +32,18 @@ def embedder_of(settings: Settings) -> Embedder | None:
     if wanted.semantic == "off":
         return None
     if not wanted.model:
-        what = "a package or a folder" if wanted.semantic == "onnx" else "the endpoint's model for embeddings"
+        what = "the folder of a model" if wanted.semantic == "onnx" else "the endpoint's model for embeddings"
         raise SettingsError(f'discovery.semantic is "{wanted.semantic}", and discovery.model does not name {what}')
     if wanted.semantic == "endpoint":
         _need("numpy")
         from .endpoint_embedder import EndpointEmbedder  # noqa: PLC0415 - heavy
 
         return EndpointEmbedder(wanted.model, settings.model)
-    from .model_folder import find_model  # noqa: PLC0415 - for this only
+    from .onnx_embedder import OnnxEmbedder, find_model  # noqa: PLC0415 - for this only
 
-    files = find_model(wanted.model)
-    _need("numpy", "onnxruntime", "tokenizers", *([] if files.is_ready else ["onnx"]))
-    from .onnx_embedder import OnnxEmbedder  # noqa: PLC0415 - heavy
-
-    return OnnxEmbedder(files, Home(settings.home).cache / "models")
+    folder = find_model(wanted.model)
+    _need("numpy", "fastembed")
+    return OnnxEmbedder(folder)
 
 
 def _need(*modules: str) -> None:

