@@ -14,7 +14,7 @@ from cortex.redaction.scan import Scan
 from cortex.settings.sections import RedactionSettings
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = Path(__file__).parents[3]
 ALL = RedactionSettings().kinds
 
 
