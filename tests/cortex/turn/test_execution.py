@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
+from cortex.audit import AuditError
 from cortex.contracts import (
     Blocked,
     Denied,
@@ -77,8 +79,6 @@ class FindsEval:
 
 
 async def test_what_the_guard_finds_is_blocked(tmp_path: Path):
-    from dataclasses import replace
-
     async with learning_cortex(tmp_path, runtime=ScriptedRuntime([])) as cortex:
         cortex.parts = replace(cortex.parts, guard=FindsEval())
         done = await run(cortex, caller(cortex))
@@ -94,6 +94,20 @@ async def test_too_little_energy_is_a_refusal_that_gives_the_place_back(tmp_path
         cortex.parts.energy.set(1.0)
         assert isinstance(await run(cortex, by), Ran)
         assert (await run(cortex, by)).refusal == Denied("no more runs")
+
+
+async def test_an_intent_that_cannot_be_written_down_runs_nothing_and_is_paid_back(tmp_path: Path):
+    def full(_: object) -> None:
+        raise AuditError("the disk is full")
+
+    runtime = ScriptedRuntime([DONE])
+    async with learning_cortex(tmp_path, runtime=runtime) as cortex:
+        by = replace(caller(cortex, most=1), announce=full)
+        with pytest.raises(AuditError, match="the disk is full"):
+            await run(cortex, by)
+        assert runtime.requests == []
+        assert cortex.parts.energy.level() == pytest.approx(1.0)
+        assert isinstance(await run(cortex, replace(by, announce=lambda _: None)), Ran)  # its place was given back
 
 
 async def test_a_run_that_the_sandbox_refuses_is_paid_back_and_not_counted(tmp_path: Path):

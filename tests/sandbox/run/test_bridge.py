@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from sandbox import ReadyJson, SandboxSettings, ToolDeclaration
@@ -67,6 +69,34 @@ async def test_json_text_is_sent_as_it_is_and_in_one_line():
     bridge = Bridge(FunctionTools({"ready": ready}), SandboxSettings())
     sent = await line(bridge, ToolCall("7", "ready", {}))
     assert sent == b'{"type":"__tool_result__","call_id":"7","result":{"a":  1.50, "a": 1e2}}\n'
+
+
+async def test_large_answers_that_come_at_once_are_encoded_with_a_turn_of_the_event_loop_between_them(monkeypatch):
+    """Otherwise 32 answers of 8 MB would hold up the event loop until all of them are encoded."""
+    go, turns, encoded_at = anyio.Event(), 0, []
+    from sandbox.run import bridge as module
+
+    encode = module.encode
+
+    def watched(value):
+        encoded_at.append(turns)
+        return encode(value)
+
+    async def big(arguments):
+        await go.wait()
+        return "x" * 100_000
+
+    monkeypatch.setattr(module, "encode", watched)
+    bridge = Bridge(FunctionTools({"big": big}), SandboxSettings())
+    async with anyio.create_task_group() as tasks:
+        for number in range(8):
+            tasks.start_soon(line, bridge, ToolCall(str(number), "big", {}))
+        await anyio.wait_all_tasks_blocked()
+        go.set()
+        while len(encoded_at) < 8:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+    assert len({*encoded_at}) == 8
 
 
 class Kind(FunctionTools):
