@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from cortex.audit import Audit, Journal, Spine
+from cortex.audit import Journal, Spine
 from cortex.cache import open_cache, with_cache
 from cortex.catalogue import Workbench
 from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
-from cortex.energy import EnergyReserve
-from cortex.home import Home, LearnedSkills, Memory
+from cortex.home import Home, HomeFiles, LearnedSkills, Memory
 from cortex.learning import NeuronTools, Plasticity, Surroundings, channels_of, killed_by
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import servers_of
@@ -33,7 +32,7 @@ from cortex.tools import (
     policy_of,
 )
 from cortex.turn import CancellingRuntime, Services, Turn, require_acting
-from neurons import KillSwitch, user_message, watch_switch
+from neurons import ApprovalKey, user_message, watch_switch
 from sandbox import (
     DenoRuntime,
     Flusher,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from cortex.contracts import Listener, Watch
+    from cortex.home import HomePorts
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
     from neurons import Autonomic, OwnerChannel, Wake
@@ -67,8 +67,8 @@ class MotorCortex:
 
     Without an owner, everything that needs consent is refused. A given runtime is used as it is and stays open; with a
     runtime that is no `sandbox.ResidentHost` there are no neurons. `now` is the clock by which energy recharges and
-    trials are judged, `wake` starts a turn for a signal of `neurons.wake_on`, and `channels` replace the owner channels
-    of the settings.
+    trials are judged, `home` keeps its state instead of files, `wake` starts a turn for a signal of `neurons.wake_on`,
+    and `channels` replace the owner channels of the settings.
     """
 
     def __init__(
@@ -78,32 +78,32 @@ class MotorCortex:
         toolbox: Toolbox | None = None,
         owner: Owner | None = None,
         runtime: CodeRuntime | None = None,
+        home: HomePorts | None = None,
         now: Callable[[], float] = time.time,
         wake: Wake | None = None,
         channels: Sequence[OwnerChannel] | None = None,
     ) -> None:
         self.settings = settings if settings is not None else Settings()
         self.toolbox = toolbox if toolbox is not None else Toolbox()
-        home = Home(self.settings.home)
+        folders = Home(self.settings.home)
         self._flusher = Flusher(self.settings.audit.flush_ms)
-        self.audit = Audit(home.audit, self.settings.audit, now=now, flusher=self._flusher)
+        if home is None:
+            home = HomeFiles(folders, now=now, flusher=self._flusher)
+        self.audit = home.trail(self.settings.audit)
         self._journal = Journal(self.audit)
         self._spine = Spine(self.audit, self._journal)
-        self.switch = KillSwitch(home.state, record=self._spine.record, now=now)
-        self.energy = EnergyReserve(
-            home.state, self.settings.energy, now=now, flusher=self._flusher, on_change=self._journal.energy
-        )
-        self.memory = Memory(home.state, now=now, flusher=self._flusher)
-        self.plasticity = Plasticity(
-            home.state, self.settings, record=self._spine.record, flusher=self._flusher, now=now
-        )
+        self.switch = home.switch(record=self._spine.record)
+        self.energy = home.ledger(self.settings.energy, on_change=self._journal.energy)
+        self.memory = Memory(home, now=now)
+        key = ApprovalKey.load_or_make(folders.state)
+        self.plasticity = Plasticity(home, self.settings, key=key, record=self._spine.record, now=now)
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         running = Running(self.switch.running, self.switch.refusal)
         self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
         """The MCP servers, or None if there are none; each is started when it is first needed."""
         self._discovery = discovery_of(self.settings)
         self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery)
-        self._cache = open_cache(home, self.settings.cache, self._flusher)
+        self._cache = open_cache(folders, self.settings.cache, self._flusher)
         self._redactor = Redactor(self.settings.redaction)
         self._owner = owner if owner is not None else AbsentOwner()
         self._wake = wake

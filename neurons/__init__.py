@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .contracts.ports import (
         Document as Document,
         Energy as Energy,
+        Lease as Lease,
         Record as Record,
         Recording as Recording,
         Skills as Skills,
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
         On as On,
         SwitchError as SwitchError,
     )
-    from .switch.kill_watch import watch_switch as watch_switch
+    from .switch.kill_watch import Switch as Switch, watch_switch as watch_switch
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -110,6 +111,7 @@ else:
             "contracts.ports": [
                 "Document",
                 "Energy",
+                "Lease",
                 "Record",
                 "Recording",
                 "Skills",
@@ -138,6 +140,6 @@ else:
             "storage.memory_storage": ["MemoryStorage"],
             "storage.storage": ["Damage", "DeferredStorage"],
             "switch.kill_switch": ["KillSwitch", "Killed", "Off", "On", "SwitchError"],
-            "switch.kill_watch": ["watch_switch"],
+            "switch.kill_watch": ["Switch", "watch_switch"],
         },
     )

@@ -42,6 +42,14 @@ if TYPE_CHECKING:
         Flusher as Flusher,
         LockBusy as LockBusy,
     )
+    from .disk.line_file import (
+        HeldLines as HeldLines,
+        LineFile as LineFile,
+        append_whole as append_whole,
+        end_of_file as end_of_file,
+        first_lines as first_lines,
+        open_lines as open_lines,
+    )
     from .disk.whole_files import (
         FILE_MODE as FILE_MODE,
         FOLDER_MODE as FOLDER_MODE,
@@ -118,6 +126,7 @@ else:
             "contracts.tiers": ["Tier"],
             "disk.data_files": ["data_file"],
             "disk.durable": ["FileLock", "Flusher", "LOCK_TIMEOUT_S", "LockBusy"],
+            "disk.line_file": ["HeldLines", "LineFile", "append_whole", "end_of_file", "first_lines", "open_lines"],
             "disk.whole_files": [
                 "FILE_MODE",
                 "FOLDER_MODE",

@@ -22,8 +22,8 @@ STREETS = {
     ),
     "neurons": ("contracts", "switch", "storage", "habits", "pipeline", "autonomic", "quarantine", "."),
     "cortex": (
-        *("text", "settings", "contracts", "home", "energy", "redaction", "tools", "loop", "channels", "audit"),
-        *("cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client", "catalogue", "turn"),
+        *("text", "settings", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
+        *("home", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client", "catalogue", "turn"),
         *("learning", "mcp_server", ".", "chat", "demo", "commands"),
     ),
 }

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .errors import AuditError as AuditError, FactRefused as FactRefused
     from .journal import Journal as Journal
     from .lines import Record as Record
+    from .ports import Trail as Trail
     from .spine import Spine as Spine
     from .trail import Audit as Audit
     from .verdict import Damage as Damage, Verdict as Verdict
@@ -19,8 +20,9 @@ else:
             "code_folder": ["code_hash"],
             "errors": ["AuditError", "FactRefused"],
             "journal": ["Journal"],
-            "spine": ["Spine"],
             "lines": ["Record"],
+            "ports": ["Trail"],
+            "spine": ["Spine"],
             "trail": ["Audit"],
             "verdict": ["Damage", "Verdict"],
         },

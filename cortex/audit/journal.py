@@ -25,11 +25,12 @@ from cortex.contracts import (
 
 from .code_folder import code_hash
 from .errors import AuditError
-from .trail import Audit
 
 if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, RunCodeIntent
     from cortex.energy import Entry
+
+    from .ports import Trail
 
 log = logging.getLogger("motor_cortex")
 
@@ -37,7 +38,7 @@ log = logging.getLogger("motor_cortex")
 class Journal:
     """The audit of one cortex: knows which facts belong to which event."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: Trail) -> None:
         self._audit = audit
         self._missed = 0
         self._is_closed = False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, Listener
 
     from .journal import Journal
-    from .trail import Audit
+    from .ports import Trail
 
 log = logging.getLogger("motor_cortex")
 
@@ -28,7 +28,7 @@ CLOSING_S = 2.0
 class Spine:
     """One for a cortex. `announce` and `record` may be called from any thread."""
 
-    def __init__(self, audit: Audit, journal: Journal) -> None:
+    def __init__(self, audit: Trail, journal: Journal) -> None:
         self._audit = audit
         self.journal = journal
         self._subscriptions: tuple[_Subscription, ...] = ()

@@ -16,7 +16,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sandbox import FILE_MODE, FileLock, Flusher, LockBusy, flush_file, flush_folder, private_folder
+from sandbox import (
+    FileLock,
+    Flusher,
+    LockBusy,
+    append_whole,
+    flush_file,
+    flush_folder,
+    open_lines,
+    private_folder,
+)
 
 from . import days
 from .code_folder import CodeFolder, code_hash
@@ -193,26 +202,14 @@ class Audit:
         if self._handle < 0 or self._handle_inode != head.inode:
             head = self._open(head)
         line, own_hash = sealed(head.known.seq + 1, at, kind, facts, head.known.hash)
-        self._write(line, head.size)
-        return Head(name, head.inode, head.size + len(line), Known(head.known.seq + 1, own_hash))
+        return Head(name, head.inode, append_whole(self._handle, line), Known(head.known.seq + 1, own_hash))
 
     def _open(self, head: Head) -> Head:
         self._forget_handle()
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        self._handle = os.open(self._folder / head.name, flags, FILE_MODE)
+        self._handle = open_lines(self._folder / head.name)
         status = os.fstat(self._handle)
         self._handle_inode = status.st_ino
         return replace(head, inode=status.st_ino, size=status.st_size)
-
-    def _write(self, line: bytes, size: int) -> None:
-        """Write the line in one call, so whole or not at all: only a full disk or a kill in between leaves a part."""
-        written = os.write(self._handle, line)
-        try:
-            while written < len(line):
-                written += os.write(self._handle, line[written:])
-        except OSError:
-            os.ftruncate(self._handle, size)
-            raise
 
     def _flush(self) -> None:
         head = self._head

@@ -11,11 +11,11 @@ import anyio
 
 from cortex.audit import Audit, AuditError
 from cortex.channels import HASH_CHARACTERS, owner_view, set_in
-from cortex.home import Home
+from cortex.home import Home, HomeFiles
 from cortex.learning import Plasticity
 from cortex.settings import Settings
 from cortex.text import is_somebody_there, styled, terminal_columns, typed, visible
-from neurons import KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
+from neurons import ApprovalKey, KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
 from sandbox import SandboxError
 
 from .editor import edit
@@ -28,7 +28,9 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
-        plasticity = Plasticity(home.state, settings, record=audit.record)
+        plasticity = Plasticity(
+            HomeFiles(home), settings, key=ApprovalKey.load_or_make(home.state), record=audit.record
+        )
         try:
             neuron = _DECISIONS[options.action](plasticity, options, settings)
             switch = KillSwitch(home.state)

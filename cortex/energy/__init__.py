@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .ledger import Entry as Entry
     from .metering import metered_cost as metered_cost
     from .notes import energy_note as energy_note, prices as prices
+    from .ports import Ledger as Ledger
     from .reserve import EnergyReserve as EnergyReserve, Reservation as Reservation, is_untouched as is_untouched
     from .wording import (
         drawn as drawn,
@@ -29,6 +30,7 @@ else:
             "ledger": ["Entry"],
             "metering": ["metered_cost"],
             "notes": ["energy_note", "prices"],
+            "ports": ["Ledger"],
             "reserve": ["EnergyReserve", "Reservation", "is_untouched"],
             "wording": ["drawn", "explain", "in_about", "outlook", "rounded_down"],
         },

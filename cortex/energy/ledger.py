@@ -6,7 +6,6 @@ energy was never given out, so it can be cut off. The caller holds the lock for 
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cortex.settings import Share
-from sandbox import FILE_MODE, Tier, flush_file, flush_folder
+from sandbox import Tier, append_whole, end_of_file, flush_file, flush_folder, open_lines
 
-_BLOCK_BYTES = 8_192
 # After a crash the last newline is followed by a part of one line, and after a power cut perhaps by a hole.
 _MOST_BYTES = 16 * 1024 * 1024
 _FIRST_LINE = b'{"seq":1,'
@@ -69,7 +67,7 @@ class Reading:
         return self.newest is not None and self.whole_size == self.size and not self.is_damaged
 
 
-class Ledger:
+class LedgerFile:
     """The ledger file of a home: reads its end, and appends entries."""
 
     _handle = -1
@@ -99,16 +97,7 @@ class Ledger:
 
     def append(self, entry: Entry) -> None:
         """Append the entry as one line. Either all of it is written, or nothing and OSError is raised."""
-        handle = self._open()
-        size = os.fstat(handle).st_size
-        line = as_line(entry)
-        try:
-            if os.write(handle, line) != len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except BaseException:
-            os.ftruncate(handle, size)
-            raise
-        size += len(line)
+        size = append_whole(self._open(), as_line(entry))
         self._known = Reading(self._inode, size, size, entry, is_damaged=False)
 
     def cut(self, size: int) -> None:
@@ -130,7 +119,7 @@ class Ledger:
         except FileNotFoundError:
             return []
         try:
-            _, data = _tail(handle, os.fstat(handle).st_size, last, most_bytes=None)
+            _, data = end_of_file(handle, os.fstat(handle).st_size, last)
         finally:
             os.close(handle)
         found = (_entry(line) for line in data.split(b"\n")[:-1])
@@ -153,8 +142,7 @@ class Ledger:
             self._is_new_name = True
         if self._handle < 0 or inode != self._inode:
             self.close()
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._handle = os.open(self.path, flags, FILE_MODE)
+            self._handle = open_lines(self.path)
             self._inode = os.fstat(self._handle).st_ino
         return self._handle
 
@@ -177,7 +165,7 @@ def _read_end(path: Path) -> Reading | None:
         return None
     try:
         status = os.fstat(handle)
-        start, data = _tail(handle, status.st_size, 1, _MOST_BYTES)
+        start, data = end_of_file(handle, status.st_size, 1, _MOST_BYTES)
     finally:
         os.close(handle)
     whole = data.rfind(b"\n") + 1
@@ -189,18 +177,3 @@ def _read_end(path: Path) -> Reading | None:
         # The very first line may be torn, too; any other content was not written by us.
         is_damaged = not (data.startswith(_FIRST_LINE) or _FIRST_LINE.startswith(data))
     return Reading(status.st_ino, start + len(data), start + whole, newest, is_damaged)
-
-
-def _tail(handle: int, size: int, lines: int, most_bytes: int | None) -> tuple[int, bytes]:
-    """The end of the file with at least `lines` complete lines, if it has them, and its offset: the start of a line."""
-    limit = size if most_bytes is None else min(size, most_bytes)
-    block = min(_BLOCK_BYTES, limit)
-    while True:
-        data = os.pread(handle, block, size - block)
-        if data.count(b"\n") > lines or block == limit:
-            break
-        block = min(block * 4, limit)
-    start = size - block
-    # A block from the middle of the file begins with part of a line.
-    skipped = data.find(b"\n") + 1 if start > 0 else 0
-    return start + skipped, data[skipped:]

@@ -23,7 +23,7 @@ from sandbox import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, Tier, private_f
 from .damage import set_aside
 from .errors import EnergyBusy, EnergyError, EnergyNotOnDisk
 from .gate import FULL, Affordable, Insufficient, recharged, weigh
-from .ledger import Entry, Ledger, as_line
+from .ledger import Entry, LedgerFile, as_line
 from .recovery import continued, recover
 from .snapshot import Snapshot, read_snapshot, write_snapshot
 
@@ -97,7 +97,7 @@ class EnergyReserve:
         self._news: deque[Entry] = deque()
         self._has_written = False
         self._lock = FileLock(folder / "energy.lock")
-        self._ledger = Ledger(folder / LEDGER)
+        self._ledger = LedgerFile(folder / LEDGER)
         self._snapshot = folder / SNAPSHOT
         with self._faults():
             private_folder(folder)

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .files import HomeFiles as HomeFiles
     from .home import Home as Home, HomeError as HomeError, problem_of as problem_of
-    from .json_lines import append_line as append_line, last_lines as last_lines
     from .memory import LearnedSkills as LearnedSkills, Memory as Memory
+    from .ports import HomePorts as HomePorts, Lines as Lines
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "files": ["HomeFiles"],
             "home": ["Home", "HomeError", "problem_of"],
-            "json_lines": ["append_line", "last_lines"],
             "memory": ["LearnedSkills", "Memory"],
+            "ports": ["HomePorts", "Lines"],
         },
     )

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex.text import beginning, whole
-from sandbox import FILE_MODE, FileLock, Flusher, flush_file, private_folder, replace_file
-
-from .json_lines import append_line, last_lines
 
 if TYPE_CHECKING:
     from neurons import Neuron
+
+    from .ports import HomePorts
 
 log = logging.getLogger("motor_cortex")
 
@@ -29,10 +25,8 @@ MAX_CHARACTERS = 2_000
 MAX_ENTRIES = 1_000
 # One character takes at most twelve bytes of JSON (two escaped halves), and the rest of the line is short.
 _MAX_LINE_BYTES = 12 * MAX_CHARACTERS + 200
-# The oldest are dropped this many at a time: the rest has to be rewritten, and that may be megabytes.
-_SURPLUS = 100
-_MAX_FILE_BYTES = (MAX_ENTRIES + _SURPLUS) * _MAX_LINE_BYTES
-_BLOCK_BYTES = 1_048_576
+# Read beyond those that are wanted, in case some are damaged.
+_SPARE_LINES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +38,11 @@ class Recollection:
 
 
 class Memory:
-    """The file of remembered texts, shared by all processes of a home."""
+    """The remembered texts of a home, shared by all its processes."""
 
-    def __init__(self, folder: Path, *, now: Callable[[], float] = time.time, flusher: Flusher | None = None) -> None:
-        self._path = folder / "memory.jsonl"
-        self._lock = FileLock(folder / "memory.lock")
+    def __init__(self, home: HomePorts, *, now: Callable[[], float] = time.time) -> None:
+        self._lines = home.lines("memory", keep=MAX_ENTRIES, max_line_bytes=_MAX_LINE_BYTES)
         self._now = now
-        self._flusher = flusher
-        self._inode = self._counted_bytes = self._counted_lines = 0
 
     def remember(self, text: str) -> None:
         """Keep the text, cut if too long; the oldest texts make way. Raises ValueError for an empty text, and OSError
@@ -60,18 +51,14 @@ class Memory:
         text = beginning(whole(text).strip(), MAX_CHARACTERS)
         if not text:
             raise ValueError("there is nothing to remember in an empty text")
-        line = json.dumps({"at": self._now(), "text": text}).encode() + b"\n"
-        private_folder(self._path.parent)
-        with self._lock.held():
-            self._keep(line)
+        self._lines.append(json.dumps({"at": self._now(), "text": text}).encode() + b"\n")
 
     def recent(self, most: int = MAX_ENTRIES) -> list[Recollection]:
         """The newest `most` texts, oldest first. Unreadable lines are skipped and reported."""
         most = min(most, MAX_ENTRIES)
-        lines = last_lines(self._path, most * _MAX_LINE_BYTES)
         found: list[Recollection] = []
         damaged = 0
-        for line in reversed(lines):
+        for line in reversed(self._lines.last(most + _SPARE_LINES)):
             if len(found) >= most:
                 break
             entry = _entry(line)
@@ -80,36 +67,11 @@ class Memory:
             else:
                 found.append(entry)
         if damaged:
-            log.warning('Passed over %d lines of "%s" that cannot be read', damaged, self._path)
+            log.warning("Skipped %d unreadable lines of the agent's memory", damaged)
         return found[::-1]
 
     def close(self) -> None:
-        self._lock.close()
-
-    def _keep(self, line: bytes) -> None:
-        handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-        try:
-            if self._is_full(handle):
-                kept = last_lines(self._path, MAX_ENTRIES * _MAX_LINE_BYTES)[1 - MAX_ENTRIES :]
-                replace_file(self._path, b"".join(old + b"\n" for old in kept) + line, durable=True)
-                return
-            append_line(handle, line)
-        finally:
-            os.close(handle)
-        if self._flusher is not None:
-            self._flusher.want(self._path, partial(flush_file, self._path))
-
-    def _is_full(self, handle: int) -> bool:
-        """Whether the oldest must make way. Reads only what was added since the last call."""
-        status = os.fstat(handle)
-        if status.st_size > _MAX_FILE_BYTES:
-            return True
-        if status.st_ino != self._inode or status.st_size < self._counted_bytes:
-            self._inode, self._counted_bytes, self._counted_lines = status.st_ino, 0, 0
-        while block := os.pread(handle, _BLOCK_BYTES, self._counted_bytes):
-            self._counted_bytes += len(block)
-            self._counted_lines += block.count(b"\n")
-        return self._counted_lines >= MAX_ENTRIES + _SURPLUS
+        self._lines.close()
 
 
 def _entry(line: bytes) -> Recollection | None:

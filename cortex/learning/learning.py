@@ -18,10 +18,8 @@ import anyio
 from cortex.channels import ConsoleChannel, WebhookChannel
 from cortex.turn import ConsolidateTool, HabitWatch
 from neurons import (
-    ApprovalKey,
     Autonomic,
     Candidates,
-    DeferredStorage,
     FingerprintReader,
     Habits,
     NeuronStore,
@@ -33,18 +31,17 @@ from neurons import (
     network_for,
     unreachable_host,
 )
-from sandbox import FileLock, SandboxUnavailable
+from sandbox import SandboxUnavailable
 
 from .notices import Notices
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from cortex.home import HomePorts
     from cortex.settings import Settings
     from cortex.tools import OnCall
     from cortex.turn import Observer
-    from neurons import Energy, Fingerprint, KillSwitch, Neuron, OwnerChannel, Proposal, Record, Skills, Wake
-    from sandbox import Flusher, Guard, HostTools, NetworkPolicy, ResidentHost
+    from neurons import ApprovalKey, Energy, Fingerprint, Neuron, OwnerChannel, Proposal, Record, Skills, Switch, Wake
+    from sandbox import Guard, HostTools, NetworkPolicy, ResidentHost
 
     from .neuron_tools import NeuronTools
 
@@ -85,21 +82,20 @@ class Living:
 class Plasticity:
     def __init__(
         self,
-        folder: Path,
+        home: HomePorts,
         settings: Settings,
         *,
+        key: ApprovalKey,
         record: Record,
-        flusher: Flusher | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`folder` is the state folder of the home. Raises StorageError."""
         self._settings = settings
         self._now = now
-        self._quarantine_lock = FileLock(folder / "quarantine.lock")
-        self._autonomic_lock = FileLock(folder / "autonomic.lock")
-        self.storage = DeferredStorage(folder, flusher=flusher)
+        self._quarantine_lease = home.lease("quarantine")
+        self._autonomic_lease = home.lease("autonomic")
+        self.storage = home.storage()
         self.store = NeuronStore(self.storage)
-        self.pipeline = Pipeline(self.store, settings.neurons, ApprovalKey.load_or_make(folder), record=record, now=now)
+        self.pipeline = Pipeline(self.store, settings.neurons, key, record=record, now=now)
         self.reader = FingerprintReader()
         self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
         self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
@@ -152,7 +148,7 @@ class Plasticity:
             self._settings.neurons,
             habits=self.habits,
             recordings=self.recordings,
-            lock=self._quarantine_lock,
+            lock=self._quarantine_lease,
             guard=guard,
             read=self.reader.read,
             on_asked=notices.news,
@@ -172,8 +168,8 @@ class Plasticity:
         except Exception as error:  # noqa: BLE001 - after any disk error the rest is still closed
             log.warning("Cannot write what neurons have done: %s", error)
         self.storage.close()
-        self._quarantine_lock.close()
-        self._autonomic_lock.close()
+        self._quarantine_lease.close()
+        self._autonomic_lease.close()
 
     def _network_of(self, neuron: Neuron) -> NetworkPolicy:
         return network_for(neuron.hosts, self._settings.sandbox.network)
@@ -190,7 +186,7 @@ class Plasticity:
             wake=around.wake,
             skills=around.skills,
             is_killed=around.is_killed,
-            lock=self._autonomic_lock,
+            lock=self._autonomic_lease,
             storage=self.storage,
         )
 
@@ -233,7 +229,7 @@ class _Proposals:
         return neuron
 
 
-def killed_by(switch: KillSwitch, refusal: Callable[[], str | None]) -> IsKilled:
+def killed_by(switch: Switch, refusal: Callable[[], str | None]) -> IsKilled:
     """Killed while the switch is on, and while the sandbox refuses: the sandbox reads the switch by itself, perhaps a
     moment later. A neuron that wakes up before would get no process, and rest."""
     return lambda neuron_id: isinstance(switch.state(neuron_id), On) or refusal() is not None

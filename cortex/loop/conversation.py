@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
+from sandbox import HeldLines, LockBusy
+
 from .endings import CALL_INTERRUPTED
 from .history import recent, repaired, unanswered
-from .json_lines import JsonLines
 from .messages import AssistantMessage, Message, ToolAnswer
 from .records import header, to_line
 
@@ -33,7 +34,7 @@ class Conversation:
         past: Iterable[Message] = (),
         *,
         path: Path | None = None,
-        file: JsonLines | None = None,
+        file: HeldLines | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.id = id
@@ -58,11 +59,12 @@ class Conversation:
         try:
             if self._file is None:
                 # Created with the first message: opening a chat without saying anything leaves no file.
-                self._file = JsonLines(self._path, create=True)
+                self._file = HeldLines(self._path, create=True)
                 line = header(self.id, at) + line
             self._file.append(line)
-        except OSError as error:
-            raise ConversationError(f'Cannot write conversation "{self.id}": {error.strerror or error}') from error
+        except (OSError, LockBusy) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ConversationError(f'Cannot write conversation "{self.id}": {why}') from error
 
     def messages(self, max_bytes: int | None = None) -> list[Message]:
         """All messages, or the last turn and as many whole turns before it as fit."""

@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
+from sandbox import HeldLines, LockBusy, first_lines
+
 from .conversation import Conversation, ConversationBusy, ConversationError
-from .json_lines import FileBusy, JsonLines, first_lines
 from .messages import Message, UserMessage
 from .records import DamagedLine, NewerFormat, from_line
 
@@ -23,6 +25,8 @@ _ENDING = ".jsonl"
 _MAX_TITLE_CHARS = 80
 # The first message of the user is found within this, or it is too long for a title.
 _TITLE_BYTES = 65_536
+# Of a larger file only the end is read; its beginning is left alone.
+MAX_READ_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,10 @@ class Conversations:
         """Continue a conversation. Raises ConversationBusy when another program has it open, else ConversationError."""
         path = self._path(conversation_id)
         try:
-            file = JsonLines(path, create=False)
+            file = HeldLines(path, create=False, max_read_bytes=MAX_READ_BYTES, on_torn=partial(_log_torn, path))
         except FileNotFoundError as error:
             raise ConversationError(f'Cannot open conversation "{conversation_id}": there is none') from error
-        except FileBusy as error:
+        except LockBusy as error:
             raise ConversationBusy(
                 f'Cannot open conversation "{conversation_id}": another program is talking in it'
             ) from error
@@ -90,6 +94,10 @@ class Conversations:
         if not _ID.fullmatch(conversation_id):
             raise ConversationError(f'Cannot open conversation "{conversation_id[:80]}": that is not the name of one')
         return self._folder / f"{conversation_id}{_ENDING}"
+
+
+def _log_torn(path: Path, torn_bytes: int) -> None:
+    log.warning("Cut off %d bytes of an unfinished line at the end of %s", torn_bytes, path)
 
 
 def _messages(lines: list[bytes], path: Path) -> list[Message]:

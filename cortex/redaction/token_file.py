@@ -6,13 +6,11 @@ import hashlib
 import hmac
 import json
 import logging
-import os
 import secrets
 from pathlib import Path
 from typing import Any
 
-from cortex.home import append_line, last_lines
-from sandbox import FILE_MODE, private_folder
+from sandbox import LineFile
 
 log = logging.getLogger("motor_cortex")
 
@@ -25,13 +23,14 @@ class TokenFile:
 
     def __init__(self, path: Path, max_values: int) -> None:
         self._path = path
+        self._file = LineFile(path, max_line_bytes=_MAX_LINE_BYTES)
         self._numbers: dict[str, int] = {}
         self._key: bytes | None = None
         self._lines: list[bytes] = []
         self._is_useless = False
         self.last: dict[str, int] = {}
         """The highest number of each kind."""
-        self._read(4 * max_values * _MAX_LINE_BYTES)
+        self._read(4 * max_values)
         if self._key is None:
             # Without the old key no old hash is recognised, but old numbers are still not reused.
             self._key = secrets.token_bytes(32)
@@ -49,21 +48,15 @@ class TokenFile:
         if not self._lines or self._is_useless or not self._numbers:
             return
         try:
-            private_folder(self._path.parent)
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            handle = os.open(self._path, flags, FILE_MODE)
-            try:
-                append_line(handle, b"".join(self._lines))
-            finally:
-                os.close(handle)
+            self._file.append(b"".join(self._lines))
         except OSError as error:
             self._is_useless = True
             log.warning('Cannot keep the tokens of redaction in "%s": %s', self._path, error.strerror or error)
         self._lines.clear()
 
-    def _read(self, max_bytes: int) -> None:
+    def _read(self, most: int) -> None:
         try:
-            lines = last_lines(self._path, max_bytes)
+            lines = self._file.last(most)
         except OSError as error:
             log.warning('Cannot read the tokens of redaction from "%s": %s', self._path, error.strerror or error)
             return

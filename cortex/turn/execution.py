@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cortex.energy import Reservation
     from cortex.settings import ExecuteSettings
     from cortex.tools import Calls, Consent
-    from neurons import KillSwitch
+    from neurons import Switch
 
     from .services import Services
 
@@ -117,7 +117,7 @@ class Caller:
     """Raises AuditError for the start of an execution that cannot be written down."""
 
 
-def require_acting(switch: KillSwitch, journal: Journal) -> None:
+def require_acting(switch: Switch, journal: Journal) -> None:
     """Raises ToolError while the kill switch is on, or nothing can be written down. Asked before each call of a tool:
     code that is running when the switch is turned acts no more, either."""
     killed = switch.refusal()

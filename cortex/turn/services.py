@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from cortex.audit import Spine
     from cortex.catalogue import Workbench
-    from cortex.energy import EnergyReserve
+    from cortex.energy import Ledger
     from cortex.home import Memory
     from cortex.redaction import Redactor
     from cortex.settings import Settings
     from cortex.tools import Owner, Toolbox
-    from neurons import KillSwitch
+    from neurons import Switch
     from sandbox import CodeRuntime, Guard
 
     from .consolidate_tool import ConsolidateTool
@@ -28,13 +28,13 @@ class Services:
     toolbox: Toolbox
     runtime: CodeRuntime
     guard: Guard | None
-    energy: EnergyReserve
+    energy: Ledger
     spine: Spine
     memory: Memory
     owner: Owner
     asking: anyio.Lock
     """Only one question at a time in all turns: there is one owner."""
-    switch: KillSwitch
+    switch: Switch
     workbench: Workbench
     redactor: Redactor
     """For turns that have no redactor of their own."""

@@ -33,9 +33,9 @@ from .signal_limits import Admission, check
 from .signal_queue import Drop, SignalQueue, Waiting
 
 if TYPE_CHECKING:
-    from sandbox import FileLock, HostTools, NetworkPolicy, ResidentHost
+    from sandbox import HostTools, NetworkPolicy, ResidentHost
 
-    from ..contracts import Energy, Json, Neuron, NeuronSettings, Skills, Storage, Wake
+    from ..contracts import Energy, Json, Lease, Neuron, NeuronSettings, Skills, Storage, Wake
     from ..pipeline import Pipeline
 
 log = logging.getLogger("motor_cortex")
@@ -69,7 +69,7 @@ class Autonomic:
         wake: Wake | None = None,
         skills: Skills | None = None,
         is_killed: Callable[[str | None], bool] = lambda _: False,
-        lock: FileLock | None = None,
+        lock: Lease | None = None,
         storage: Storage | None = None,
     ) -> None:
         limits = settings.autonomic

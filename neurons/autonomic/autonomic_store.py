@@ -18,9 +18,7 @@ from ..pipeline import Delivered, noted
 from .autonomic_view import LAYER_KEY
 
 if TYPE_CHECKING:
-    from sandbox import FileLock
-
-    from ..contracts import Json, Skills, Storage
+    from ..contracts import Json, Lease, Skills, Storage
     from ..pipeline import Pipeline
     from .energy_account import Purse
 
@@ -74,7 +72,7 @@ class Keeper:
         *,
         storage: Storage | None,
         skills: Skills | None,
-        lock: FileLock | None,
+        lock: Lease | None,
     ) -> None:
         self._pipeline = pipeline
         self._purse = purse

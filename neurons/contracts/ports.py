@@ -77,6 +77,24 @@ class Storage(Protocol):
         """A cheap value that changes once any process has written a document of the folder to disk."""
         ...
 
+    def close(self) -> None:
+        """Release files or connections. Pending writes stay in memory; any use opens them again."""
+        ...
+
+
+class Lease(Protocol):
+    """Held by one object among all processes of a home; free again when its holder ends, however it ends."""
+
+    def try_take(self) -> bool:
+        """Take the lease if it is free. Never waits."""
+        ...
+
+    def release(self) -> None:
+        """Give the lease back. Only for its holder."""
+        ...
+
+    def close(self) -> None: ...
+
 
 class Energy(Protocol):
     """The energy reserve that also pays for the agent's own runs."""

@@ -18,9 +18,9 @@ from ..pipeline import code_hash, policy_hash
 from .quarantine import rehearse
 
 if TYPE_CHECKING:
-    from sandbox import FileLock, Guard, HostTools, NetworkPolicy, ResidentHost
+    from sandbox import Guard, HostTools, NetworkPolicy, ResidentHost
 
-    from ..contracts import Neuron, NeuronSettings, Recording
+    from ..contracts import Lease, Neuron, NeuronSettings, Recording
     from ..habits import Fingerprint, Habits, Recordings
     from ..pipeline import Pipeline
 
@@ -45,7 +45,7 @@ class Candidates:
         *,
         habits: Habits,
         recordings: Recordings,
-        lock: FileLock,
+        lock: Lease,
         guard: Guard | None = None,
         read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
         on_asked: Callable[[], None] = lambda: None,

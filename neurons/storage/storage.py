@@ -138,6 +138,9 @@ class Documents:
         check_beginning(f"{folder}/")
         return self._medium.stamp(folder)
 
+    def close(self) -> None:
+        pass
+
     def _seen(self, key: str) -> tuple[Document | None, Waiting]:
         """The document including its pending changes, and those changes."""
         while True:

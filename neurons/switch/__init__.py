@@ -12,12 +12,12 @@ if TYPE_CHECKING:
         On as On,
         SwitchError as SwitchError,
     )
-    from .kill_watch import watch_switch as watch_switch
+    from .kill_watch import Switch as Switch, watch_switch as watch_switch
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
             "kill_switch": ["KillSwitch", "Killed", "Off", "On", "SwitchError"],
-            "kill_watch": ["watch_switch"],
+            "kill_watch": ["Switch", "watch_switch"],
         },
     )

@@ -1,23 +1,51 @@
-"""Polls the kill switch, for a process that has an event loop."""
+"""The port of the kill switch, and a task that polls it."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
 from .kill_switch import On
 
 if TYPE_CHECKING:
-    from .kill_switch import KillSwitch
+    from pathlib import Path
+
+    from .kill_switch import Killed, State
 
 log = logging.getLogger("motor_cortex")
 
 
+class Switch(Protocol):
+    """The port of the kill switch. A switch that cannot be read counts as on."""
+
+    @property
+    def running(self) -> Path:
+        """The folder of this machine in which running processes are recorded: see `sandbox.Running`."""
+        ...
+
+    def state(self, neuron: str | None = None) -> State:
+        """The state of the switch for everything, or also for one neuron. Never raises."""
+        ...
+
+    def refusal(self, neuron: str | None = None) -> str | None:
+        """The reason why nothing, or this neuron, may run; None while it may."""
+        ...
+
+    def turn_on(self, reason: str, by: str, *, neuron: str | None = None) -> Killed:
+        """Stop everything now, or one neuron. Never raises for a fault of the system: `problems` has what failed."""
+        ...
+
+    def turn_off(self, reason: str, by: str, *, neuron: str | None = None) -> State:
+        """Turn the switch off and return its previous state. Raises Refused without a reason, and SwitchError when the
+        switch stays on."""
+        ...
+
+
 async def watch_switch(
-    switch: KillSwitch,
+    switch: Switch,
     poll_ms: int,
     on_kill: Callable[[On], None],
     on_revive: Callable[[], None] = lambda: None,

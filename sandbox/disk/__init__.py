@@ -12,6 +12,14 @@ if TYPE_CHECKING:
         Flusher as Flusher,
         LockBusy as LockBusy,
     )
+    from .line_file import (
+        HeldLines as HeldLines,
+        LineFile as LineFile,
+        append_whole as append_whole,
+        end_of_file as end_of_file,
+        first_lines as first_lines,
+        open_lines as open_lines,
+    )
     from .whole_files import (
         FILE_MODE as FILE_MODE,
         FOLDER_MODE as FOLDER_MODE,
@@ -27,6 +35,7 @@ else:
         {
             "data_files": ["cache_folder", "data_file"],
             "durable": ["FileLock", "Flusher", "LOCK_TIMEOUT_S", "LockBusy"],
+            "line_file": ["HeldLines", "LineFile", "append_whole", "end_of_file", "first_lines", "open_lines"],
             "whole_files": [
                 "FILE_MODE",
                 "FOLDER_MODE",

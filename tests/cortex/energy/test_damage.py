@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from cortex.energy import EnergyReserve, Insufficient, Reservation
 from cortex.energy.damage import set_aside as keep_damaged
-from cortex.energy.ledger import Ledger
+from cortex.energy.ledger import LedgerFile
 from cortex.settings.sections import EnergySettings
 from sandbox import Tier
 from tests.conftest import without_coverage
@@ -101,7 +101,7 @@ def test_a_part_of_an_entry_is_not_remembered_as_the_end(state):
     path = spent(state)
     whole = path.read_bytes()
     last = whole.splitlines(keepends=True)[-1]
-    ledger = Ledger(path)
+    ledger = LedgerFile(path)
     path.write_bytes(whole + last[:-1] + b"x")
     assert not ledger.read().is_sound
     os.truncate(path, len(whole))

@@ -420,7 +420,7 @@ async def test_a_full_disk_refuses_and_leaves_the_ledger_whole(state, clock):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
     try:
-        with pytest.raises(EnergyError, match=r'Cannot use the energy in ".*state": No space left'):
+        with pytest.raises(EnergyError, match=r'Cannot use the energy in ".*state": File too large'):
             await reserve.take(ISOLATED)
         with pytest.raises(EnergyError):
             await reserve.settle(taken, 0)

@@ -10,11 +10,21 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cortex.home import Home, HomeFiles
 from cortex.home.memory import MAX_CHARACTERS, MAX_ENTRIES, Memory, Recollection
-from sandbox import Flusher
+from sandbox import Flusher, LineFile
+
+
+def memory_in(folder: Path, *, flusher: Flusher | None = None, **options: Any) -> Memory:
+    class Folder:
+        def lines(self, name: str, **bounds: int) -> LineFile:
+            return LineFile(folder / f"{name}.jsonl", flusher=flusher, **bounds)
+
+    return Memory(Folder(), **options)
 
 
 def texts(memory: Memory, most: int = MAX_ENTRIES) -> list[str]:
@@ -23,10 +33,10 @@ def texts(memory: Memory, most: int = MAX_ENTRIES) -> list[str]:
 
 def test_what_was_remembered_is_there_in_order_with_its_time_for_another_process_too(tmp_path):
     clock = iter([10.5, 11.5])
-    memory = Memory(tmp_path / "state", now=lambda: next(clock))
+    memory = memory_in(tmp_path / "state", now=lambda: next(clock))
     memory.remember("  likes pears ")
     memory.remember('says "ä\n\u2028"')
-    assert Memory(tmp_path / "state").recent() == [
+    assert memory_in(tmp_path / "state").recent() == [
         Recollection(10.5, "likes pears"),
         Recollection(11.5, 'says "ä\n\u2028"'),
     ]
@@ -35,12 +45,12 @@ def test_what_was_remembered_is_there_in_order_with_its_time_for_another_process
 
 
 def test_a_home_without_memories_has_none(tmp_path):
-    assert Memory(tmp_path / "nowhere").recent() == []
+    assert memory_in(tmp_path / "nowhere").recent() == []
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_files_are_for_their_owner_alone(tmp_path):
-    Memory(tmp_path / "state").remember("x")
+    memory_in(tmp_path / "state").remember("x")
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "state").iterdir()}
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
@@ -49,11 +59,11 @@ def test_files_are_for_their_owner_alone(tmp_path):
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_nothing_is_not_remembered(tmp_path, text):
     with pytest.raises(ValueError, match="nothing to remember"):
-        Memory(tmp_path).remember(text)
+        memory_in(tmp_path).remember(text)
 
 
 def test_long_texts_are_cut_and_half_characters_replaced(tmp_path):
-    memory = Memory(tmp_path)
+    memory = memory_in(tmp_path)
     memory.remember("😀" * 5000)
     memory.remember("half \ud83d")
     long, half = texts(memory)
@@ -65,7 +75,7 @@ def test_long_texts_are_cut_and_half_characters_replaced(tmp_path):
 def test_the_oldest_make_way_for_the_newest(tmp_path):
     line = json.dumps({"at": 1.0, "text": "😀" * 2000}) + "\n"
     (tmp_path / "memory.jsonl").write_text(line * (MAX_ENTRIES - 1))
-    memory = Memory(tmp_path)
+    memory = memory_in(tmp_path)
     for number in range(3):
         memory.remember(f"new {number}")
     found = texts(memory)
@@ -77,7 +87,7 @@ def test_the_oldest_make_way_many_at_a_time(tmp_path):
     """What is left is written anew then, which may be megabytes: not for each entry."""
     path = tmp_path / "memory.jsonl"
     path.write_text('{"at": 1, "text": "old"}\n' * MAX_ENTRIES)
-    memories, inodes, most = (Memory(tmp_path), Memory(tmp_path)), [path.stat().st_ino], 0
+    memories, inodes, most = (memory_in(tmp_path), memory_in(tmp_path)), [path.stat().st_ino], 0
     for number in range(350):
         memories[number % 2].remember(f"new {number}")
         most = max(most, path.read_bytes().count(b"\n"))
@@ -96,7 +106,7 @@ def test_one_more_entry_does_not_read_all_the_others(tmp_path):
         return int(Path("/proc/self/io").read_text().split()[1])
 
     (tmp_path / "memory.jsonl").write_text('{"at": 1, "text": "%s"}\n' % ("x" * 2000) * MAX_ENTRIES)
-    memory = Memory(tmp_path)
+    memory = memory_in(tmp_path)
     memory.remember("the first one counts them")
     before = bytes_read()
     for number in range(20):
@@ -110,13 +120,13 @@ def test_one_more_entry_does_not_read_all_the_others(tmp_path):
      b'{"at": 1' + b"0" * 400 + b', "text": "y"}'],
 )  # fmt: skip
 def test_a_damaged_line_is_passed_over_and_reported_and_spoils_no_other(tmp_path, caplog, damage):
-    memory = Memory(tmp_path)
+    memory = memory_in(tmp_path)
     memory.remember("before")
     with (tmp_path / "memory.jsonl").open("ab") as file:
         file.write(damage)
     memory.remember("after")
     assert texts(memory) == ["before", "after"]
-    assert "Passed over 1 lines" in caplog.text
+    assert "Skipped 1 unreadable lines" in caplog.text
     assert texts(memory, 1) == ["after"]
 
 
@@ -126,7 +136,7 @@ def test_a_file_that_somebody_made_huge_is_not_read_whole(tmp_path):
         file.truncate(10 * 1024**3)
         file.seek(0, os.SEEK_END)
         file.write(b'\n{"at": 1, "text": "end"}\n')
-    memory = Memory(tmp_path)
+    memory = memory_in(tmp_path)
     assert texts(memory, 3) == ["end"]
     memory.remember("next")
     assert texts(memory) == ["end", "next"]
@@ -136,8 +146,8 @@ def test_a_file_that_somebody_made_huge_is_not_read_whole(tmp_path):
 def test_a_process_that_is_killed_while_it_remembers_loses_nothing_that_was_kept(tmp_path):
     program = f"""
 from pathlib import Path
-from cortex.home.memory import Memory
-memory = Memory(Path({str(tmp_path)!r}))
+from cortex.home import Home, HomeFiles, Memory
+memory = Memory(HomeFiles(Home(Path({str(tmp_path)!r}))))
 number = 0
 while True:
     memory.remember(f"entry {{number}}")
@@ -152,7 +162,7 @@ while True:
     process.wait(10)
     process.stdout.close()
     last = int(rest[-1]) if rest else last
-    memory = Memory(tmp_path)
+    memory = Memory(HomeFiles(Home(tmp_path)))
     memory.remember("the next one")
     found = texts(memory)
     assert found[-1] == "the next one"
@@ -162,10 +172,10 @@ while True:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from cortex.home.memory import Memory
-memory = Memory(Path(sys.argv[1]))
+from cortex.home import Home, HomeFiles, Memory
+memory = Memory(HomeFiles(Home(Path(sys.argv[1]))))
 memory.remember("before")
-size = (Path(sys.argv[1]) / "memory.jsonl").stat().st_size
+size = (Path(sys.argv[1]) / "state/memory.jsonl").stat().st_size
 for room in (20, 0):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
     try:
@@ -180,7 +190,7 @@ memory.remember("after")
 def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_line(tmp_path, caplog):
     done = subprocess.run([sys.executable, "-c", FULL_DISK, tmp_path], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("refused\nrefused\n", "")
-    assert texts(Memory(tmp_path)) == ["before", "after"]
+    assert texts(Memory(HomeFiles(Home(tmp_path)))) == ["before", "after"]
     assert caplog.text == ""
 
 
@@ -188,7 +198,7 @@ def test_two_memories_of_one_home_never_lose_or_mix_a_line_also_when_the_oldest_
     (tmp_path / "memory.jsonl").write_text('{"at": 1, "text": "old"}\n' * (MAX_ENTRIES - 20))
 
     def many(name: str) -> None:
-        memory = Memory(tmp_path)
+        memory = memory_in(tmp_path)
         for number in range(40):
             memory.remember(f"{name}{number}")
 
@@ -197,13 +207,13 @@ def test_two_memories_of_one_home_never_lose_or_mix_a_line_also_when_the_oldest_
         thread.start()
     for thread in threads:
         thread.join()
-    found = texts(Memory(tmp_path))
+    found = texts(memory_in(tmp_path))
     assert sorted(found[-80:]) == sorted(f"{name}{number}" for name in "ab" for number in range(40))
 
 
 def test_the_disk_is_asked_to_keep_it_in_the_background(tmp_path):
     flusher = Flusher(10)
-    memory = Memory(tmp_path, flusher=flusher)
+    memory = memory_in(tmp_path, flusher=flusher)
     memory.remember("x")
     memory.remember("y")
     assert len(flusher._wanted) == 1

@@ -15,8 +15,7 @@ from cortex.audit.spine import Spine
 from cortex.catalogue.workbench import Workbench
 from cortex.discovery import Discovery
 from cortex.energy import EnergyReserve
-from cortex.home.home import Home
-from cortex.home.memory import Memory
+from cortex.home import Home, HomeFiles, Memory
 from cortex.redaction import Redactor
 from cortex.settings.sections import EnergySettings
 from cortex.settings.settings import Settings
@@ -81,7 +80,7 @@ async def learning_cortex(
         None,
         energy,
         Spine(audit, Journal(audit)),
-        Memory(state),
+        Memory(HomeFiles(Home(home))),
         owner or AbsentOwner(),
         anyio.Lock(),
         KillSwitch(state),

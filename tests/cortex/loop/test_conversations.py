@@ -22,9 +22,10 @@ from cortex.loop import (
     ToolRequest,
     UserMessage,
 )
+from cortex.loop.conversations import MAX_READ_BYTES
 from cortex.loop.history import recent, repaired
-from cortex.loop.json_lines import MAX_READ_BYTES, JsonLines
 from cortex.loop.records import DamagedLine, from_line, to_line
+from sandbox import HeldLines
 
 from .turns import assert_valid
 
@@ -141,7 +142,7 @@ def test_cut_at_any_byte_the_rest_is_valid_and_can_be_gone_on_with(tmp_path, cap
             conversation.append(AssistantMessage("gladly"))
         with conversations.open(conversation_id) as conversation:
             assert conversation.messages() == [*messages, UserMessage("go on"), AssistantMessage("gladly")]
-    assert "never finished" in caplog.text
+    assert "unfinished line" in caplog.text
 
 
 def test_a_program_that_is_killed_leaves_all_that_was_said(tmp_path):
@@ -186,7 +187,7 @@ def test_of_a_huge_file_only_the_end_is_read_and_that_in_whole_lines(tmp_path):
     lines = [b'{"n":%d}' % number for number in range(1_000)]
     path.write_bytes(b"\n".join(lines) + b"\n")
     for limit in range(9, 60):
-        file = JsonLines(path, create=False, max_read_bytes=limit)
+        file = HeldLines(path, create=False, max_read_bytes=limit)
         assert file.lines == lines[1_000 - limit // 10 :]
         file.close()
 
@@ -225,7 +226,7 @@ except ConversationError as error:
         timeout=60,
         check=True,
     )
-    assert "only 100 of" in done.stdout
+    assert "File too large" in done.stdout
     assert path.read_bytes() == before
 
 

@@ -17,8 +17,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from cortex.home.json_lines import append_line, last_lines
 from sandbox import FileLock, Flusher, LockBusy, private_folder, replace_file
+from sandbox.disk.line_file import append_lines as append_to, last_lines
 from tests.conftest import without_coverage
 
 
@@ -482,7 +482,7 @@ def append_lines(path: Path, *lines: bytes) -> None:
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         for line in lines:
-            append_line(handle, line)
+            append_to(handle, line)
     finally:
         os.close(handle)
 
@@ -493,18 +493,18 @@ def test_lines_follow_each_other_and_a_torn_one_spoils_only_itself(tmp_path):
     with path.open("ab") as file:
         file.write(b"tor")
     append_lines(path, b"3\n")
-    assert last_lines(path, 100) == [b"1", b"2", b"tor", b"3"]
+    assert last_lines(path, 100, 100) == [b"1", b"2", b"tor", b"3"]
 
 
 @pytest.mark.parametrize(("max_bytes", "found"), [(100, ["aa", "bb", "cc"]), (7, ["bb", "cc"]), (5, ["cc"]), (2, [])])
 def test_only_so_much_of_the_end_is_read_and_no_part_of_a_line(tmp_path, max_bytes, found):
     path = tmp_path / "lines"
     append_lines(path, b"aa\n", b"bb\n", b"cc\n")
-    assert [line.decode() for line in last_lines(path, max_bytes)] == found
+    assert [line.decode() for line in last_lines(path, 100, max_bytes)] == found
 
 
 def test_where_there_is_no_file_there_are_no_lines(tmp_path):
-    assert last_lines(tmp_path / "lines", 100) == []
+    assert last_lines(tmp_path / "lines", 100, 100) == []
 
 
 def test_a_line_for_which_there_is_no_room_is_an_error_and_leaves_no_part(tmp_path):
@@ -512,16 +512,16 @@ def test_a_line_for_which_there_is_no_room_is_an_error_and_leaves_no_part(tmp_pa
     append_lines(path, b"whole\n")
     program = (
         "import resource, signal, os, sys\n"
-        "from cortex.home.json_lines import append_line\n"
+        "from sandbox.disk.line_file import append_lines\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
         "handle = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)\n"
         "try:\n"
-        "    append_line(handle, b'too long for it\\n')\n"
+        "    append_lines(handle, b'too long for it\\n')\n"
         "except OSError as error:\n"
         "    print(error.strerror)\n"
     )
     command = [sys.executable, "-c", program, path]
     done = subprocess.run(command, env=without_coverage(), capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("No space left on device\n", "")
+    assert (done.stdout, done.stderr) == ("File too large\n", "")
     assert path.read_bytes() == b"whole\n"
