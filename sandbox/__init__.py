@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Work as Work,
     )
     from .contracts.tiers import Tier as Tier
+    from .disk.damaged_files import copy_aside as copy_aside, move_aside as move_aside
     from .disk.data_files import data_file as data_file
     from .disk.durable import (
         LOCK_TIMEOUT_S as LOCK_TIMEOUT_S,
@@ -124,6 +125,7 @@ else:
             ],
             "contracts.residents": ["BatchAnswer", "ResidentProgram", "SignalAnswer", "Work"],
             "contracts.tiers": ["Tier"],
+            "disk.damaged_files": ["copy_aside", "move_aside"],
             "disk.data_files": ["data_file"],
             "disk.durable": ["FileLock", "Flusher", "LOCK_TIMEOUT_S", "LockBusy"],
             "disk.line_file": ["HeldLines", "LineFile", "append_whole", "end_of_file", "first_lines", "open_lines"],

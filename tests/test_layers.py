@@ -258,6 +258,58 @@ def test_no_module_reads_the_environment_behind_its_callers_back():
     }
 
 
+def test_files_are_locked_appended_and_flushed_in_few_rooms_only():
+    """The kill switch and workspaces have reasons of their own, written where they do it."""
+    rooms = {"sandbox/disk", "sandbox/workspace", "neurons/switch"}
+    used = {
+        f"{path.relative_to(ROOT)} uses {node.attr}"
+        for _, path, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"flock", "fsync", "O_APPEND"}
+        or isinstance(node, ast.Attribute)
+        and ast.unparse(node) == "os.replace"
+        if str(path.parent.relative_to(ROOT)) not in rooms
+    }
+    assert used == set()
+
+
+def test_a_public_class_name_occurs_once_in_a_package():
+    places: dict[tuple[str, str], list[str]] = {}
+    for package, path, tree in modules():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault((package, node.name), []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def behind_doors() -> dict[tuple[str, str], str]:
+    """The module of each name that a door has."""
+    found = {}
+    for room in (*STREET, *rooms()):
+        tree = ast.parse(ROOT.joinpath(*room.split("."), "__init__.py").read_text(encoding="utf-8"))
+        for name, level, node in imports(tree):
+            found.update({(room, alias.name): f"{room}.{name}" for alias in node.names if level == 1 and name})
+    return found
+
+
+def test_a_small_module_with_one_importer_says_why_it_is_one():
+    """A module under 50 lines belongs into its only importer, unless its docstring has the reason."""
+    behind, importers, small = behind_doors(), dict[str, set[str]](), list[str]()
+    for _, path, tree in modules():
+        here = path.relative_to(ROOT).with_suffix("").parts
+        if path.stem == "__init__":
+            continue
+        for name, level, node in imports(tree):
+            base = ".".join((*here[: len(here) - level], *([name] if name else []))) if level else name
+            for alias in node.names:
+                importers.setdefault(behind.get((base, alias.name), base), set()).add(".".join(here))
+                importers.setdefault(f"{base}.{alias.name}", set()).add(".".join(here))
+        if len(path.read_text().splitlines()) < 50 and "module of its own" not in (ast.get_docstring(tree) or ""):
+            small.append(".".join(here))
+    assert {name: importers[name] for name in small if len(importers.get(name, ())) == 1} == {}
+
+
 def test_no_other_package_asks_whether_a_runtime_is_deno():
     """What the kill switch, the cache and the doctor need of a runtime is a port."""
     asked = [

@@ -6,10 +6,9 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .code_folder import code_hash as code_hash
-    from .errors import AuditError as AuditError, FactRefused as FactRefused
     from .journal import Journal as Journal
     from .lines import Record as Record
-    from .ports import Trail as Trail
+    from .ports import AuditError as AuditError, FactRefused as FactRefused, Trail as Trail
     from .spine import Spine as Spine
     from .trail import Audit as Audit
     from .verdict import Damage as Damage, Verdict as Verdict
@@ -18,10 +17,9 @@ else:
         __name__,
         {
             "code_folder": ["code_hash"],
-            "errors": ["AuditError", "FactRefused"],
             "journal": ["Journal"],
             "lines": ["Record"],
-            "ports": ["Trail"],
+            "ports": ["AuditError", "FactRefused", "Trail"],
             "spine": ["Spine"],
             "trail": ["Audit"],
             "verdict": ["Damage", "Verdict"],

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cortex.text import bounded as cut_text
 
-from .errors import FactRefused
+from .ports import FactRefused
 
 RESERVED = frozenset({"seq", "at", "kind", "previous", "hash"})
 MAX_FACTS_BYTES = 16_384

@@ -24,7 +24,7 @@ from cortex.contracts import (
 )
 
 from .code_folder import code_hash
-from .errors import AuditError
+from .ports import AuditError
 
 if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, RunCodeIntent

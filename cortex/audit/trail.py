@@ -29,10 +29,10 @@ from sandbox import (
 
 from . import days
 from .code_folder import CodeFolder, code_hash
-from .errors import AuditError, FactRefused, trouble
 from .facts import Bounded, bounded
 from .head import START, Found, Head, Known, find_head, has_changed, read_known, write_known
 from .lines import Record, is_kind, sealed
+from .ports import AuditError, FactRefused, trouble
 from .verdict import Snapshot, Verdict, inspect
 
 if TYPE_CHECKING:

@@ -5,13 +5,27 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .errors import EnergyBusy as EnergyBusy, EnergyError as EnergyError, EnergyNotOnDisk as EnergyNotOnDisk
-    from .forecasts import Forecast as Forecast, TierForecast as TierForecast, forecast as forecast
-    from .gate import Affordable as Affordable, Insufficient as Insufficient, recharged as recharged, weigh as weigh
+    from .forecasts import (
+        Forecast as Forecast,
+        TierForecast as TierForecast,
+        energy_note as energy_note,
+        forecast as forecast,
+        prices as prices,
+    )
+    from .gate import (
+        Affordable as Affordable,
+        Insufficient as Insufficient,
+        metered_cost as metered_cost,
+        recharged as recharged,
+        weigh as weigh,
+    )
     from .ledger import Entry as Entry
-    from .metering import metered_cost as metered_cost
-    from .notes import energy_note as energy_note, prices as prices
-    from .ports import Ledger as Ledger
+    from .ports import (
+        EnergyBusy as EnergyBusy,
+        EnergyError as EnergyError,
+        EnergyNotOnDisk as EnergyNotOnDisk,
+        Ledger as Ledger,
+    )
     from .reserve import EnergyReserve as EnergyReserve, Reservation as Reservation, is_untouched as is_untouched
     from .wording import (
         drawn as drawn,
@@ -24,13 +38,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "errors": ["EnergyBusy", "EnergyError", "EnergyNotOnDisk"],
-            "forecasts": ["Forecast", "TierForecast", "forecast"],
-            "gate": ["Affordable", "Insufficient", "recharged", "weigh"],
+            "forecasts": ["Forecast", "TierForecast", "energy_note", "forecast", "prices"],
+            "gate": ["Affordable", "Insufficient", "metered_cost", "recharged", "weigh"],
             "ledger": ["Entry"],
-            "metering": ["metered_cost"],
-            "notes": ["energy_note", "prices"],
-            "ports": ["Ledger"],
+            "ports": ["EnergyBusy", "EnergyError", "EnergyNotOnDisk", "Ledger"],
             "reserve": ["EnergyReserve", "Reservation", "is_untouched"],
             "wording": ["drawn", "explain", "in_about", "outlook", "rounded_down"],
         },

@@ -1,4 +1,4 @@
-"""The gate: decides whether the energy suffices for a tier, and if not, when it will. Pure."""
+"""The gate: decides whether the energy suffices for a tier, if not, when it will, and what a run costs. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from itertools import takewhile
 from typing import assert_never
 
 from cortex.settings import EnergySettings
-from sandbox import Tier
+from sandbox import Metrics, Tier
 
 from .wording import explain
 
 FULL = 1.0
 # Rounding: 1 minus seventeen times 0.05 is slightly less than 0.15. That must not refuse a run.
 DUST = 1e-9
+_MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +110,19 @@ def floor_of(tier: Tier, settings: EnergySettings) -> float:
         case Tier.NETWORK:
             return settings.floor_network
     assert_never(tier)
+
+
+def metered_cost(metrics: Metrics, tier: Tier, settings: EnergySettings) -> float:
+    """The cost of a run, between the floor and the ceiling whatever was measured. While metering is off, the tier's
+    cost."""
+    rates = settings.metered
+    if not rates.enabled:
+        return cost_of(tier, settings)
+    measured = (
+        rates.per_cpu_second * metrics.cpu_ms / 1000
+        + rates.per_peak_gib * metrics.peak_memory_mb / 1024
+        + rates.per_fetched_mib * metrics.fetched_bytes / _MIB
+        + rates.per_tool_call * metrics.tool_calls
+    )
+    # An impossible measurement must not be cheap.
+    return min(rates.ceiling, max(rates.floor, measured)) if math.isfinite(measured) else rates.ceiling

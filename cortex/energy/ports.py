@@ -1,4 +1,7 @@
-"""The port of the energy: a ledger with a running level, shared by all processes of a home."""
+"""The port of the energy, a ledger with a running level that all processes of a home share, and its errors.
+
+A lack of energy is not an error: it is returned as a value.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,18 @@ if TYPE_CHECKING:
     from .gate import Affordable, Insufficient
     from .ledger import Entry
     from .reserve import Reservation
+
+
+class EnergyError(Exception):
+    """The energy cannot be accounted for, so none is given out. The message says why."""
+
+
+class EnergyBusy(EnergyError):
+    """Another process holds the lock. The message says which file, and what to do."""
+
+
+class EnergyNotOnDisk(EnergyError):
+    """The owner's decision is in force, but may be lost in a power cut. The message says so."""
 
 
 class Ledger(Protocol):

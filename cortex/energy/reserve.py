@@ -18,12 +18,11 @@ from typing import Any, TypeVar
 
 from cortex.settings import EnergySettings
 from cortex.text import whole
-from sandbox import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, Tier, private_folder, replace_file
+from sandbox import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy, Tier, copy_aside, private_folder, replace_file
 
-from .damage import set_aside
-from .errors import EnergyBusy, EnergyError, EnergyNotOnDisk
-from .gate import FULL, Affordable, Insufficient, recharged, weigh
+from .gate import DUST, FULL, Affordable, Insufficient, recharged, weigh
 from .ledger import Entry, LedgerFile, as_line
+from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk
 from .recovery import continued, recover
 from .snapshot import Snapshot, read_snapshot, write_snapshot
 
@@ -193,7 +192,7 @@ class EnergyReserve:
     def _spend(self, amount: float, reason: str, floor: float, code_hash: str | None) -> bool:
         newest, now = self._current()
         level = self._recharged(newest, now)
-        if level < floor or level < amount:
+        if level + DUST < max(floor, amount):
             return False
         if amount > 0:
             self._write(newest, now, reason=reason, amount=-amount, code_hash=code_hash)
@@ -251,9 +250,9 @@ class EnergyReserve:
         # Crash-safe: killed between any two of these steps, the next start recovers to the same level. A home without
         # both files would count as new, and full.
         if recovery.sets_snapshot_aside:
-            set_aside(self._snapshot)
+            copy_aside(self._snapshot)
         if recovery.replaces_ledger:
-            set_aside(self._ledger.path)
+            copy_aside(self._ledger.path)
             replace_file(self._ledger.path, as_line(recovery.entry), durable=True)
         else:
             if recovery.cut_to is not None:

@@ -8,11 +8,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-from sandbox import FileLock, flush_folder, private_folder, replace_file, sweep_unfinished
+from sandbox import FileLock, flush_folder, move_aside, private_folder, replace_file, sweep_unfinished
 
 from ..contracts import MAX_DOCUMENT_BYTES, Damaged, StorageError, is_key
 
@@ -194,13 +193,7 @@ class Folders:
     def set_aside(self, key: str) -> Path | None:
         path = self._path(key)
         with _faults(path, "set aside"):
-            for number in count(1):
-                other = path.with_name(f"{path.name}.damaged-{number}")
-                if not os.path.lexists(other):
-                    break
-            os.rename(path, other)
-            flush_folder(path.parent)
-        return other
+            return move_aside(path)
 
     def stamp(self, folder: str) -> object:
         path = self._folder / folder

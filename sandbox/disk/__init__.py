@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
+    from .damaged_files import copy_aside as copy_aside, move_aside as move_aside
     from .data_files import cache_folder as cache_folder, data_file as data_file
     from .durable import (
         LOCK_TIMEOUT_S as LOCK_TIMEOUT_S,
@@ -33,6 +34,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "damaged_files": ["copy_aside", "move_aside"],
             "data_files": ["cache_folder", "data_file"],
             "durable": ["FileLock", "Flusher", "LOCK_TIMEOUT_S", "LockBusy"],
             "line_file": ["HeldLines", "LineFile", "append_whole", "end_of_file", "first_lines", "open_lines"],

@@ -135,13 +135,13 @@ class Flusher:
 
     def __init__(self, interval_ms: int) -> None:
         self._interval_s = interval_ms / 1000
-        self._wanted: dict[object, Callable[[], None]] = {}
         self._start_anew()
         _flushers.add(self)
 
     def _start_anew(self) -> None:
         """Make new locks, also in a forked child: there, a lock held by the parent's thread would stay locked for ever
         (deadlock). That thread's work remains the parent's."""
+        self._wanted: dict[object, Callable[[], None]] = {}
         self._table = threading.Lock()
         # Held while work is done: `flush` must not return before the thread has finished what it began.
         self._doing = threading.Lock()

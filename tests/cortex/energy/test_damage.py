@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cortex.energy import EnergyReserve, Insufficient, Reservation
-from cortex.energy.damage import set_aside as keep_damaged
 from cortex.energy.ledger import LedgerFile
 from cortex.settings.sections import EnergySettings
-from sandbox import Tier
+from sandbox import Tier, copy_aside as keep_damaged
 from tests.conftest import without_coverage
 
 NOW = 1_800_000_000.0

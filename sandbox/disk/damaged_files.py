@@ -1,4 +1,4 @@
-"""Keeps a copy of a damaged file: the cause is not known yet, and parts of it may still be readable."""
+"""Keeps damaged files under another name: the cause is not known yet, and parts of them may still be readable."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from sandbox import FILE_MODE
+from .whole_files import FILE_MODE, flush_folder
 
 
-def set_aside(path: Path) -> None:
-    """Copy the file to `*.damaged-1` and so on. The file itself stays until it is replaced.
+def move_aside(path: Path) -> Path:
+    """Rename the file to `*.damaged-1` or the next free number, and return its new path."""
+    other = next(other for number in count(1) if not os.path.lexists(other := _numbered(path, number)))
+    os.rename(path, other)
+    flush_folder(path.parent)
+    return other
+
+
+def copy_aside(path: Path) -> None:
+    """Copy the file to `*.damaged-1` or the next free number. The file itself stays until it is replaced.
 
     Only one copy of the same content, however often the replacement fails: else every retry on a full disk would fill
     it further.
     """
     for number in count(1):
-        copy = path.with_name(f"{path.name}.damaged-{number}")
+        copy = _numbered(path, number)
         try:
             handle = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         except FileExistsError:
@@ -34,6 +42,10 @@ def set_aside(path: Path) -> None:
                 os.unlink(copy)
             raise
         return
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.damaged-{number}")
 
 
 def _is_same(path: Path, copy: Path) -> bool:
