@@ -262,14 +262,12 @@ def test_files_are_locked_appended_and_flushed_in_few_rooms_only():
     """The kill switch and workspaces have reasons of their own, written where they do it."""
     rooms = {"sandbox/disk", "sandbox/workspace", "neurons/switch"}
     used = {
-        f"{path.relative_to(ROOT)} uses {node.attr}"
+        f"{path.relative_to(ROOT)} uses {ast.unparse(node)}"
         for _, path, tree in modules()
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr in {"flock", "fsync", "O_APPEND"}
-        or isinstance(node, ast.Attribute)
-        and ast.unparse(node) == "os.replace"
         if str(path.parent.relative_to(ROOT)) not in rooms
+        and isinstance(node, ast.Attribute)
+        and ast.unparse(node) in {"os.replace", "os.fsync", "os.O_APPEND", "fcntl.flock"}
     }
     assert used == set()
 
