@@ -31,6 +31,7 @@ SETTING = "tests/cortex/settings/test_settings.py::"
 CONFIG = "tests/cortex/commands/test_config_command.py::"
 HOME = "tests/cortex/home/test_home.py::"
 LAYERS = "tests/test_layers.py::"
+PORTS = "tests/cortex/home/test_ports.py::"
 DOCS = "tests/test_docs.py::"
 ESCAPES = "tests/escapes/test_escapes.py::"
 
@@ -51,6 +52,26 @@ REQUIREMENTS = (
             LAYERS + "test_a_room_does_not_come_back_through_its_own_door",
             LAYERS + "test_a_door_says_what_is_behind_it_and_opens_for_each_of_its_names",
             LAYERS + "test_tests_have_a_folder_for_each_room_and_no_other",
+        ),
+    ),
+    Requirement(
+        "HOUSE-HOME",
+        "house",
+        "The five ports of a home exist, each with its file adapter and one conformance suite that a second adapter runs",
+        (
+            PORTS,
+            "tests/cortex/test_motor_cortex.py::test_a_cortex_keeps_its_state_in_the_home_that_it_is_given",
+        ),
+    ),
+    Requirement(
+        "HOUSE-ONE-OF-EACH",
+        "house",
+        "One mechanism for files of lines and for locks; a class name occurs once in a package; a small module with one "
+        "importer says why it is one",
+        (
+            LAYERS + "test_files_are_locked_appended_and_flushed_in_few_rooms_only",
+            LAYERS + "test_a_public_class_name_occurs_once_in_a_package",
+            LAYERS + "test_a_small_module_with_one_importer_says_why_it_is_one",
         ),
     ),
     Requirement(

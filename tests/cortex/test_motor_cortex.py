@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
+from cortex.home import Home, HomeFiles
 from cortex.settings.sections import EnergySettings, ExecuteSettings, MeteredSettings, ToolSettings
 from sandbox import ExecutionOutcome, NetworkPolicy, SandboxUnavailable
 from sandbox.testing import ScriptedRuntime
@@ -52,6 +53,21 @@ async def test_the_public_contract(tmp_path: Path, nothing_left):
         names = [tool["function"]["name"] for tool in cortex.openai_tools()]
     assert (text, lent) == ("2", "3")
     assert names == ["core_execute", "core_energy", "core_say", "core_remember", "core_consolidate", "add"]
+
+
+async def test_a_cortex_keeps_its_state_in_the_home_that_it_is_given(tmp_path: Path, nothing_left):
+    here, there = tmp_path / "here", tmp_path / "there"
+    settings = Settings(home=here, sandbox=small())
+    async with MotorCortex(settings, home=HomeFiles(Home(there))) as cortex, cortex.turn() as turn:
+        assert await turn.call("core.execute", {"purpose": "sum", "code": "return 1 + 1"}) == "2"
+        await turn.call("core.remember", {"text": "likes pears"})
+    assert [record.kind for record in HomeFiles(Home(there)).trail(settings.audit).records()][:2] == [
+        "intent",
+        "execution",
+    ]
+    assert {path.name for path in (there / "state").iterdir()} >= {"energy-ledger.jsonl", "memory.jsonl"}
+    left = {path.relative_to(here).as_posix() for path in (here / "state").rglob("*") if path.is_file()}
+    assert left <= {"state/approval.key", "state/approval.key.lock"}
 
 
 async def test_a_machine_without_deno_is_one_clear_error(tmp_path: Path, nothing_left):
