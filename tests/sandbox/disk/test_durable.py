@@ -18,7 +18,7 @@ import anyio.to_thread
 import pytest
 
 from sandbox import FileLock, Flusher, LockBusy, private_folder, replace_file
-from sandbox.disk.line_file import append_lines as append_to, last_lines
+from sandbox.disk.line_file import LineFile, append_lines as append_to, last_lines
 from tests.conftest import without_coverage
 
 
@@ -476,6 +476,36 @@ print(os.waitstatus_to_exitcode(status), thread.is_alive())
 
 def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have():
     assert output_of(FORK_DURING_A_FLUSH) == "1 False"
+
+
+WORK_OF_THE_PARENT = """
+import os
+from sandbox import Flusher
+flusher = Flusher(10)
+flusher.want("key", lambda: print("done by the child", flush=True))
+child = os.fork()
+if child == 0:
+    flusher.flush()
+    os._exit(0)
+os.waitpid(child, 0)
+print("the parent goes on")
+"""
+
+
+def test_a_forked_child_leaves_the_parents_work_to_the_parent():
+    assert output_of(WORK_OF_THE_PARENT) == "the parent goes on"
+
+
+def test_an_append_to_a_shared_line_file_waits_for_its_lock(tmp_path):
+    """A process that is just dropping the oldest lines would lose a line that is appended meanwhile."""
+    lines, other = LineFile(tmp_path / "x.jsonl", max_line_bytes=10, keep=5), FileLock(tmp_path / "x.lock")
+    with other.held():
+        thread = threading.Thread(target=lines.append, args=(b"1\n",))
+        thread.start()
+        thread.join(0.2)
+        assert lines.last(1) == []
+    thread.join(30)
+    assert lines.last(1) == [b"1"]
 
 
 def append_lines(path: Path, *lines: bytes) -> None:
