@@ -14,8 +14,14 @@ from pydantic import BaseModel, Field
 from pydantic_core import from_json, to_json
 
 from sandbox import BadSchema, TooMuchToCheck, schema_problem, usable_schema
-from sandbox.tool_types.schema_check import MAX_MATCHED, MAX_TOLD_CHARACTERS, _Kept
-from sandbox.tool_types.schema_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, is_usable
+from sandbox.tool_types.schema_check import (
+    MAX_MATCHED,
+    MAX_PATTERN_CHARACTERS,
+    MAX_PATTERNS,
+    MAX_TOLD_CHARACTERS,
+    _Kept,
+    is_usable,
+)
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
