@@ -23,12 +23,12 @@ from dataclasses import dataclass
 
 from .beneath import LIST, TRAVERSE, open_beneath
 from .difference import Difference
-from .errors import WorkspaceError, conflict
 from .folder import Fact, fact_at
 from .journal import MAX_BYTES, Journal, Step, decode
 from .leftovers import fresh_name, is_entry, is_private, open_ours, open_staging
 from .overlay import File
 from .paths import Parts
+from .terms import WorkspaceError, conflict
 
 GO_ON = "journal"
 GO_BACK = "undo"

@@ -16,15 +16,13 @@ import anyio
 import anyio.to_thread
 
 from ..contracts import Changes, FileCall, ToolError, encode
-from .answers import flags, listing_json
 from .commit import commit, prepare
 from .difference import Difference, differences, listing
-from .errors import WorkspaceBusy, WorkspaceError
 from .folder import Fact, Folder, has_ended, is_link, open_folder
-from .limits import WorkspaceLimits
 from .overlay import File, Node, Overlay
 from .paths import resolve, shown
-from .uploads import Upload
+from .terms import WorkspaceBusy, WorkspaceError, WorkspaceLimits
+from .transfers import Upload, flags, listing_json
 
 log = logging.getLogger("motor_cortex.sandbox")
 
