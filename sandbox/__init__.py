@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         check_json as check_json,
         says_outside_strings as says_outside_strings,
     )
+    from .contracts.lines import LineSplitter as LineSplitter
     from .contracts.outcomes import (
         ErrorType as ErrorType,
         ExecutionError as ExecutionError,
@@ -105,6 +106,7 @@ else:
                 "check_json",
                 "says_outside_strings",
             ],
+            "contracts.lines": ["LineSplitter"],
             "contracts.outcomes": [
                 "ErrorType",
                 "ExecutionError",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from ..contracts import SandboxUnavailable
+from ..contracts import Line, LineSplitter, SandboxUnavailable
 from ..process import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python, write_all
 from .patterns import PATTERNS, Finding, may_match
 
@@ -64,7 +64,7 @@ class CodeReader:
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
 
-    async def answer(self, code: str) -> bytes | None:
+    async def answer(self, code: str) -> Line | None:
         """Send the code to the process; return its answer, one line of JSON, or None if it gave none in time. Do not
         trust the answer: the process has parsed code that may be hostile.
 
@@ -121,16 +121,16 @@ class CodeReader:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(reap, process, limiter=anyio.CapacityLimiter(1))
 
-    async def _ask(self, process: subprocess.Popen[bytes], code: str) -> bytes:
+    async def _ask(self, process: subprocess.Popen[bytes], code: str) -> Line:
         text = code.encode(errors="replace")
         await write_all(pipes_of(process)[0], len(text).to_bytes(4, "big") + text, math.inf)
         return await self._read_line(process)
 
-    async def _read_line(self, process: subprocess.Popen[bytes]) -> bytes:
-        """Read the next line. Raises OSError when the process has ended, ValueError when the line is too long."""
+    async def _read_line(self, process: subprocess.Popen[bytes]) -> Line:
+        """Read one line. Raises OSError when the process has ended, ValueError when it sends anything else."""
         _, stdout = pipes_of(process)
-        line = bytearray()
-        while not line.endswith(b"\n"):
+        lines = LineSplitter[Line](self._max_answer_bytes)
+        while True:
             try:
                 chunk = os.read(stdout, _CHUNK_BYTES)
             except BlockingIOError:
@@ -138,10 +138,11 @@ class CodeReader:
                 continue
             if not chunk:
                 raise BrokenPipeError("it ended")
-            line += chunk
-            if len(line) > self._max_answer_bytes:
-                raise ValueError("an answer that is too long")
-        return bytes(line)
+            found = [*lines.feed(chunk)]
+            if len(found) > 1 or (found and lines.size):
+                raise ValueError("an answer of more than one line")
+            if found:
+                return found[0]
 
 
 class Guard(CodeReader):
@@ -165,7 +166,7 @@ class Guard(CodeReader):
             return (UNPARSABLE,)
 
 
-def _findings(answer: bytes) -> tuple[Finding, ...]:
+def _findings(answer: Line) -> tuple[Finding, ...]:
     """Turn the process's answer into findings. Raises ValueError when it is malformed: the process has parsed code
     that may be hostile."""
     try:

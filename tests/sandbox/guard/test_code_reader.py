@@ -65,3 +65,14 @@ async def test_a_module_that_is_none_says_nothing_about_the_code(module, nothing
         async with CodeReader(path, function, name="test", max_answer_bytes=1_000) as reader:
             with pytest.raises(SandboxUnavailable, match="Cannot start the test: its process was not ready"):
                 await reader.answer("x")
+
+
+@pytest.mark.parametrize("extra", ['"[]\\n"', '"["'], ids=["a second line", "the beginning of a second line"])
+async def test_an_answer_of_more_than_one_line_is_none_and_the_next_one_comes(tmp_path, extra, nothing_left):
+    # A line too many would be taken for the answer to the next code.
+    (tmp_path / "module.py").write_text(
+        f'import sys\n\ndef read(code):\n    if code == "two":\n        sys.stdout.write("[]\\n" + {extra})\n    return []\n'
+    )
+    async with CodeReader(tmp_path / "module.py", "read", name="test", max_answer_bytes=1_000) as reader:
+        assert await reader.answer("two") is None
+        assert json.loads(await reader.answer("one")) == []
