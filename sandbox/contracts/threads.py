@@ -1,4 +1,7 @@
-"""Does work on a thread that a cancelled caller must wait for: `to_the_end`."""
+"""Does work on a thread that a cancelled caller must wait for: `to_the_end`.
+
+A module of its own because commits to a workspace and starts of processes share it; nothing else here uses anyio.
+"""
 
 from __future__ import annotations
 

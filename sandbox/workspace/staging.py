@@ -339,7 +339,7 @@ def _open_private(root: int, name: str) -> int:
     try:
         if not is_private(os.fstat(here)) or os.listdir(here):
             message = "Cannot commit to the workspace: its file system keeps no owners or permissions"
-            raise WorkspaceError(f"{message}, or somebody is in the way; nothing has changed")
+            raise WorkspaceError(f"{message}, or another process is in the way; nothing has changed")
         # Clear the setgid bit that the parent may pass on: files staged here may go to other folders.
         os.fchmod(here, 0o700)
     except BaseException:

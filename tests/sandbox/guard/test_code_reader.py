@@ -60,7 +60,7 @@ async def test_an_answer_that_does_not_come_or_is_too_long_is_none_and_the_next_
         assert json.loads(await reader.answer("x")) == "xx"
 
 
-async def test_a_module_that_is_none_says_nothing_about_the_code(module, nothing_left):
+async def test_a_missing_module_or_function_says_nothing_about_the_code(module, nothing_left):
     for path, function in ((module.with_name("missing.py"), "read"), (module, "missing")):
         async with CodeReader(path, function, name="test", max_answer_bytes=1_000) as reader:
             with pytest.raises(SandboxUnavailable, match="Cannot start the test: its process was not ready"):

@@ -440,7 +440,7 @@ async def test_a_process_that_cannot_start_is_not_blamed_on_the_code(monkeypatch
 
 
 @pytest.mark.parametrize("answer", [b"{}}\n", b"[1]\n", b'[["eval"]]\n', b'[["no such", 1, 1]]\n', b"[" * 4000])
-def test_an_answer_that_is_none_is_refused(answer):
+def test_an_answer_that_is_not_findings_is_refused(answer):
     with pytest.raises(ValueError, match=r"."):
         guard_module._findings(answer)
 

@@ -144,7 +144,7 @@ async def test_here_the_wall_is_whole():
 
 
 @deno
-async def test_a_memory_limit_that_the_system_refuses_is_no_start(launcher):
+async def test_a_memory_limit_that_the_system_refuses_prevents_the_start(launcher):
     launcher(NO + "import resource; resource.prlimit = no")
     with pytest.raises(SandboxUnavailable, match="did not limit its memory"):
         async with DenoRuntime(small()):

@@ -26,7 +26,7 @@ class Watch:
             await anyio.lowlevel.checkpoint()
 
 
-async def test_many_who_compute_take_one_turn_together():
+async def test_many_fetches_that_compute_share_one_turn():
     watch = Watch()
 
     async def compute():

@@ -549,7 +549,7 @@ def test_formats_are_left_to_the_server():
     assert problem({"$schema": DRAFT_7, "items": {"format": "regex"}}, ["("]) is None
 
 
-def test_so_many_patterns_are_matched_and_no_more():
+def test_at_most_the_limit_of_patterns_is_matched():
     names = [f"p{n:03}" for n in range(MAX_PATTERNS + 1)]
     schema = {"properties": {name: {"pattern": f"^{name}$"} for name in names}}
     assert problem(schema, {names[-2]: "other"}) is not None
