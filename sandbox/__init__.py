@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         check_json as check_json,
         says_outside_strings as says_outside_strings,
     )
+    from .contracts.lines import LineSplitter as LineSplitter
     from .contracts.outcomes import (
         ErrorType as ErrorType,
         ExecutionError as ExecutionError,
@@ -61,8 +62,7 @@ if TYPE_CHECKING:
         sweep_unfinished as sweep_unfinished,
     )
     from .doctor import Diagnosis as Diagnosis, examine as examine
-    from .guard.code_reader import CodeReader as CodeReader
-    from .guard.guard import Guard as Guard
+    from .guard.guard import CodeReader as CodeReader, Guard as Guard
     from .guard.patterns import Finding as Finding
     from .jail.layers import Layer as Layer, Wall as Wall
     from .network.policy import DenyRule as DenyRule, HostRule as HostRule, NetworkPolicy as NetworkPolicy
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from .process.priority import go_first as go_first, go_like_others as go_like_others
     from .process.process_notes import Running as Running
     from .run.determinism import may_vary as may_vary
-    from .run.paused_clock import person_decides as person_decides, time_is_up as time_is_up
+    from .run.run_clock import person_decides as person_decides, time_is_up as time_is_up
     from .runtime import DenoRuntime as DenoRuntime
     from .tool_types.declarations import typescript_of as typescript_of
     from .tool_types.schema_check import (
@@ -94,12 +94,12 @@ if TYPE_CHECKING:
     )
     from .tool_types.schema_parts import BadSchema as BadSchema
     from .tool_types.tool_names import place_of_tools as place_of_tools
-    from .workspace.errors import (
+    from .workspace.terms import (
         WorkspaceBusy as WorkspaceBusy,
         WorkspaceConflict as WorkspaceConflict,
         WorkspaceError as WorkspaceError,
+        WorkspaceLimits as WorkspaceLimits,
     )
-    from .workspace.limits import WorkspaceLimits as WorkspaceLimits
     from .workspace.transaction import Workspace as Workspace
 else:
     __all__, __getattr__ = lazy_door(
@@ -115,6 +115,7 @@ else:
                 "check_json",
                 "says_outside_strings",
             ],
+            "contracts.lines": ["LineSplitter"],
             "contracts.outcomes": [
                 "ErrorType",
                 "ExecutionError",
@@ -139,8 +140,7 @@ else:
                 "sweep_unfinished",
             ],
             "doctor": ["Diagnosis", "examine"],
-            "guard.code_reader": ["CodeReader"],
-            "guard.guard": ["Guard"],
+            "guard.guard": ["CodeReader", "Guard"],
             "guard.patterns": ["Finding"],
             "jail.layers": ["Layer", "Wall"],
             "network.policy": ["DenyRule", "HostRule", "NetworkPolicy"],
@@ -162,14 +162,13 @@ else:
             "process.priority": ["go_first", "go_like_others"],
             "process.process_notes": ["Running"],
             "run.determinism": ["may_vary"],
-            "run.paused_clock": ["person_decides", "time_is_up"],
+            "run.run_clock": ["person_decides", "time_is_up"],
             "runtime": ["DenoRuntime"],
             "tool_types.declarations": ["typescript_of"],
             "tool_types.schema_check": ["TooMuchToCheck", "schema_problem", "usable_schema"],
             "tool_types.schema_parts": ["BadSchema"],
             "tool_types.tool_names": ["place_of_tools"],
-            "workspace.errors": ["WorkspaceBusy", "WorkspaceConflict", "WorkspaceError"],
-            "workspace.limits": ["WorkspaceLimits"],
+            "workspace.terms": ["WorkspaceBusy", "WorkspaceConflict", "WorkspaceError", "WorkspaceLimits"],
             "workspace.transaction": ["Workspace"],
         },
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import anyio
@@ -177,12 +176,7 @@ class DenoRuntime:
             self._opening = None
             done.set()
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         pool, self._pool = self._pool, None
         tasks, self._tasks = self._tasks, None
         if tasks is not None:

@@ -568,7 +568,7 @@ REQUIREMENTS = (
         (
             "tests/sandbox/jail/test_launcher.py::test_a_process_is_started_limited_killed_and_reaped",
             "tests/sandbox/jail/test_launcher.py::test_a_process_has_nothing_of_its_surroundings",
-            JAIL + "test_a_memory_limit_that_the_system_refuses_is_no_start",
+            JAIL + "test_a_memory_limit_that_the_system_refuses_prevents_the_start",
         ),
     ),
     Requirement(

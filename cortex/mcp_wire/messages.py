@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from sandbox import JsonLimits, JsonMeter, TooComplex
+from sandbox import JsonLimits, JsonMeter, LineSplitter, TooComplex
 
 # The SDK walks through a message several times, about 4 µs for each object: a tenth of a second at this limit.
 MESSAGE_LIMITS = JsonLimits(containers=25_000, values=100_000)
@@ -51,55 +50,37 @@ def longer_than(max_bytes: int) -> str:
     return f"more than {max_bytes} bytes"
 
 
-class MessageLines:
+class MessageLines(LineSplitter[Line | Refused]):
     """Splits chunks into lines. Of a refused line only the beginning and the end are kept, however long it is."""
 
     def __init__(self, max_bytes: int, limits: JsonLimits = MESSAGE_LIMITS) -> None:
-        self._max_bytes = max_bytes
+        self._meter = JsonMeter(limits)
+        super().__init__(max_bytes)
         # A shorter line cannot exceed the limits, so it is not counted.
         self._uncounted_bytes = min(limits)
-        self._meter = JsonMeter(limits)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._kept = bytearray()
-        self._head = self._tail = b""
-        self._reason: str | None = None
-        self.size = 0
-        """Bytes of the line that has not ended yet."""
-        self._meter.begin()
-
-    def feed(self, chunk: bytes) -> Iterator[Line | Refused]:
-        """The lines that end in the chunk, without their line ends."""
-        *ended, rest = chunk.split(b"\n")
-        for part in ended:
-            yield self._ended(part)
-        if rest:
-            self._add(rest)
-
-    def _ended(self, last: bytes) -> Line | Refused:
-        if not self.size and len(last) <= min(self._uncounted_bytes, self._max_bytes):
-            return last
-        self._add(last)
-        # Not copied: a copy of megabytes would double the memory.
-        line = self._kept if self._reason is None else Refused(self._head, self._tail, self._reason)
-        self._begin()
-        return line
+        self._unseen_bytes = min(self._uncounted_bytes, max_bytes)
 
     def end(self) -> Line | Refused | None:
         """The last line, if it has no line end; None if nothing is left. Call it at the end of the input."""
-        return self._ended(b"") if self.size else None
+        return self._taken() if self.size else None
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._head = self._tail = b""
+        self._reason: str | None = None
+        self._meter.begin()
+
+    def _ended(self) -> Line | Refused:
+        return super()._ended() if self._reason is None else Refused(self._head, self._tail, self._reason)
 
     def _add(self, part: bytes) -> None:
-        self.size += len(part)
         if self._reason is not None:
+            self.size += len(part)
             self._tail = (self._tail + part)[-HEAD_BYTES:]
             return
-        is_first_count = self.size - len(part) <= self._uncounted_bytes
-        self._kept += part
-        if self.size > self._max_bytes:
-            self._refuse(longer_than(self._max_bytes))
-        elif self.size > self._uncounted_bytes:
+        is_first_count = self.size <= self._uncounted_bytes
+        super()._add(part)
+        if self._reason is None and self.size > self._uncounted_bytes:
             self._meter.feed(bytes(self._kept) if is_first_count else part)
             try:
                 self._meter.check()
@@ -109,7 +90,7 @@ class MessageLines:
     def _refuse(self, reason: str) -> None:
         self._reason = reason
         self._head, self._tail = bytes(self._kept[:HEAD_BYTES]), bytes(self._kept[-HEAD_BYTES:])
-        self._kept = bytearray()
+        self._kept = b""
 
 
 # A normal event has one line of data, or a few. Each line is kept as a string of its own, and so is each piece in which

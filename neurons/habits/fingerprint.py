@@ -7,17 +7,13 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox import CodeReader
 
 from .fingerprint_names import MAX_NAME_CHARS
 from .fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
 from .fingerprint_shape import read
-
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
 
 # JSON escapes take up to six characters each; the rest is room for the names around the literals.
 MAX_ANSWER_BYTES = 6 * MAX_LITERALS * (MAX_LITERAL_CHARS + 2 * MAX_NAME_CHARS) + 32 * MAX_PARTS + 18 * 1024 * 6
@@ -89,37 +85,22 @@ def fingerprint(code: str) -> Fingerprint | None:
     return None if found is None else Fingerprint.of_json(found)
 
 
-class FingerprintReader:
+class FingerprintReader(CodeReader):
     """Takes fingerprints in a separate process that can be killed."""
 
     def __init__(self) -> None:
         module = Path(__file__).with_name("fingerprint_shape.py")
-        self._reader = CodeReader(module, "read", name="reader of fingerprints", max_answer_bytes=MAX_ANSWER_BYTES)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
+        super().__init__(module, "read", name="reader of fingerprints", max_answer_bytes=MAX_ANSWER_BYTES)
 
     async def read(self, code: str) -> Fingerprint | None:
         """The fingerprint; None for code that is too large, or could not be read in time. Raises SandboxUnavailable
         when no process can be started."""
-        answer = await self._reader.read(code)
+        answer = await self.answer(code)
         try:
             found = None if answer is None else json.loads(answer)
             return None if found is None else Fingerprint.of_json(found)
         except (ValueError, RecursionError):
             return None
-
-    async def aclose(self) -> None:
-        """Kill the process; a reading that is under way ends with it."""
-        await self._reader.aclose()
 
 
 def _shape(parts: Mapping[str, int], tools: tuple[str, ...], hosts: tuple[str, ...]) -> str:

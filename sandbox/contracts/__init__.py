@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         check_json as check_json,
         says_outside_strings as says_outside_strings,
     )
+    from .lines import Line as Line, LineSplitter as LineSplitter
     from .outcomes import (
         ErrorType as ErrorType,
         ExecutionError as ExecutionError,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         SignalAnswer as SignalAnswer,
         Work as Work,
     )
+    from .threads import to_the_end as to_the_end
     from .tiers import Tier as Tier
 else:
     __all__, __getattr__ = lazy_door(
@@ -127,6 +129,7 @@ else:
                 "check_json",
                 "says_outside_strings",
             ],
+            "lines": ["Line", "LineSplitter"],
             "outcomes": [
                 "ErrorType",
                 "ExecutionError",
@@ -139,6 +142,7 @@ else:
             ],
             "process_memory": ["MIB", "ProcessStatus", "cpu_s", "private_bytes"],
             "residents": ["BatchAnswer", "ResidentProgram", "SignalAnswer", "Work"],
+            "threads": ["to_the_end"],
             "tiers": ["Tier"],
         },
     )

@@ -7,7 +7,7 @@ exactly a frame ends the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -15,6 +15,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from .errors import MalformedFrame
 from .json_meter import JsonLimits, TooComplex, bounded_json
+from .lines import Line, LineSplitter
 from .outcomes import LogLevel
 from .tiers import Tier
 
@@ -257,7 +258,7 @@ def tool_error_frame(call_id: str, error: str, code: str, *, retryable: bool) ->
     return encode(frame) + b"\n"
 
 
-def decode(line: bytes) -> GuestFrame:
+def decode(line: Line) -> GuestFrame:
     """Parse one line into a frame. Raises MalformedFrame when it is not exactly one frame."""
     try:
         frame = bounded_json(line, LIMITS)
@@ -273,7 +274,7 @@ def decode(line: bytes) -> GuestFrame:
     return _typed(frame)
 
 
-def weight_of(line: bytes) -> int:
+def weight_of(line: Line) -> int:
     """Estimate how many bytes of memory a parsed frame takes: the two bytes of an empty object become sixty-four."""
     return len(line) + 200 * (line.count(b"{") + line.count(b"[")) + 60 * line.count(b",")
 
@@ -303,35 +304,8 @@ def _fits(value: Any, kind: _Kind) -> bool:
     return value in kind
 
 
-class FrameReader:
+class FrameReader(LineSplitter[Line]):
     """Splits the bytes read from a pipe into lines. Raises MalformedFrame as soon as a line exceeds the limit."""
 
-    def __init__(self, max_frame_bytes: int) -> None:
-        self._max_frame_bytes = max_frame_bytes
-        self._pieces: list[bytes] = []
-        self._pending = 0
-
-    @property
-    def is_amid_line(self) -> bool:
-        return self._pending > 0
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the lines that the chunk completes."""
-        start = 0
-        while (end := chunk.find(b"\n", start)) >= 0:
-            self._check(end - start)
-            line = chunk[start:end]
-            if self._pieces:
-                line = b"".join((*self._pieces, line))
-                self._pieces.clear()
-                self._pending = 0
-            start = end + 1
-            yield line
-        if start < len(chunk):
-            self._check(len(chunk) - start)
-            self._pieces.append(chunk[start:])
-            self._pending += len(chunk) - start
-
-    def _check(self, more: int) -> None:
-        if self._pending + more > self._max_frame_bytes:
-            raise MalformedFrame(f"a frame of more than {self._max_frame_bytes} bytes")
+    def _refuse(self, reason: str) -> None:
+        raise MalformedFrame(f"a frame of {reason}")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .lines import Line
+
 # Counting copies its input: piece by piece, the copies stay small.
 _PIECE_BYTES = 64 * 1024
 
@@ -57,7 +59,7 @@ class JsonMeter:
         containers, values, digits = self._limits
         return self._containers > containers or self._commas > values or self._digits > digits
 
-    def feed(self, piece: bytes) -> None:
+    def feed(self, piece: Line) -> None:
         """Count one piece. Once the text is over a limit, further pieces are ignored."""
         if not piece or self.is_over:
             return
@@ -75,7 +77,7 @@ class JsonMeter:
         if self._digits > self._limits.digits:
             raise TooComplex(f"more than {self._limits.digits} digits")
 
-    def outside(self, piece: bytes) -> bytes:
+    def outside(self, piece: Line) -> Line:
         """The piece without the contents of its strings. A string may begin in one piece and end in another."""
         if self._is_escaped:
             piece, self._is_escaped = piece[1:], False
@@ -92,18 +94,18 @@ class JsonMeter:
         return outside
 
 
-def check_json(text: bytes | str, limits: JsonLimits) -> None:
+def check_json(text: Line | str, limits: JsonLimits) -> None:
     """Raises TooComplex when parsing the text would exceed a limit."""
     if len(text) <= min(limits):  # each value takes at least one character
         return
     meter = JsonMeter(limits)
     for start in range(0, len(text), _PIECE_BYTES):
         piece = text[start : start + _PIECE_BYTES]
-        meter.feed(piece if isinstance(piece, bytes) else piece.encode(errors="replace"))
+        meter.feed(piece.encode(errors="replace") if isinstance(piece, str) else piece)
     meter.check()
 
 
-def bounded_json(text: bytes | str, limits: JsonLimits) -> Any:
+def bounded_json(text: Line | str, limits: JsonLimits) -> Any:
     """Parse the text. Raises TooComplex when it exceeds a limit, ValueError when it is not JSON."""
     from pydantic_core import from_json  # noqa: PLC0415 - a caller who only counts need not load it
 

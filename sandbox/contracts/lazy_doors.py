@@ -1,6 +1,7 @@
 """Lazy imports for a package's `__init__.py`: a module is imported when one of its names is first used.
 
 `cortex run` needs a third of these modules; importing the rest would take as long again.
+A module of its own because every door imports it, past the door of this room.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The tiers: names for what the code in the sandbox may reach."""
+"""The tiers: names for what the code in the sandbox may reach.
+
+A module of its own because `cortex run` needs it before pydantic is loaded, which the requests and outcomes import.
+"""
 
 from __future__ import annotations
 

@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .code_reader import CodeReader as CodeReader
-    from .guard import Guard as Guard
+    from .guard import CodeReader as CodeReader, Guard as Guard
     from .patterns import Finding as Finding
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "code_reader": ["CodeReader"],
-            "guard": ["Guard"],
+            "guard": ["CodeReader", "Guard"],
             "patterns": ["Finding"],
         },
     )

@@ -1,19 +1,37 @@
 """Checks agent code before it runs and reports obvious misuse, parsing it in a process that can be killed.
 
-A smoke detector: nothing depends on it for safety. See `patterns.py` for what it looks for.
+`CodeReader` owns that process, so that no input can hang or crash the host; the fingerprints of the neurons use it too.
+The guard is a smoke detector: nothing depends on it for safety. See `patterns.py` for what it looks for.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .code_reader import CodeReader
+import anyio
+import anyio.to_thread
+
+from ..contracts import Line, LineSplitter, SandboxUnavailable
+from ..process import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python, write_all
 from .patterns import PATTERNS, Finding, may_match
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    import subprocess
+    from typing import Self
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+_READING_PROCESS = Path(__file__).with_name("reading_process.py")
+START_TIMEOUT_S = 10.0
+# Far more than the process's own limit, which counts CPU time: this timeout is for a process that hangs outside of the
+# parser, and for a machine that is too busy to parse.
+ANSWER_TIMEOUT_S = 3.0
+_CHUNK_BYTES = 65_536
 
 UNPARSABLE = Finding(
     "code that cannot be parsed in time", why="could not be looked at; write it more plainly", line=1, column=1
@@ -25,23 +43,114 @@ MAX_ANSWER_BYTES = 4096
 _WHY = {pattern.name: pattern.why for pattern in PATTERNS}
 
 
-class Guard:
-    """The static check. Starts its process for the first code that needs one."""
+class CodeReader:
+    """Starts its process for the first code that needs one, and a new one whenever that has died.
+
+    `module` is a Python file with a function of the given name that turns code into JSON. The process loads it; there
+    it can import its neighbours by relative imports, and nothing else of the project.
+    """
+
+    def __init__(self, module: Path, function: str, *, name: str, max_answer_bytes: int) -> None:
+        self._arguments = (str(module.parent), module.stem, function)
+        self._name = name
+        self._max_answer_bytes = max_answer_bytes
+        self._process: subprocess.Popen[bytes] | None = None
+        self._one_at_a_time = anyio.Lock()
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    async def answer(self, code: str) -> Line | None:
+        """Send the code to the process; return its answer, one line of JSON, or None if it gave none in time. Do not
+        trust the answer: the process has parsed code that may be hostile.
+
+        Raises SandboxUnavailable when the process cannot be started: that says nothing about the code.
+        """
+        async with self._one_at_a_time:
+            process = await self._running()
+            try:
+                with anyio.fail_after(ANSWER_TIMEOUT_S):
+                    return await self._ask(process, code)
+            except (TimeoutError, ValueError, OSError) as error:
+                await self._discard()
+                if self._closed:
+                    raise SandboxUnavailable(f"Cannot look at the code: the {self._name} was closed") from error
+                log.info("The process of the %s gave no answer: %r", self._name, error)
+                return None
+            except BaseException:
+                # The answer is still to come, and the next caller would take it for the answer to its own code.
+                await self._discard()
+                raise
+
+    async def aclose(self) -> None:
+        """End the process; a reading that is under way ends with it. Returns once it is reaped."""
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
+            async with self._one_at_a_time:  # do not close the pipes while another task waits on them
+                await self._discard()
+
+    async def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        await self._discard()
+        if self._closed:
+            raise SandboxUnavailable(f"Cannot start the {self._name}: it is closed")
+        self._process = start_piped_python(str(_READING_PROCESS), *self._arguments)
+        try:
+            with anyio.fail_after(START_TIMEOUT_S):
+                await self._read_line(self._process)
+        except (TimeoutError, ValueError, OSError) as error:
+            await self._discard()
+            what = str(error) or "too slow"
+            raise SandboxUnavailable(f"Cannot start the {self._name}: its process was not ready ({what})") from error
+        except BaseException:
+            await self._discard()
+            raise
+        return self._process
+
+    async def _discard(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            kill_piped(process)
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(reap, process, limiter=anyio.CapacityLimiter(1))
+
+    async def _ask(self, process: subprocess.Popen[bytes], code: str) -> Line:
+        text = code.encode(errors="replace")
+        await write_all(pipes_of(process)[0], len(text).to_bytes(4, "big") + text, math.inf)
+        return await self._read_line(process)
+
+    async def _read_line(self, process: subprocess.Popen[bytes]) -> Line:
+        """Read one line. Raises OSError when the process has ended, ValueError when it sends anything else."""
+        _, stdout = pipes_of(process)
+        lines = LineSplitter[Line](self._max_answer_bytes)
+        while True:
+            try:
+                chunk = os.read(stdout, _CHUNK_BYTES)
+            except BlockingIOError:
+                await anyio.wait_readable(stdout)
+                continue
+            if not chunk:
+                raise BrokenPipeError("it ended")
+            found = [*lines.feed(chunk)]
+            if len(found) > 1 or (found and lines.size):
+                raise ValueError("an answer of more than one line")
+            if found:
+                return found[0]
+
+
+class Guard(CodeReader):
+    """The static check: the code reader that looks for the patterns of misuse."""
 
     def __init__(self) -> None:
         patterns = Path(__file__).with_name("patterns.py")
-        self._reader = CodeReader(patterns, "places", name="guard", max_answer_bytes=MAX_ANSWER_BYTES)
-
-    async def __aenter__(self) -> Guard:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
+        super().__init__(patterns, "places", name="guard", max_answer_bytes=MAX_ANSWER_BYTES)
 
     async def inspect(self, code: str) -> tuple[Finding, ...]:
         """The findings in the code, in the order of their places; none for most code.
@@ -50,22 +159,18 @@ class Guard:
         """
         if not may_match(code):
             return ()
-        answer = await self._reader.read(code)
+        answer = await self.answer(code)
         try:
             return (UNPARSABLE,) if answer is None else _findings(answer)
         except ValueError:
             return (UNPARSABLE,)
 
-    async def aclose(self) -> None:
-        """End the process; an inspection that is under way ends with it. Returns once it is reaped."""
-        await self._reader.aclose()
 
-
-def _findings(answer: bytes) -> tuple[Finding, ...]:
+def _findings(answer: Line) -> tuple[Finding, ...]:
     """Turn the process's answer into findings. Raises ValueError when it is malformed: the process has parsed code
     that may be hostile."""
     try:
         found: Any = json.loads(answer)
         return tuple(Finding(name, _WHY[name], int(line), int(column)) for name, line, column in found)
     except (TypeError, KeyError, RecursionError) as error:
-        raise ValueError("an answer that is not one") from error
+        raise ValueError("the answer is not a list of findings") from error

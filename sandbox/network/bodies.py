@@ -1,10 +1,18 @@
-"""Decompresses the body of an HTTP response piece by piece, and never keeps more than the limit."""
+"""Limits the bodies of HTTP responses: of one body, of all bodies of a run, and of all fetches of an event loop.
+
+`Body` decompresses piece by piece and never keeps more than its limit; `Allowance` counts the bytes of a run;
+`FetchPace` says when a fetch must yield, and lets only a few hold a large body at once.
+"""
 
 from __future__ import annotations
 
 import io
 import zlib
 from collections.abc import Iterator, Sequence
+from time import monotonic
+
+import anyio
+import anyio.lowlevel
 
 from .refusals import failed, over_limit
 
@@ -12,6 +20,13 @@ from .refusals import failed, over_limit
 PIECE_BYTES = 64 * 1024
 # A gzip file of many members is legal, but a body of nothing but members is an attack.
 MAX_MEMBERS = 100
+# Other tasks on the event loop get their turn at least this often.
+TURN_S = 0.01
+LARGE_BYTES = 256 * 1024
+# At most this many large bodies are read, decompressed and encoded at once; the others wait before they grow.
+MAX_LARGE = 2
+# A slow server holds its place for long: no other fetch waits longer than this.
+MAX_WAIT_S = 2.0
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -120,3 +135,91 @@ def _inflater(encodings: Sequence[str]) -> _Inflater | None:
             raise failed("The answer has a content encoding that was not asked for; only gzip and deflate are read")
         case _:
             raise failed("The answer is encoded more than once")
+
+
+class Allowance:
+    """Counts the bytes of bodies against a limit. The announced length of an answer is reserved before it is read: so
+    of many answers at once, the ones that fit arrive whole. Otherwise each would get a part, and all would fail.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.received_bytes = 0
+        self.set_aside_bytes = 0
+
+    def check(self, more_bytes: int = 0) -> None:
+        if self.received_bytes + self.set_aside_bytes + more_bytes > self.max_bytes:
+            raise over_limit(f"A run may receive at most {self.max_bytes} bytes in all")
+
+
+class Share:
+    """One answer's share of the allowance. A context manager: leaving it returns reserved bytes that did not arrive."""
+
+    def __init__(self, allowance: Allowance, expected_bytes: int) -> None:
+        self._allowance = allowance
+        self._left = expected_bytes
+
+    def __enter__(self) -> Share:
+        self._allowance.check(self._left)
+        self._allowance.set_aside_bytes += self._left
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._allowance.set_aside_bytes -= self._left
+
+    def count(self, size: int) -> None:
+        expected = min(size, self._left)
+        self._left -= expected
+        self._allowance.set_aside_bytes -= expected
+        self._allowance.received_bytes += size
+        self._allowance.check()
+
+
+class _Loop:
+    """State that all fetches of one event loop share."""
+
+    def __init__(self) -> None:
+        self.turns = anyio.Lock(fast_acquire=True)
+        self.turn_ends_at = 0.0
+        self.places = anyio.Semaphore(MAX_LARGE, fast_acquire=True)
+
+
+_loop = anyio.lowlevel.RunVar[_Loop]("motor_cortex_fetches")
+
+
+class FetchPace:
+    """One fetch's share of the event loop. A context manager: leaving it releases the place for a large body."""
+
+    def __init__(self) -> None:
+        try:
+            self._loop = _loop.get()
+        except LookupError:
+            self._loop = _Loop()
+            _loop.set(self._loop)
+        self._has_asked = self._has_place = False
+
+    def __enter__(self) -> FetchPace:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._has_place:
+            self._has_place = False
+            self._loop.places.release()
+
+    async def turn(self) -> None:
+        """Call this between small pieces of work. All fetches share one turn: many of them hold the loop no longer than
+        one would."""
+        if monotonic() < self._loop.turn_ends_at:
+            return
+        async with self._loop.turns:
+            await anyio.lowlevel.checkpoint()
+            self._loop.turn_ends_at = monotonic() + TURN_S
+
+    async def grow(self, size: int) -> None:
+        """Call this before a body grows to `size` bytes."""
+        if size <= LARGE_BYTES or self._has_asked:
+            return
+        self._has_asked = True
+        with anyio.move_on_after(MAX_WAIT_S):
+            await self._loop.places.acquire()
+            self._has_place = True

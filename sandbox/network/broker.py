@@ -22,14 +22,12 @@ from pydantic_core import to_json
 
 from ..contracts import ToolError
 from . import addresses, headers
-from .allowance import Allowance, Share
-from .bodies import Body
+from .bodies import Allowance, Body, FetchPace, Share
 from .headers import CREDENTIALS
 from .policy import is_secret
 from .recording import Exchange, ReplayedRun
 from .refusals import denied, failed, over_limit, too_slow
-from .request_slots import Work
-from .requests import Answer, Request, checked, location_of, redirected
+from .requests import Request, ServerAnswer, checked, location_of, redirected
 from .secret_echoes import MARK, Redactor
 from .secrets import MIN_SECRET_LENGTH, NetworkError, Vault
 
@@ -115,8 +113,8 @@ class FetchBroker:
         scope = anyio.CancelScope(deadline=anyio.current_time() + self._policy.request_timeout_ms / 1000)
         self._under_way.add(scope)
         try:
-            with scope, Work() as work:
-                return await self._fetch(call, work)
+            with scope, FetchPace() as pace:
+                return await self._fetch(call, pace)
         except ToolError as error:
             # No secret may leave in an error, nor in a log: so redact the message, and drop the cause (`from None`),
             # which may quote the server.
@@ -143,16 +141,16 @@ class FetchBroker:
     def _is_closed(self) -> bool:
         return self._closed
 
-    async def _fetch(self, call: Fetch, work: Work) -> bytes:
+    async def _fetch(self, call: Fetch, pace: FetchPace) -> bytes:
         request = checked(call, self._policy)
         hops = 0
         while True:
             self._note_host(request.target.host)
             rule = self._policy.rule_for(request.method, request.target)
-            answer = await self._exchange(rule, request, work, follows=call.redirect != "manual")
+            answer = await self._exchange(rule, request, pace, follows=call.redirect != "manual")
             location = answer.location
             if location is None or call.redirect == "manual":
-                return await self._result(request, answer, work, redirected=hops > 0)
+                return await self._result(request, answer, pace, redirected=hops > 0)
             if call.redirect == "error":
                 raise failed("The server redirects, and the request said that it must not")
             hops += 1
@@ -174,20 +172,20 @@ class FetchBroker:
             raise denied("Cannot follow a redirect: it would carry a secret to another host")
         return after
 
-    async def _exchange(self, rule: HostRule, request: Request, work: Work, *, follows: bool) -> Answer:
+    async def _exchange(self, rule: HostRule, request: Request, pace: FetchPace, *, follows: bool) -> ServerAnswer:
         if self.requests >= self._policy.max_requests:
             raise over_limit(f"A run may send at most {self._policy.max_requests} requests")
         self.requests += 1
         if self._replay is not None:
             answer = self._replayed(self._replay, request)
         else:
-            answer = await self._send(rule, request, work, follows=follows)
-            answer = await self._cleaned(answer, work)
+            answer = await self._send(rule, request, pace, follows=follows)
+            answer = await self._cleaned(answer, pace)
         if self._policy.recorder is not None:
             self._policy.recorder.add(self._recorded(rule, request, answer))
         return answer
 
-    async def _send(self, rule: HostRule, request: Request, work: Work, *, follows: bool) -> Answer:
+    async def _send(self, rule: HostRule, request: Request, pace: FetchPace, *, follows: bool) -> ServerAnswer:
         connections = self._connections or await self._connected()
         import httpcore2  # noqa: PLC0415 - loaded since the line before
 
@@ -198,7 +196,7 @@ class FetchBroker:
         try:
             response = await connections.send(self._on_the_wire(rule, request), private=rule.private)
             try:
-                return await self._read(response, request, work, follows=follows)
+                return await self._read(response, request, pace, follows=follows)
             finally:
                 with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
                     await response.aclose()
@@ -241,14 +239,16 @@ class FetchBroker:
             content=request.body or b"",
         )
 
-    async def _read(self, response: httpcore2.Response, request: Request, work: Work, *, follows: bool) -> Answer:
+    async def _read(
+        self, response: httpcore2.Response, request: Request, pace: FetchPace, *, follows: bool
+    ) -> ServerAnswer:
         if response.status == 101:
             raise failed(f"{request.target.host} wants to speak another protocol than HTTP")
         if len(response.headers) > _MAX_HEADERS:
             raise over_limit(f"The answer has more than {_MAX_HEADERS} headers")
         has_body = request.method != "HEAD" and response.status not in {204, 205, 304}
         encodings = headers.values_of(response.headers, b"content-encoding") if has_body else []
-        answer = Answer(
+        answer = ServerAnswer(
             response.status,
             response.extensions.get("reason_phrase", b""),
             headers.shown(response.headers, has_body=has_body),
@@ -258,45 +258,45 @@ class FetchBroker:
         if follows and answer.location is not None:
             # A short body is read to its end, which keeps the connection open; an unread long one closes it.
             if length is not None and length <= _MAX_DRAINED_BYTES:
-                await self._collect(response, Body((), _MAX_DRAINED_BYTES), length, work)
+                await self._collect(response, Body((), _MAX_DRAINED_BYTES), length, pace)
             return answer
         body = Body(encodings, self._policy.max_response_bytes)
-        await self._collect(response, body, length or 0, work)
+        await self._collect(response, body, length or 0, pace)
         return replace(answer, body=body.whole())
 
-    async def _collect(self, response: httpcore2.Response, body: Body, length: int, work: Work) -> None:
+    async def _collect(self, response: httpcore2.Response, body: Body, length: int, pace: FetchPace) -> None:
         # Allow for the framing of chunks; a body of nothing but framing is an attack.
         response.extensions["network_stream"].allow(8 * self._policy.max_response_bytes + 64 * 1024)
         body.expect(length)
         pieces = 0
         with Share(self._allowance, length) as share:
-            await work.grow(length)
+            await pace.grow(length)
             async with aclosing(response.aiter_stream()) as chunks:
                 async for chunk in chunks:
                     pieces += 1
                     if pieces > _MAX_PIECES:
                         raise over_limit(f"The answer comes in more than {_MAX_PIECES} pieces")
                     # Yield here: a hostile body may come in many pieces without a single wait.
-                    await work.turn()
+                    await pace.turn()
                     for size in body.take(chunk):
                         share.count(size)
-                        await work.grow(body.size)
-                        await work.turn()
+                        await pace.grow(body.size)
+                        await pace.turn()
 
-    async def _cleaned(self, answer: Answer, work: Work) -> Answer:
+    async def _cleaned(self, answer: ServerAnswer, pace: FetchPace) -> ServerAnswer:
         clean = self._redactor
         lines = answer.headers
         # Check all at once first, since there is hardly ever a secret to find.
         if clean.holds_any(part for line in lines for part in line):
             lines = []
             for name, value in answer.headers:
-                await work.turn()
+                await pace.turn()
                 if not clean.holds_any([name]):
                     lines.append((name, clean.data(value)))
-        body = await clean.body(answer.body, work.turn)
+        body = await clean.body(answer.body, pace.turn)
         return replace(answer, reason=clean.data(answer.reason), headers=lines, body=body)
 
-    def _replayed(self, replay: ReplayedRun, request: Request) -> Answer:
+    def _replayed(self, replay: ReplayedRun, request: Request) -> ServerAnswer:
         exchange = replay.answer(request.method, str(request.target), request.digest)
         if len(exchange.body) > self._policy.max_response_bytes:
             raise over_limit(f"The answer has more than {self._policy.max_response_bytes} bytes")
@@ -304,9 +304,9 @@ class FetchBroker:
             share.count(len(exchange.body))
         lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in exchange.headers]
         location = location_of(exchange.status, lines)
-        return Answer(exchange.status, exchange.reason.encode("latin-1"), lines, exchange.body, location)
+        return ServerAnswer(exchange.status, exchange.reason.encode("latin-1"), lines, exchange.body, location)
 
-    def _recorded(self, rule: HostRule, request: Request, answer: Answer) -> Exchange:
+    def _recorded(self, rule: HostRule, request: Request, answer: ServerAnswer) -> Exchange:
         clean = self._redactor.text
         passing = self._policy.passing(request.headers, rule, request.target)
         sent = [(name, clean(value)) for name, value in passing]
@@ -322,7 +322,7 @@ class FetchBroker:
             body=answer.body,
         )
 
-    async def _result(self, request: Request, answer: Answer, work: Work, *, redirected: bool) -> bytes:
+    async def _result(self, request: Request, answer: ServerAnswer, pace: FetchPace, *, redirected: bool) -> bytes:
         head = {
             "url": self._redactor.text(str(request.target)),
             "status": answer.status,
@@ -334,7 +334,7 @@ class FetchBroker:
         result.write(to_json(head)[:-1] + b',"body":"')
         body = memoryview(answer.body)
         for at in range(0, len(body), _ENCODED_AT_ONCE):
-            await work.turn()
+            await pace.turn()
             result.write(binascii.b2a_base64(body[at : at + _ENCODED_AT_ONCE], newline=False))
         result.write(b'","redirected":true}' if redirected else b'","redirected":false}')
         return result.getvalue()

@@ -22,7 +22,7 @@ KEPT_FOR_FIRST = 8
 # The result is polled: a thread that outlives its event loop could not wake it.
 _FIRST_PAUSE_S = 0.001
 _LONGEST_PAUSE_S = 0.02
-# In `example.co.uk`, nobody has registered `co.uk` itself.
+# Labels of suffixes that are not registered domains themselves: `co.uk` in `example.co.uk`.
 _SHARED_LABELS = frozenset({"ac", "co", "com", "edu", "go", "gov", "mil", "ne", "net", "or", "org"})
 
 

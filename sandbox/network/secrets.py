@@ -89,7 +89,7 @@ def read_secrets(path: Path | None) -> dict[str, str]:
         with path.open("rb") as file:
             if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & stat.S_IROTH:
                 # Only a warning: secrets that container platforms mount have this mode.
-                log.warning('Everybody on this machine can read the secrets file "%s": chmod 600 it', path)
+                log.warning('Every user of this machine can read the secrets file "%s": chmod 600 it', path)
             text = file.read(MAX_SECRETS_FILE_BYTES + 1)
         if len(text) > MAX_SECRETS_FILE_BYTES:
             raise NetworkError(f'the secrets file "{path}" is larger than {MAX_SECRETS_FILE_BYTES} bytes')

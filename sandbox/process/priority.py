@@ -2,7 +2,7 @@
 to end, and all of them may be busy.
 
 Works only with the privilege to do so, as a rule root; otherwise nothing changes. Nothing here raises an exception, and
-nothing slow is imported.
+nothing slow is imported. A module of its own because `cortex kill` loads it before everything else of the sandbox.
 """
 
 from __future__ import annotations

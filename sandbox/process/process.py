@@ -19,7 +19,7 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from ..contracts import SandboxUnavailable
+from ..contracts import SandboxUnavailable, to_the_end
 from ..jail import Layer, Wall
 from .children import CLOSING_TIMEOUT_S, Three, open_pipes
 from .command import Command
@@ -122,13 +122,19 @@ class PlainSpawner:
             raise SandboxUnavailable("Cannot start Deno: the runtime is closed")
         self._last_id += 1
         own_id = self._last_id  # another start may come while this one waits
+        children: list[subprocess.Popen[bytes]] = []
         with open_pipes() as (ours, theirs):
-            child = await anyio.to_thread.run_sync(self._popen, theirs)
             try:
+                # To the end even when cancelled: a thread that goes on alone would start a process that is not noted,
+                # on pipes that are closed by then.
+                await to_the_end(lambda: children.append(self._popen(theirs)))
+                (child,) = children
                 self._running.note(child.pid)
-            except SandboxUnavailable:
-                _kill_group(child.pid)
-                await anyio.to_thread.run_sync(child.wait)
+            except BaseException:
+                for child in children:
+                    _kill_group(child.pid)
+                    child.wait()  # without an await, which may be cancelled again: a killed process is gone in a moment
+                    self._running.forget(child.pid)
                 raise
             process = WorkerProcess(own_id, *ours, pid=child.pid)
         self._alive[process.id] = (process, child)

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
         has_room as has_room,
         surely_has_room as surely_has_room,
     )
-    from .paused_clock import person_decides as person_decides, time_is_up as time_is_up
     from .pool import Pool as Pool
-    from .run_clock import RunClock as RunClock
+    from .run_clock import RunClock as RunClock, person_decides as person_decides, time_is_up as time_is_up
     from .worker import Worker as Worker
 else:
     __all__, __getattr__ = lazy_door(
@@ -35,9 +34,8 @@ else:
             "exchange": ["Answer", "Conversation", "Heard", "Run", "run_fault"],
             "grants": ["GrantRefused", "Grants"],
             "memory_room": ["available_bytes", "has_room", "surely_has_room"],
-            "paused_clock": ["person_decides", "time_is_up"],
             "pool": ["Pool"],
-            "run_clock": ["RunClock"],
+            "run_clock": ["RunClock", "person_decides", "time_is_up"],
             "worker": ["Worker"],
         },
     )

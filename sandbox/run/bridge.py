@@ -30,7 +30,7 @@ from ..contracts import (
 )
 from ..ports import ReadyJson
 from ..tool_types import Lent, TooMuchToCheck, place, schema_problem
-from .paused_clock import CallUnderWay
+from .run_clock import CallUnderWay
 from .tool_line import ToolLine
 
 if TYPE_CHECKING:

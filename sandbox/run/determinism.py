@@ -1,6 +1,8 @@
 """Guesses from the words of the code, before it runs, whether another run could give another result.
 
 It errs on the side of yes. Code that it lets pass is made repeatable by the run itself: `deno/make_repeatable.ts`.
+
+A module of its own because the cache asks it about code without loading anything that runs code.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from ..contracts import (
     Fetch,
     FileCall,
     GuestFrame,
+    Line,
     LogEntry,
     MalformedFrame,
     Output,
@@ -108,7 +109,7 @@ class Conversation:
         self._waiting_to_listen = 0
         self._unanswered: set[Heard] = set()
         self._unanswered_bytes = 0
-        self._line = b""
+        self._line: Line = b""
         self._fetches: dict[str, anyio.CancelScope] = {}
 
     async def hold(self) -> Answer:
@@ -188,7 +189,7 @@ class Conversation:
             self._ended = run_fault(ErrorType.CRASH, "The process sent a frame that could not be handled")
         return calls if self._ended is None else []
 
-    def _hear(self, line: bytes, calls: list[Heard]) -> None:
+    def _hear(self, line: Line, calls: list[Heard]) -> None:
         if self._ended is not None:
             return  # the first end counts; later frames are ignored
         self._line = line
@@ -269,7 +270,7 @@ class Conversation:
         return run_fault(ErrorType.TIMEOUT, f"Code exceeded {self._run.timeout_ms}ms limit.{why}")
 
 
-def _decoded(line: bytes) -> GuestFrame:
+def _decoded(line: Line) -> GuestFrame:
     try:
         return decode(line)
     except MalformedFrame as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..contracts import Changes, SandboxError, Tier
@@ -52,12 +51,7 @@ class Grants:
         self._is_taken = True
         return self.files.changes() if self.files is not None else Changes()
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         if self.files is not None and not self._is_taken:
             self.files.drop()
         if self.network is not None:

@@ -20,6 +20,7 @@ from ..contracts import (
     ErrorType,
     ExecutionError,
     FrameReader,
+    Line,
     MalformedFrame,
     ProcessStatus,
     Ready,
@@ -75,7 +76,7 @@ class Worker:
         self.ready_at = ready_at
         self._settings = settings
         self._frames = FrameReader(settings.max_frame_bytes)
-        self._lines: Iterator[bytes] = iter(())
+        self._lines: Iterator[Line] = iter(())
         self._is_amid_lines = False
         self._stderr = b""
         self._private_bytes_at_start = 0
@@ -130,7 +131,7 @@ class Worker:
     def _has_said_more(self) -> bool:
         """Whether more output arrived together with the last line that was taken."""
         try:
-            return next(self._lines, None) is not None or self._frames.is_amid_line
+            return next(self._lines, None) is not None or self._frames.size > 0
         except MalformedFrame:
             return True
 
@@ -220,7 +221,7 @@ class Worker:
             )
         return said if said.startswith("Cannot start") else f"Cannot start Deno: {said}"
 
-    async def read(self, clock: RunClock) -> list[bytes]:
+    async def read(self, clock: RunClock) -> list[Line]:
         """Read the next lines, at least one; empty when the output is closed. Raises TimeoutError at the deadline."""
         if self._is_amid_lines:
             await self._let_others_go_on(clock)
@@ -240,7 +241,7 @@ class Worker:
             self._watch_now_and_then()
             self._lines = self._frames.feed(chunk)
 
-    def _some_lines(self) -> list[bytes]:
+    def _some_lines(self) -> list[Line]:
         try:
             lines = list(islice(self._lines, LINES_AT_ONCE))
         except MalformedFrame as error:

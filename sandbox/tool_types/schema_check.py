@@ -6,15 +6,26 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
 from ..contracts import JsonLimits, TooComplex, bounded_json
-from .schema_meter import STEP, Meter, Step, meter_references
 from .schema_parts import BadSchema, Parts
-from .schema_patterns import Patterns, regex_options
-from .schema_values import Measure, Sizes, are_few_ways, is_told_soon, measured, name_length, size_of
+from .schema_values import (
+    STEP,
+    Measure,
+    Meter,
+    Sizes,
+    StepKeyword,
+    are_few_ways,
+    is_told_soon,
+    measured,
+    meter_references,
+    name_length,
+    size_of,
+)
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -51,6 +62,12 @@ _KEPT_TIMES = 20
 _KEPT_PATTERN = 262_144
 # In older drafts these keywords parse strings, once per part; in newer ones they only describe the string.
 _CONTENTS = ("contentMediaType", "contentEncoding")
+# Limit of memory per compiled pattern, and again when it is used. Matching one character then takes at most 5 µs.
+MAX_PATTERN_BYTES = 65_536
+MAX_PATTERN_CHARACTERS = 500
+MAX_PATTERNS = 32
+# Under these keywords, removing a pattern could make the whole schema stricter: then none may be removed.
+_NOT_LOOSER = ("not", "if", "oneOf", "contains")
 
 
 class TooMuchToCheck(BadSchema):
@@ -164,7 +181,7 @@ class _Check:
                 pattern_options=regex_options(),
                 # One format is "regex": it would compile a pattern of any size.
                 validate_formats=False,
-                keywords={STEP: Step},
+                keywords={STEP: StepKeyword},
             )
         except ValueError as error:
             raise BadSchema(str(error)[:300]) from error
@@ -223,3 +240,60 @@ def _size(schema_json: bytes, check: _Check | BadSchema) -> int:
 
 
 _kept = _Kept(MAX_KEPT_BYTES)
+
+
+def regex_options() -> jsonschema_rs.RegexOptions:
+    import jsonschema_rs  # noqa: PLC0415 - 25 ms that a run without tools need not pay
+
+    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=MAX_PATTERN_BYTES)
+
+
+@lru_cache(maxsize=1_024)
+def is_usable(pattern: str) -> bool:
+    import jsonschema_rs  # noqa: PLC0415 - as above
+
+    if len(pattern) > MAX_PATTERN_CHARACTERS:
+        return False
+    try:
+        jsonschema_rs.validator_for(to_json({"pattern": pattern}).decode(), pattern_options=regex_options())
+    except ValueError:
+        return False
+    return True
+
+
+class Patterns:
+    """Removes regex patterns from the parts of one schema."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.may_leave_out = not parts.have(*_NOT_LOOSER)
+
+    def leave_out_unusable(self) -> int:
+        """Remove unusable patterns from the schema; return how many are left. Raises BadSchema if one must stay."""
+        names = {name for part in self._parts.all for name in _names(part)}
+        texts = {part["pattern"] for part in self._parts.all if isinstance(part.get("pattern"), str)}
+        if len(names) > MAX_PATTERNS or not all(is_usable(name) for name in sorted(names)):
+            raise BadSchema("its patternProperties are too many, too large, or of a kind that is not used here")
+        room = MAX_PATTERNS - len(names - texts)
+        taken = {text for text in sorted(texts)[:room] if is_usable(text)}
+        if texts - taken:
+            self._leave_out(texts - taken)
+        return len(taken | names)
+
+    def leave_out_all(self) -> None:
+        """Remove all patterns from the schema. Raises BadSchema if one must stay."""
+        if any(True for part in self._parts.all for _ in _names(part)):
+            raise BadSchema("its patternProperties take too long for texts of this length")
+        self._leave_out({part["pattern"] for part in self._parts.all if isinstance(part.get("pattern"), str)})
+
+    def _leave_out(self, texts: set[str]) -> None:
+        if texts and not self.may_leave_out:
+            raise BadSchema(f'a pattern is too large or of a kind that is not used here: "{min(texts)[:100]}"')
+        for part in self._parts.all:
+            if isinstance(part.get("pattern"), str) and part["pattern"] in texts:
+                del part["pattern"]
+
+
+def _names(part: dict[str, object]) -> list[str]:
+    named = part.get("patternProperties")
+    return list(named) if isinstance(named, dict) else []

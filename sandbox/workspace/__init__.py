@@ -5,19 +5,18 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .errors import (
+    from .terms import (
         WorkspaceBusy as WorkspaceBusy,
         WorkspaceConflict as WorkspaceConflict,
         WorkspaceError as WorkspaceError,
+        WorkspaceLimits as WorkspaceLimits,
     )
-    from .limits import WorkspaceLimits as WorkspaceLimits
     from .transaction import Transaction as Transaction, Workspace as Workspace
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "errors": ["WorkspaceBusy", "WorkspaceConflict", "WorkspaceError"],
-            "limits": ["WorkspaceLimits"],
+            "terms": ["WorkspaceBusy", "WorkspaceConflict", "WorkspaceError", "WorkspaceLimits"],
             "transaction": ["Transaction", "Workspace"],
         },
     )

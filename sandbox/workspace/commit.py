@@ -7,6 +7,7 @@ of the folder finishes an unfinished commit. A process that takes the lock never
 from __future__ import annotations
 
 import errno
+import fcntl
 import logging
 import os
 from collections.abc import Iterator, Sequence
@@ -16,18 +17,33 @@ from pathlib import Path
 
 from .beneath import LIST, TRAVERSE, open_beneath
 from .difference import Difference
-from .errors import WorkspaceConflict, WorkspaceError, conflict
 from .folder import Fact, fact_at, open_folder
 from .journal import Step, steps_for
 from .leftovers import candidates, open_ours
-from .lock import locked
 from .overlay import Dir
 from .paths import Parts
 from .staging import Checkpoint, Staging, nowhere
+from .terms import WorkspaceBusy, WorkspaceConflict, WorkspaceError, conflict
 
 log = logging.getLogger("motor_cortex.sandbox")
 
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+@contextmanager
+def locked(root: int, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock of the folder: one commit at a time, also between processes. The kernel releases it when its holder
+    dies. Raises WorkspaceBusy at once when another process has it: the caller waits."""
+    try:
+        fcntl.flock(root, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise WorkspaceBusy("The workspace is being committed to by another run or process") from error
+    except OSError as error:
+        raise WorkspaceError(f"Cannot lock the workspace: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        fcntl.flock(root, fcntl.LOCK_UN)
 
 
 def prepare(folder: Path, checkpoint: Checkpoint = nowhere) -> int:

@@ -19,8 +19,8 @@ from typing import Literal
 
 from ..contracts import ToolError
 from .beneath import LIST, READ, TRAVERSE, open_beneath
-from .errors import WorkspaceError
 from .paths import MAX_DEPTH, Parts, quoted, shown, usable
+from .terms import WorkspaceError
 
 Kind = Literal["file", "folder", "link", "other"]
 

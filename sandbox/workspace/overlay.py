@@ -13,11 +13,10 @@ import anyio
 import anyio.to_thread
 
 from ..contracts import ToolError
-from .answers import PIECE_BYTES, content_json, limiter_for
 from .folder import Content, Fact, Folder, Kind, digest, has_ended, is_link, not_regular, too_large, too_many
-from .limits import WorkspaceLimits
 from .paths import MAX_DEPTH, MAX_PATH_BYTES, Parts, quoted, shown
-from .uploads import Upload, Uploads
+from .terms import WorkspaceLimits
+from .transfers import PIECE_BYTES, Upload, Uploads, content_json, limiter_for
 
 T = TypeVar("T")
 

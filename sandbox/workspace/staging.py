@@ -23,12 +23,12 @@ from dataclasses import dataclass
 
 from .beneath import LIST, TRAVERSE, open_beneath
 from .difference import Difference
-from .errors import WorkspaceError, conflict
 from .folder import Fact, fact_at
 from .journal import MAX_BYTES, Journal, Step, decode
 from .leftovers import fresh_name, is_entry, is_private, open_ours, open_staging
 from .overlay import File
 from .paths import Parts
+from .terms import WorkspaceError, conflict
 
 GO_ON = "journal"
 GO_BACK = "undo"
@@ -339,7 +339,7 @@ def _open_private(root: int, name: str) -> int:
     try:
         if not is_private(os.fstat(here)) or os.listdir(here):
             message = "Cannot commit to the workspace: its file system keeps no owners or permissions"
-            raise WorkspaceError(f"{message}, or somebody is in the way; nothing has changed")
+            raise WorkspaceError(f"{message}, or another process is in the way; nothing has changed")
         # Clear the setgid bit that the parent may pass on: files staged here may go to other folders.
         os.fchmod(here, 0o700)
     except BaseException:

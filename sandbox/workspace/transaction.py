@@ -5,9 +5,7 @@ from __future__ import annotations
 import binascii
 import logging
 import os
-import threading
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,16 +13,14 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from ..contracts import Changes, FileCall, ToolError, encode
-from .answers import flags, listing_json
+from ..contracts import Changes, FileCall, ToolError, encode, to_the_end
 from .commit import commit, prepare
 from .difference import Difference, differences, listing
-from .errors import WorkspaceBusy, WorkspaceError
 from .folder import Fact, Folder, has_ended, is_link, open_folder
-from .limits import WorkspaceLimits
 from .overlay import File, Node, Overlay
 from .paths import resolve, shown
-from .uploads import Upload
+from .terms import WorkspaceBusy, WorkspaceError, WorkspaceLimits
+from .transfers import Upload, flags, listing_json
 
 log = logging.getLogger("motor_cortex.sandbox")
 
@@ -214,32 +210,7 @@ async def _commit(
         commit(folder, identity, found)
         done()
 
-    await _patiently(partial(_to_the_end, work))
-
-
-async def _to_the_end(work: Callable[[], None]) -> None:
-    """Do the work on a thread, and return or raise only after it: a cancelled caller must know what has happened."""
-    # Taken by the first of two: the thread when it begins, or the caller when it gives up.
-    begun = threading.Lock()
-    ended = threading.Event()
-
-    def whole() -> None:
-        if begun.acquire(blocking=False):
-            try:
-                work()
-            finally:
-                ended.set()
-
-    cancelled = anyio.get_cancelled_exc_class()
-    try:
-        await anyio.to_thread.run_sync(whole)
-    except cancelled:
-        # anyio's cancel scopes wait for the thread. asyncio's own cancellations do not, and there can be several.
-        has_begun = not begun.acquire(blocking=False)
-        while has_begun and not ended.is_set():
-            with anyio.CancelScope(shield=True), suppress(cancelled):
-                await anyio.sleep(_POLL_S)
-        raise
+    await _patiently(partial(to_the_end, work))
 
 
 async def _patiently(work: Callable[[], Awaitable[None]]) -> None:

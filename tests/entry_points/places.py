@@ -35,7 +35,7 @@ PLACES: dict[str, str] = {
     "sandbox/process/process_notes.py::_fields_of": HOME,
     "sandbox/tool_types/schema_check.py::_Check.__init__": "schema: checking",
     "sandbox/tool_types/schema_check.py::_Check._compiled": "schema: checking",
-    "sandbox/tool_types/schema_patterns.py::is_usable": "schema: checking",
+    "sandbox/tool_types/schema_check.py::is_usable": "schema: checking",
     "sandbox/workspace/journal.py::decode": HOME,
     "neurons/autonomic/signal_limits.py::Admission.admit": "signal",
     "neurons/habits/fingerprint.py::FingerprintReader.read": "habits: fingerprint",

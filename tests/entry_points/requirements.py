@@ -111,8 +111,8 @@ REQUIREMENTS = (
         "design",
         "Names whose resolver never answers keep no other run from its lookup",
         (
-            "tests/sandbox/network/test_connections.py::test_names_that_nobody_answers_keep_no_other_run_from_its_lookup",
-            "tests/sandbox/network/test_connections.py::test_a_domain_is_what_somebody_has_registered",
+            "tests/sandbox/network/test_connections.py::test_names_that_no_server_answers_keep_no_other_run_from_its_lookup",
+            "tests/sandbox/network/test_connections.py::test_a_domain_is_the_registered_part_of_a_host_name",
         ),
     ),
     Requirement(
@@ -230,7 +230,7 @@ REQUIREMENTS = (
         (
             KILL + "test_where_the_switch_cannot_be_written_the_programs_of_the_home_are_stopped_and_start_nothing",
             PRIORITY + "test_who_has_noted_a_process_of_its_own_is_stopped",
-            PRIORITY + "test_nobody_is_stopped_whose_process_it_is_not",
+            PRIORITY + "test_a_program_is_not_stopped_for_a_process_that_it_did_not_start",
             PRIORITY + "test_nobody_stops_himself",
         ),
     ),

@@ -1290,7 +1290,7 @@ REQUIREMENTS = (
             "tests/sandbox/process/test_running.py::test_without_a_folder_there_is_nothing_to_kill",
             "tests/sandbox/process/test_running.py::test_a_process_of_somebody_else_is_reported",
             "tests/sandbox/process/test_running.py::test_kill_tree_is_for_those_who_know_the_process",
-            "tests/sandbox/process/test_running.py::test_who_is_interrupted_finishes_it_first",
+            "tests/sandbox/process/test_running.py::test_an_interrupted_kill_finishes_first",
         ),
     ),
     Requirement(

@@ -323,7 +323,7 @@ def heard(stream: bytes, cuts: list[int], max_bytes: int) -> tuple[list[bytes], 
         for cut in [*sorted(cuts), len(stream)]:
             lines.extend(reader.feed(stream[start:cut]))
             start = cut
-            assert reader._pending <= max_bytes
+            assert reader.size <= max_bytes
     except MalformedFrame:
         return lines, True
     return lines, False

@@ -573,9 +573,7 @@ async def test_what_the_agent_used_tells_scripts_apart_that_do_not_say_it():
 
 
 async def test_habits_are_noticed_through_the_process_that_may_be_killed(nothing_left, monkeypatch):
-    monkeypatch.setattr(
-        "sandbox.guard.code_reader.ANSWER_TIMEOUT_S", 60
-    )  # which ordinary code may need on a busy machine
+    monkeypatch.setattr("sandbox.guard.guard.ANSWER_TIMEOUT_S", 60)  # which ordinary code may need on a busy machine
     async with FingerprintReader() as reader:
         habits = Habits(MemoryStorage(), NeuronSettings().habits, read=reader.read)
         assert await habits.noticed(",+" * 25_000, code_hash="x") is None

@@ -45,9 +45,7 @@ def result(report, name):
 
 
 async def test_the_neuron_of_the_example_passes_with_its_recorded_prices(monkeypatch):
-    monkeypatch.setattr(
-        "sandbox.guard.code_reader.ANSWER_TIMEOUT_S", 60
-    )  # which ordinary code may need on a busy machine
+    monkeypatch.setattr("sandbox.guard.guard.ANSWER_TIMEOUT_S", 60)  # which ordinary code may need on a busy machine
     recordings = [recording({}, (price(97_500),)), recording({}, (price(99_000),))]
     async with DenoRuntime(small()) as runtime, Guard() as guard, FingerprintReader() as reader:
         report = await rehearse(

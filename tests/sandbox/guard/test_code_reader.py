@@ -33,7 +33,7 @@ def read(code):
 def patient_host(monkeypatch):
     """The host's clocks are not what is tested here: on a busy machine, ordinary code would come too late for them."""
     for name in ("START_TIMEOUT_S", "ANSWER_TIMEOUT_S"):
-        monkeypatch.setattr(f"sandbox.guard.code_reader.{name}", 60)
+        monkeypatch.setattr(f"sandbox.guard.guard.{name}", 60)
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def module(tmp_path: Path) -> Path:
 
 async def test_a_module_finds_its_neighbours_and_stands_in_for_nothing_else(module, nothing_left):
     async with CodeReader(module, "read", name="test", max_answer_bytes=1_000) as reader:
-        assert json.loads(await reader.read("ab")) == "abab"
-        assert json.loads(await reader.read("é")) == "éé"
+        assert json.loads(await reader.answer("ab")) == "abab"
+        assert json.loads(await reader.answer("é")) == "éé"
 
 
 @pytest.mark.parametrize("hostile", ["raise", "long", "hang", "memory", "exit"])
@@ -56,12 +56,23 @@ async def test_an_answer_that_does_not_come_or_is_too_long_is_none_and_the_next_
     module, hostile, nothing_left
 ):
     async with CodeReader(module, "read", name="test", max_answer_bytes=1_000) as reader:
-        assert await reader.read(hostile) is None
-        assert json.loads(await reader.read("x")) == "xx"
+        assert await reader.answer(hostile) is None
+        assert json.loads(await reader.answer("x")) == "xx"
 
 
-async def test_a_module_that_is_none_says_nothing_about_the_code(module, nothing_left):
+async def test_a_missing_module_or_function_says_nothing_about_the_code(module, nothing_left):
     for path, function in ((module.with_name("missing.py"), "read"), (module, "missing")):
         async with CodeReader(path, function, name="test", max_answer_bytes=1_000) as reader:
             with pytest.raises(SandboxUnavailable, match="Cannot start the test: its process was not ready"):
-                await reader.read("x")
+                await reader.answer("x")
+
+
+@pytest.mark.parametrize("extra", ['"[]\\n"', '"["'], ids=["a second line", "the beginning of a second line"])
+async def test_an_answer_of_more_than_one_line_is_none_and_the_next_one_comes(tmp_path, extra, nothing_left):
+    # A line too many would be taken for the answer to the next code.
+    (tmp_path / "module.py").write_text(
+        f'import sys\n\ndef read(code):\n    if code == "two":\n        sys.stdout.write("[]\\n" + {extra})\n    return []\n'
+    )
+    async with CodeReader(tmp_path / "module.py", "read", name="test", max_answer_bytes=1_000) as reader:
+        assert await reader.answer("two") is None
+        assert json.loads(await reader.answer("one")) == []

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from sandbox.contracts.errors import SandboxUnavailable
-from sandbox.guard import code_reader, guard as guard_module
+from sandbox.guard import guard as guard_module
 from sandbox.guard.guard import UNPARSABLE, Guard
 from sandbox.guard.patterns import PATTERNS, Finding, inspect, may_match, unescape
 from sandbox.process.children import start_piped_python
@@ -23,7 +23,7 @@ from sandbox.process.children import start_piped_python
 def patient_host(monkeypatch):
     """The host's clocks are not what is tested here: on a busy machine, ordinary code would come too late for them."""
     for name in ("START_TIMEOUT_S", "ANSWER_TIMEOUT_S"):
-        monkeypatch.setattr(f"sandbox.guard.code_reader.{name}", 60)
+        monkeypatch.setattr(f"sandbox.guard.guard.{name}", 60)
 
 
 CAUGHT = {
@@ -320,7 +320,7 @@ async def test_the_guard_finds_what_the_pure_function_finds():
 
 
 async def test_code_without_any_of_the_words_needs_no_process(monkeypatch):
-    monkeypatch.setattr(code_reader, "start_piped_python", lambda *command: pytest.fail("a process was started"))
+    monkeypatch.setattr(guard_module, "start_piped_python", lambda *command: pytest.fail("a process was started"))
     async with Guard() as guard:
         assert await guard.inspect("return 1 + 1") == ()
         assert await guard.inspect(",+" * 25_000) == ()
@@ -440,15 +440,15 @@ async def test_a_process_that_cannot_start_is_not_blamed_on_the_code(monkeypatch
 
 
 @pytest.mark.parametrize("answer", [b"{}}\n", b"[1]\n", b'[["eval"]]\n', b'[["no such", 1, 1]]\n', b"[" * 4000])
-def test_an_answer_that_is_none_is_refused(answer):
+def test_an_answer_that_is_not_findings_is_refused(answer):
     with pytest.raises(ValueError, match=r"."):
         guard_module._findings(answer)
 
 
 def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
     process = start_piped_python(
-        str(Path(code_reader.__file__).with_name("reading_process.py")),
-        str(Path(code_reader.__file__).parent),
+        str(Path(guard_module.__file__).with_name("reading_process.py")),
+        str(Path(guard_module.__file__).parent),
         "patterns",
         "places",
     )
@@ -462,14 +462,14 @@ def test_a_process_whose_host_is_gone_is_ended_by_its_own_clock():
 
 def count_starts(monkeypatch, then=lambda: None):
     started = []
-    start = code_reader.start_piped_python
+    start = guard_module.start_piped_python
 
     def counted(*command):
         started.append(start(*command))
         then()
         return started[-1]
 
-    monkeypatch.setattr(code_reader, "start_piped_python", counted)
+    monkeypatch.setattr(guard_module, "start_piped_python", counted)
     return started
 
 

@@ -144,7 +144,7 @@ async def test_here_the_wall_is_whole():
 
 
 @deno
-async def test_a_memory_limit_that_the_system_refuses_is_no_start(launcher):
+async def test_a_memory_limit_that_the_system_refuses_prevents_the_start(launcher):
     launcher(NO + "import resource; resource.prlimit = no")
     with pytest.raises(SandboxUnavailable, match="did not limit its memory"):
         async with DenoRuntime(small()):
@@ -208,7 +208,7 @@ async def test_a_cache_that_cannot_be_written_is_no_trouble(monkeypatch, tmp_pat
 @pytest.mark.usefixtures("nothing_left")
 async def test_an_answer_that_is_wrong_is_a_broken_deno(launcher, monkeypatch):
     launcher("")
-    monkeypatch.setattr("sandbox.wall.self_test.KNOWN_ANSWER", ["something else"])
+    monkeypatch.setattr("sandbox.wall.wall.KNOWN_ANSWER", ["something else"])
     with pytest.raises(SandboxUnavailable, match="Cannot use this Deno: a known script gave"):
         async with DenoRuntime(small()):
             pass

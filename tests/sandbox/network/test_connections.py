@@ -306,7 +306,7 @@ class SlowNames:
         raise OSError("no such name")
 
 
-async def test_names_that_nobody_answers_keep_no_other_run_from_its_lookup(monkeypatch):
+async def test_names_that_no_server_answers_keep_no_other_run_from_its_lookup(monkeypatch):
     """Whether they are of one domain or of many: eight runs may not use up all places there are."""
     desk, dead = Desk(), SlowNames()
 
@@ -346,7 +346,7 @@ async def test_names_that_nobody_answers_keep_no_other_run_from_its_lookup(monke
         ("localhost", "localhost"),
     ],
 )
-def test_a_domain_is_what_somebody_has_registered(host, domain):
+def test_a_domain_is_the_registered_part_of_a_host_name(host, domain):
     assert domain_of(host) == domain
 
 

@@ -8,8 +8,8 @@ import time
 import anyio
 import pytest
 
-from sandbox.network import Exchange, Replay, request_slots as turns
-from sandbox.network.request_slots import LARGE_BYTES, MAX_LARGE, Work
+from sandbox.network import Exchange, Replay, bodies
+from sandbox.network.bodies import LARGE_BYTES, MAX_LARGE, FetchPace
 from tests.sandbox.network.conftest import brokered, fetch
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -26,11 +26,11 @@ class Watch:
             await anyio.lowlevel.checkpoint()
 
 
-async def test_many_who_compute_take_one_turn_together():
+async def test_many_fetches_that_compute_share_one_turn():
     watch = Watch()
 
     async def compute():
-        with Work() as work:
+        with FetchPace() as work:
             for _ in range(20):
                 await work.turn()
                 end = time.monotonic() + 0.001
@@ -48,7 +48,7 @@ async def test_many_who_compute_take_one_turn_together():
 
 
 async def test_a_long_answer_is_encoded_in_pieces(monkeypatch):
-    monkeypatch.setattr(turns, "TURN_S", 0.0)
+    monkeypatch.setattr(bodies, "TURN_S", 0.0)
     body = bytes(range(256)) * 16 * 1024 + b"x"
     replay = Replay([Exchange(method="GET", url="https://a.test/", status=200, body=body)])
     watch = Watch()
@@ -62,7 +62,7 @@ async def test_a_long_answer_is_encoded_in_pieces(monkeypatch):
 
 
 async def test_few_large_bodies_are_held_at_once_and_small_ones_need_not_wait(server, monkeypatch):
-    monkeypatch.setattr(turns, "MAX_WAIT_S", 60)  # after which a large one no longer waits for its place
+    monkeypatch.setattr(bodies, "MAX_WAIT_S", 60)  # after which a large one no longer waits for its place
     large = b"x" * (2 * LARGE_BYTES)
     server.routes["/large"] = lambda talk: talk.reply(large)
     server.routes["/packed"] = lambda talk: talk.reply(gzip.compress(large), headers={"Content-Encoding": "gzip"})
@@ -71,7 +71,7 @@ async def test_few_large_bodies_are_held_at_once_and_small_ones_need_not_wait(se
     async def one(path):
         done.append((path, len((await fetch(broker, server.url + path))["body"])))
 
-    holders = [Work() for _ in range(MAX_LARGE)]
+    holders = [FetchPace() for _ in range(MAX_LARGE)]
     for holder in holders:
         await holder.grow(LARGE_BYTES + 1)
     async with brokered(server.url) as broker:
@@ -90,9 +90,9 @@ async def test_few_large_bodies_are_held_at_once_and_small_ones_need_not_wait(se
 
 
 async def test_who_keeps_a_place_for_long_does_not_keep_others_from_theirs(server, monkeypatch):
-    monkeypatch.setattr(turns, "MAX_WAIT_S", 0.05)
+    monkeypatch.setattr(bodies, "MAX_WAIT_S", 0.05)
     server.routes["/"] = lambda talk: talk.reply(b"x" * (2 * LARGE_BYTES))
-    holders = [Work() for _ in range(MAX_LARGE)]
+    holders = [FetchPace() for _ in range(MAX_LARGE)]
     for holder in holders:
         await holder.grow(LARGE_BYTES + 1)
     async with brokered(server.url) as broker:
@@ -116,7 +116,7 @@ async def test_a_place_is_given_back_also_after_an_error_and_a_cancellation(serv
                 while broker.received_bytes % 1_000_000 == 0:
                     await anyio.sleep(0.001)
                 tasks.cancel_scope.cancel()
-        places = [Work() for _ in range(MAX_LARGE)]
+        places = [FetchPace() for _ in range(MAX_LARGE)]
         with anyio.fail_after(60):
             for place in places:
                 await place.grow(LARGE_BYTES + 1)

@@ -47,7 +47,7 @@ async def test_the_first_run_gets_the_process_that_was_started_ahead():
             tasks.cancel_scope.cancel()
 
 
-async def test_it_runs_behind_the_same_wall_and_within_the_same_limits():
+async def test_a_head_start_runs_behind_the_same_wall_and_within_the_same_limits():
     async with DenoRuntime(COLD) as runtime:
         wall = runtime.wall
     with HeadStart() as head_start:
@@ -67,7 +67,7 @@ async def test_a_runtime_that_wants_something_else_starts_as_ever():
             assert (await runtime.execute(ONE)).result == 1
 
 
-async def test_it_is_taken_once():
+async def test_a_head_start_is_taken_once():
     with HeadStart() as head_start:
         head_start.order(COLD)
         for _ in range(2):
@@ -94,13 +94,13 @@ async def test_a_runtime_that_runs_nothing_ends_it():
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_what_nobody_takes_is_ended(ordered):
+def test_a_head_start_that_no_runtime_takes_is_ended(ordered):
     with HeadStart() as head_start:
         if ordered:
             head_start.order(COLD)
 
 
-def test_an_exception_ends_it_too():
+def test_an_exception_ends_the_head_start():
     def fail() -> None:
         with HeadStart() as head_start:
             head_start.order(COLD)

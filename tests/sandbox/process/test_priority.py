@@ -110,7 +110,7 @@ def test_who_has_noted_a_process_of_its_own_is_stopped(tmp_path: Path, parent):
 
 
 @pytest.mark.parametrize("changes", [{"host": 1}, {"host": os.getpid()}, {"host": "x"}, {}, {"started": 1}])
-def test_nobody_is_stopped_whose_process_it_is_not(tmp_path: Path, parent, changes):
+def test_a_program_is_not_stopped_for_a_process_that_it_did_not_start(tmp_path: Path, parent, changes):
     write_note(tmp_path, parent.child, **{"host": parent.pid, **changes} if changes else {})
     assert stop_hosts(tmp_path) == ((), ())
     assert stat_of(parent.pid).state != "T"

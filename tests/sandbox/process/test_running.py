@@ -300,7 +300,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_who_is_interrupted_finishes_it_first(folder, sleeper):
+def test_an_interrupted_kill_finishes_first(folder, sleeper):
     write_note(folder, sleeper.pid)
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, folder], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("interrupted []\n", "")

@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 
 from sandbox import DenoRuntime, ErrorType, ExecutionRequest, person_decides
-from sandbox.run.paused_clock import _under_way
+from sandbox.run.run_clock import _under_way
 from sandbox.testing import FunctionTools
 from tests.conftest import execute, small
 

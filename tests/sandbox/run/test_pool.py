@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from sandbox import DenoRuntime, ExecutionRequest, SandboxUnavailable
 from sandbox.process.command import find_deno
-from sandbox.run.pool_plan import PoolState, starts_needed
+from sandbox.run.pool import PoolState, starts_needed
 from tests.conftest import small, without_descriptors
 from tests.sandbox.test_ends import denos, wait_until
 

@@ -14,8 +14,14 @@ from pydantic import BaseModel, Field
 from pydantic_core import from_json, to_json
 
 from sandbox import BadSchema, TooMuchToCheck, schema_problem, usable_schema
-from sandbox.tool_types.schema_check import MAX_MATCHED, MAX_TOLD_CHARACTERS, _Kept
-from sandbox.tool_types.schema_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, is_usable
+from sandbox.tool_types.schema_check import (
+    MAX_MATCHED,
+    MAX_PATTERN_CHARACTERS,
+    MAX_PATTERNS,
+    MAX_TOLD_CHARACTERS,
+    _Kept,
+    is_usable,
+)
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
@@ -543,7 +549,7 @@ def test_formats_are_left_to_the_server():
     assert problem({"$schema": DRAFT_7, "items": {"format": "regex"}}, ["("]) is None
 
 
-def test_so_many_patterns_are_matched_and_no_more():
+def test_at_most_the_limit_of_patterns_is_matched():
     names = [f"p{n:03}" for n in range(MAX_PATTERNS + 1)]
     schema = {"properties": {name: {"pattern": f"^{name}$"} for name in names}}
     assert problem(schema, {names[-2]: "other"}) is not None

@@ -24,8 +24,8 @@ from sandbox.workspace import WorkspaceError
 from sandbox.workspace.commit import commit, prepare
 from sandbox.workspace.difference import differences
 from sandbox.workspace.folder import Folder
-from sandbox.workspace.limits import WorkspaceLimits
 from sandbox.workspace.overlay import Overlay
+from sandbox.workspace.terms import WorkspaceLimits
 
 OLD = {
     "keep": b"untouched",

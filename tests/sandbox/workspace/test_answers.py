@@ -11,9 +11,9 @@ import pytest
 
 from sandbox.contracts.frames import encode
 from sandbox.contracts.process_memory import MIB
-from sandbox.workspace import answers, overlay
-from sandbox.workspace.answers import LARGE_AT_ONCE, LARGE_BYTES, LONG_LISTING, PIECE_BYTES, content_json, limiter_for
+from sandbox.workspace import overlay, transfers
 from sandbox.workspace.folder import digest
+from sandbox.workspace.transfers import LARGE_AT_ONCE, LARGE_BYTES, LONG_LISTING, PIECE_BYTES, content_json, limiter_for
 
 from .support import Files
 
@@ -40,7 +40,7 @@ async def test_a_large_file_is_encoded_in_small_pieces_and_not_on_the_event_loop
         encoded.append((len(piece), threading.get_ident()))
         return binascii.b2a_base64(piece, newline=newline)
 
-    monkeypatch.setattr(answers, "binascii", type("watched", (), {"b2a_base64": staticmethod(watched)}))
+    monkeypatch.setattr(transfers, "binascii", type("watched", (), {"b2a_base64": staticmethod(watched)}))
     assert await run.read("big") == data
     assert sum(size for size, _ in encoded) == len(data)
     assert max(size for size, _ in encoded) <= PIECE_BYTES
@@ -95,7 +95,7 @@ async def test_a_long_listing_is_not_made_on_the_event_loop(folder, monkeypatch)
         threads.append(threading.get_ident())
         return encode(value)
 
-    monkeypatch.setattr(answers, "encode", watched)
+    monkeypatch.setattr(transfers, "encode", watched)
     assert len(await run.names("docs")) == LONG_LISTING + 3
     assert threads
     assert threading.get_ident() not in threads

@@ -12,6 +12,7 @@ import pytest
 
 from sandbox.contracts.changes import Changes
 from sandbox.contracts.errors import SandboxError
+from sandbox.contracts.threads import to_the_end
 from sandbox.workspace import WorkspaceError, transaction
 from sandbox.workspace.commit import commit
 
@@ -156,6 +157,6 @@ async def test_a_thread_that_comes_too_late_does_nothing(monkeypatch):
     monkeypatch.setattr(anyio.to_thread, "run_sync", late)
     done = []
     with anyio.move_on_after(0.01):
-        await transaction._to_the_end(lambda: done.append(1))
+        await to_the_end(lambda: done.append(1))
     on_its_way[0]()
     assert done == []

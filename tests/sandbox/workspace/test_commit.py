@@ -587,7 +587,7 @@ async def test_a_folder_that_cannot_be_locked_is_not_used(folder, monkeypatch):
     def no_locks(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr("sandbox.workspace.lock.fcntl.flock", no_locks)
+    monkeypatch.setattr("sandbox.workspace.commit.fcntl.flock", no_locks)
     with pytest.raises(WorkspaceError, match="Cannot lock"):
         prepare(folder)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.workspace.uploads import MAX_UPLOADS
+from sandbox.workspace.transfers import MAX_UPLOADS
 
 from .support import Files, contents, lines, refused
 
