@@ -1,4 +1,7 @@
-"""Polls the kill switch, for a process that has an event loop."""
+"""Polls the kill switch, for a process that has an event loop.
+
+A module of its own because `cortex kill` must not wait for the import of an event loop.
+"""
 
 from __future__ import annotations
 

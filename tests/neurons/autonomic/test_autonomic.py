@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from neurons import NeuronSettings, Signal
-from neurons.contracts.built_in import user_message
+from neurons.contracts.signals import user_message
 from tests.neurons.layer import Layer, settled, until
 
 
