@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..contracts import Json, Skills, Storage
     from ..pipeline import Pipeline
-    from .energy_account import Purse
+    from .energy_account import EnergyAccount
 
 log = logging.getLogger("motor_cortex")
 
@@ -64,20 +64,20 @@ class Look:
     """By neuron id. A neuron that is missing here could not be written."""
 
 
-class Keeper:
+class AutonomicStore:
     """Reads and writes documents for the layer, and holds the lock of the leading process."""
 
     def __init__(
         self,
         pipeline: Pipeline,
-        purse: Purse,
+        account: EnergyAccount,
         *,
         storage: Storage | None,
         skills: Skills | None,
         lock: FileLock | None,
     ) -> None:
         self._pipeline = pipeline
-        self._purse = purse
+        self._account = account
         self._storage = storage
         self._skills = skills
         self._lock = lock
@@ -90,7 +90,7 @@ class Keeper:
     @property
     def trouble(self) -> str:
         """What the disk or the reserve refuses; empty when all is well."""
-        return "; ".join([*self._troubles.values(), *([self._purse.trouble] if self._purse.trouble else [])])
+        return "; ".join([*self._troubles.values(), *([self._account.trouble] if self._account.trouble else [])])
 
     def take_lead(self) -> Json | None:
         """Become the process of this home that runs the neurons, until `close`. Return the report that the previous one
@@ -107,7 +107,7 @@ class Keeper:
         has not changed."""
         self._tell(report)
         written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
-        return Look(self._purse.read(), self._awake(again), written)
+        return Look(self._account.read(), self._awake(again), written)
 
     def close(self, unwritten: Sequence[Unwritten], report: Json) -> None:
         """Write everything to disk and only then release the lock: another process that started earlier would begin

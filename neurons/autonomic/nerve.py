@@ -23,14 +23,14 @@ from sandbox import Tier
 from ..contracts import NotYet, Status, cost_of, program_of
 from ..pipeline import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
 from .autonomic_store import Unwritten
-from .rest import affordable
+from .energy_account import affordable
 from .signal_queue import Drop
 
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, SignalAnswer
 
     from ..contracts import Neuron, NeuronSettings
-    from .energy_account import Purse
+    from .energy_account import EnergyAccount
     from .signal_queue import SignalQueue, Waiting
 
 log = logging.getLogger("motor_cortex")
@@ -53,7 +53,7 @@ class Surroundings:
     tools: Callable[[Neuron], HostTools | None]
     network: Callable[[Neuron], NetworkPolicy | None]
     queue: SignalQueue
-    purse: Purse
+    account: EnergyAccount
     settings: NeuronSettings
     now: Callable[[], float]
     pass_on: Callable[[Nerve, Waiting, str, Any], None]
@@ -158,7 +158,7 @@ class Nerve:
         if self.owed:
             await self._pay()
         max_batch = around.settings.autonomic.max_batch
-        most = affordable(around.purse.level, self.floor, self.neuron.energy_budget, max_batch)
+        most = affordable(around.account.level, self.floor, self.neuron.energy_budget, max_batch)
         self.is_resting = not most or self.owed > 0
         return 0 if self.is_resting else most
 
@@ -239,7 +239,7 @@ class Nerve:
 
     async def _pay(self) -> None:
         neuron = self.neuron
-        self.owed = await self._around.purse.pay(
+        self.owed = await self._around.account.pay(
             self.owed, reason=f"neuron {neuron.id}", code_hash=neuron.metadata.code_hash
         )
 

@@ -10,8 +10,7 @@ from ..contracts import Neuron, NeuronSettings, Policy, ProposalSettings, Refuse
 from ..habits import in_common, parts_of
 from .hashes import code_hash, policy_hash
 from .lifecycle import Event
-from .names import first_alike, folded
-from .proposal import Proposal
+from .proposal import Proposal, first_alike, folded
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint

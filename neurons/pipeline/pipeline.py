@@ -16,11 +16,9 @@ from . import decisions, limits
 from .approval import ApprovalKey, why_not_awake
 from .hashes import policy_hash
 from .lifecycle import Event, changed
-from .names import free_id
-from .proposal import Proposal
+from .proposal import Proposal, free_id
 from .store import NeuronStore
 from .trial import Delivered, Failed, Going, Passed, noted, verdict
-from .versions import recognisable
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint
@@ -88,7 +86,7 @@ class Pipeline:
                 neuron = decisions.asked(neuron, kept, now=now, expires_hours=hours)
             else:
                 neuron = decisions.failed(neuron, kept, now=now)
-            return recognisable(neuron, found)
+            return decisions.recognisable(neuron, found)
 
         return self._change(neuron_id, judge)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from neurons import Metadata, Neuron, Status
+from neurons.autonomic.energy_account import affordable, floors, most_important_first
 from neurons.autonomic.heartbeat import Heartbeat
-from neurons.autonomic.rest import affordable, floors, most_important_first
 
 START = 1_800_000_000.0  # on the hour
 

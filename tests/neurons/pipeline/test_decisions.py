@@ -6,9 +6,8 @@ import pytest
 
 from neurons import ApprovalKey, Neuron, Refused, Status, code_hash
 from neurons.contracts.settings import TrialSettings
-from neurons.pipeline.decisions import approved, enabled, rolled_back, settled
+from neurons.pipeline.decisions import approved, enabled, rolled_back, settled, taken_in
 from neurons.pipeline.hashes import about_hash
-from neurons.pipeline.versions import taken_in
 from tests.neurons.governance import KEY, START, Governed, shown
 
 TRIAL = TrialSettings()

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from neurons import BUILT_IN, Proposal, Refused, Status
 from neurons.contracts.neuron import Neuron
 from neurons.habits.similarity import parts_of, sketched
-from neurons.pipeline.names import folded, free_id
+from neurons.pipeline.proposal import folded, free_id
 from tests.neurons.governance import MAX_CODE_BYTES, Governed, proposal, report_of, seen_as, shown
 
 
