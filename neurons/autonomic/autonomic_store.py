@@ -125,8 +125,9 @@ class AutonomicStore:
 
     def _tell(self, report: Json | None) -> None:
         if self._storage is not None and report is not None and report != self._report:
-            self._tried("tell what the neurons do", self._storage.write, LAYER_KEY, report)
-            self._report = report
+            revision = self._tried("tell what the neurons do", self._storage.write, LAYER_KEY, report)
+            # After a failure the same report is written again at the next look.
+            self._report = report if revision is not None else None
 
     def _write(self, one: Unwritten) -> Written | None:
         neuron = self._tried(f'write neuron "{one.neuron.id}"', self._count, one)

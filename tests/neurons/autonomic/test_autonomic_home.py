@@ -13,7 +13,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from neurons import Signal, Status
+from neurons import LAYER_KEY, Signal, Status
+from neurons.autonomic.autonomic_store import AutonomicStore
+from neurons.autonomic.energy_account import EnergyAccount
 from sandbox import FileLock
 from tests.neurons.governance import report_of, shown
 from tests.neurons.layer import BOUND_S, Layer, one, settled, until
@@ -291,6 +293,24 @@ async def test_what_could_not_even_be_written_behind_is_written_later():
         await autonomic.refresh()
         layer.governed.store.change = change
     assert layer.document(neuron).trial.counters.signals == 5
+
+
+def test_a_layer_report_that_could_not_be_written_is_written_at_the_next_look(monkeypatch):
+    layer, report = Layer(), {"state": "leading"}
+    storage = layer.governed.storage
+    store = AutonomicStore(layer.governed, EnergyAccount(layer.reserve), storage=storage, skills=None, lock=None)
+
+    def broken(*arguments, **options):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(storage, "write", broken)
+        store.look([], report)
+    assert "no space left" in store.trouble
+    assert storage.read(LAYER_KEY) is None
+    store.look([], report)
+    assert storage.read(LAYER_KEY).data == report
+    assert store.trouble == ""
 
 
 async def test_a_neuron_that_failed_is_stopped_also_when_the_disk_does_not_take_it():
