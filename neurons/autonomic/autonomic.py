@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
@@ -30,7 +29,7 @@ from .heartbeat import Heartbeat
 from .listeners import Callback, Listener, Waker
 from .nerve import Nerve, Surroundings
 from .signal_limits import Admission, check
-from .signal_queue import Drop, SignalQueue, Waiting
+from .signal_queue import Drop, QueuedSignal, SignalQueue
 
 if TYPE_CHECKING:
     from sandbox import FileLock, HostTools, NetworkPolicy, ResidentHost
@@ -138,9 +137,7 @@ class Autonomic:
                 raise
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self._close()
 
     async def _close(self) -> None:
@@ -252,7 +249,7 @@ class Autonomic:
                 nerve.nudge()
         return is_taken
 
-    def _pass_on(self, nerve: Nerve, answered: Waiting, type_: str, data: Any) -> None:
+    def _pass_on(self, nerve: Nerve, answered: QueuedSignal, type_: str, data: Any) -> None:
         if type_ in BUILT_IN or type_ not in nerve.neuron.output_signals:
             self._queue.dropped[Drop.UNDECLARED] += 1
             return

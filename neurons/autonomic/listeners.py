@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from .signal_limits import HOUR_S, Rate
+from ..contracts import HOUR_S
+from .signal_limits import Rate
 
 if TYPE_CHECKING:
     from ..contracts import NeuronSettings, Signal, Wake

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..contracts import Neuron, NeuronSettings
     from .energy_account import EnergyAccount
-    from .signal_queue import SignalQueue, Waiting
+    from .signal_queue import QueuedSignal, SignalQueue
 
 log = logging.getLogger("motor_cortex")
 
@@ -56,7 +56,7 @@ class Surroundings:
     account: EnergyAccount
     settings: NeuronSettings
     now: Callable[[], float]
-    pass_on: Callable[[Nerve, Waiting, str, Any], None]
+    pass_on: Callable[[Nerve, QueuedSignal, str, Any], None]
     """Called for each signal that a neuron emitted in answer to another."""
     handled: Callable[[int], None]
     """Called with the number of signals that were answered or failed."""
@@ -139,7 +139,7 @@ class Nerve:
     async def _live(self, resident: Resident) -> None:
         around = self._around
         while True:
-            batch: Sequence[Waiting] = ()
+            batch: Sequence[QueuedSignal] = ()
             self._is_busy = True
             self._is_nudged = False
             if most := await self._may_have():
@@ -168,7 +168,7 @@ class Nerve:
         self._around.rested()
         await self._news.wait()
 
-    async def _give(self, resident: Resident, batch: Sequence[Waiting]) -> None:
+    async def _give(self, resident: Resident, batch: Sequence[QueuedSignal]) -> None:
         around = self._around
         try:
             # The sandbox has its own timeout for each signal: this one catches a sandbox that hangs.
@@ -192,7 +192,7 @@ class Nerve:
         # Last: a failed neuron is stopped here, after what it used has been paid for.
         self.judge(delivered.at)
 
-    async def _pass_on(self, batch: Sequence[Waiting], answer: BatchAnswer, delivered: Delivered) -> None:
+    async def _pass_on(self, batch: Sequence[QueuedSignal], answer: BatchAnswer, delivered: Delivered) -> None:
         """Pass on what it emitted, up to the limit per minute. Emitting more than that fails its trial."""
         around = self._around
         most = within_limit(self.neuron, delivered, around.settings.trial)
@@ -258,7 +258,7 @@ def identity(neuron: Neuron) -> tuple[object, ...]:
 
 
 def summed(
-    neuron: Neuron, batch: Sequence[Waiting], answer: BatchAnswer, settings: NeuronSettings, now: float
+    neuron: Neuron, batch: Sequence[QueuedSignal], answer: BatchAnswer, settings: NeuronSettings, now: float
 ) -> Delivered:
     """Sum up a batch. Emitting an undeclared signal turns the signal that it answers into an error."""
     errors = emitted = 0
@@ -284,7 +284,7 @@ def summed(
     )
 
 
-def _emitted(batch: Sequence[Waiting], answer: BatchAnswer) -> Iterator[tuple[Waiting, str, Any]]:
+def _emitted(batch: Sequence[QueuedSignal], answer: BatchAnswer) -> Iterator[tuple[QueuedSignal, str, Any]]:
     for waiting, answered in zip(batch, answer.answers, strict=False):
         for type_, data in answered.emitted:
             yield waiting, type_, data

@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     )
     from .program import cost_of as cost_of, program_of as program_of
     from .settings import (
+        DAY_S as DAY_S,
+        HOUR_S as HOUR_S,
+        MINUTE_S as MINUTE_S,
         AutonomicSettings as AutonomicSettings,
         CostSettings as CostSettings,
         HabitSettings as HabitSettings,
@@ -140,7 +143,10 @@ else:
             "settings": [
                 "AutonomicSettings",
                 "CostSettings",
+                "DAY_S",
+                "HOUR_S",
                 "HabitSettings",
+                "MINUTE_S",
                 "NeuronSettings",
                 "OwnerSettings",
                 "ProposalSettings",

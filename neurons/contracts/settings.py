@@ -17,6 +17,7 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Span = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 KIB = 1024
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 # The document must stay readable for a person, and the frame that carries the state small.
 MAX_STATE_BYTES = 16 * KIB
 MAX_AWAKE = 5

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..contracts import (
+    HOUR_S,
     Counters,
     Metadata,
     Neuron,
@@ -31,7 +32,7 @@ from .approval import ApprovalKey, why_not_approved
 from .hashes import about_hash, canonical, code_hash, policy_hash, shown_hash
 from .lifecycle import Event, changed
 from .proposal import Proposal
-from .trial import HOUR_S, begun
+from .trial import begun
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint

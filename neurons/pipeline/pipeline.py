@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contracts import Counters, Neuron, NeuronSettings, Record, Refused, Report, Status
 from . import decisions, limits
-from .approval import ApprovalKey, why_not_awake
+from .approval import CHANGED_BY_HAND, ApprovalKey, why_not_awake
 from .hashes import policy_hash
 from .lifecycle import Event, changed
 from .proposal import Proposal, free_id
@@ -279,7 +279,7 @@ class Pipeline:
         if neuron.is_awake:
             return why_not_awake(neuron, self._key)
         if neuron.status is Status.AWAITING_OWNER and not self._key.is_sealed(neuron):
-            return "its document was changed by somebody else than the cortex"
+            return CHANGED_BY_HAND
         return None
 
     def _has_expired(self, neuron: Neuron) -> bool:

@@ -99,7 +99,7 @@ def _seen(code: str) -> str:
     if "\0" in code:
         raise ValueError("it holds the character NUL; write it as an escape")
     if _PADDING.search(code):
-        raise ValueError("it is padded with blanks; whoever reads it must not have to look for the rest")
+        raise ValueError("it is padded with blanks; the owner must not have to search for the rest")
     return code
 
 
@@ -153,14 +153,7 @@ class Proposal(Part):
 
     @property
     def policy(self) -> Policy:
-        return Policy(
-            tier=self.tier,
-            hosts=self.hosts,
-            tools=self.tools,
-            input_signals=self.input_signals,
-            output_signals=self.output_signals,
-            energy_budget=self.energy_budget,
-        )
+        return Policy.of(self)
 
 
 def folded(name: str) -> str:

@@ -119,7 +119,7 @@ class Candidates:
             return
         self._expire_at = now + EXPIRE_S
         for neuron in await anyio.to_thread.run_sync(self._pipeline.expire):
-            log.info('Nobody has answered about neuron "%s"', neuron.id)
+            log.info('The owner has not answered in time about neuron "%s"', neuron.id)
         await self.try_all()
         is_done = not await anyio.to_thread.run_sync(self._pipeline.quarantined)
         self._seen = stamp if is_done else None

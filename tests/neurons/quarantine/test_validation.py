@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from neurons.quarantine.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, covers, of_guard, plain, quoted
+from neurons.quarantine.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, declares, of_guard, plain, quoted
 from sandbox import Finding, Tier
 from tests.neurons.candidates import candidate
 
@@ -167,7 +167,7 @@ def test_what_the_guard_finds_is_told_with_its_line():
     ],
 )
 def test_an_entry_covers_its_host_and_no_other(declared, host, expected):
-    assert covers(declared, host) is expected
+    assert declares(declared, host) is expected
 
 
 def test_texts_of_others_become_one_readable_line():

@@ -292,8 +292,8 @@ def test_somebody_who_is_stuck_while_he_revives_is_reported_and_keeps_nobody_fro
         holder.stdout.readline()
         killed = KillSwitch(state).turn_on("x", "owner")
         assert killed.is_on
-        assert killed.problems == ("somebody is about to turn the switch off, and stuck: it may go off again",)
-        with pytest.raises(SwitchError, match="somebody else is at it, and stuck"):
+        assert killed.problems == ("another process hangs while it turns the switch off: it may go off again",)
+        with pytest.raises(SwitchError, match="another process holds its lock and hangs"):
             KillSwitch(state).turn_off("y", "owner")
         holder.stdin.close()
     assert isinstance(KillSwitch(state).state(), On)
