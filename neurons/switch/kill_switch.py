@@ -162,9 +162,7 @@ class KillSwitch:
             problems += report.left
             with self._alone(_MEANWHILE_S) as is_alone:
                 if not is_alone:
-                    problems.append(
-                        "another process hangs while it turns the switch off: it may go off again"
-                    )
+                    problems.append("another process hangs while it turns the switch off: it may go off again")
                 if not os.path.lexists(path):
                     continue  # another process, turning off the previous switch, has removed this one
                 problems += _flush(path)

@@ -155,7 +155,7 @@ def test_a_rate_holds_within_any_span_wherever_it_begins():
     assert rate.allows(90)
 
 
-def test_a_clock_that_was_set_back_does_not_close_the_door():
+def test_a_clock_that_was_set_back_does_not_block_the_rate():
     rate = Rate(1, 60)
     assert rate.allows(10_000)
     assert rate.allows(100)
