@@ -303,7 +303,7 @@ class Autonomic:
             yield
         except Exception as error:
             if repr(error) != self._mistake:
-                log.exception("The autonomic layer has made a mistake, and goes on")
+                log.exception("Unexpected error in the autonomic layer; the layer goes on")
             self._mistake = repr(error)
 
     async def _look(self) -> None:

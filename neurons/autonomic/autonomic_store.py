@@ -99,7 +99,11 @@ class AutonomicStore:
             self._leads = self._lock is None or bool(self._tried("lead the neurons", self._lock.try_take))
         if not self._leads:
             return None
-        document = self._tried("recall", self._storage.read, LAYER_KEY) if self._storage is not None else None
+        document = (
+            self._tried("read the last state of the neurons", self._storage.read, LAYER_KEY)
+            if self._storage is not None
+            else None
+        )
         return document.data if document is not None else {}
 
     def look(self, unwritten: Sequence[Unwritten], report: Json | None = None, *, again: bool = False) -> Look:
@@ -119,13 +123,13 @@ class AutonomicStore:
             self._tried("flush the neurons", self._pipeline.store.flush)
         if self._lock is not None:
             if self._leads:
-                self._tried("let go of the neurons", self._lock.release)
+                self._tried("release the lock of the neurons", self._lock.release)
             self._lock.close()
         self._leads = False
 
     def _tell(self, report: Json | None) -> None:
         if self._storage is not None and report is not None and report != self._report:
-            revision = self._tried("tell what the neurons do", self._storage.write, LAYER_KEY, report)
+            revision = self._tried("write the state of the neurons", self._storage.write, LAYER_KEY, report)
             # After a failure the same report is written again at the next look.
             self._report = report if revision is not None else None
 

@@ -66,7 +66,7 @@ class Listener:
             # The callback is the host's own program: the next signal may go better.
             self.errors += 1
             if self.errors == 1:
-                log.warning('Who listens to signals has failed on "%s": %s', signal.type, error, exc_info=True)
+                log.warning('A listener failed on signal "%s": %s', signal.type, error, exc_info=True)
 
 
 class Waker:

@@ -1,4 +1,7 @@
-"""The network that a running neuron gets: what its owner approved, as far as the settings allow it today."""
+"""The network that a running neuron gets: what its owner approved, as far as the settings allow it today.
+
+A module of its own because limits on proposals, quarantine and the cortex share these rules.
+"""
 
 from __future__ import annotations
 

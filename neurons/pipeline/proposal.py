@@ -91,7 +91,7 @@ def _output(name: str) -> str:
 
 def _seen(code: str) -> str:
     if not code.strip():
-        raise ValueError("there is none")
+        raise ValueError("it is empty")
     try:
         code.encode()
     except UnicodeEncodeError:

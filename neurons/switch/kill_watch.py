@@ -49,5 +49,5 @@ async def watch_switch(
                 if isinstance(alone, On):
                     on_neuron(neuron, alone)
         except Exception:
-            log.exception("What the kill switch asks for could not be done")
+            log.exception("Cannot do what the kill switch asks for; it is tried again")
         await anyio.sleep(poll_ms / 1000)

@@ -120,10 +120,10 @@ def test_disabling_is_durable_and_in_the_history(place: Place):
 
 DAMAGE = {
     "no code": {"code": None},
-    "a status that is none": {"status": "approved"},
+    "an unknown status": {"status": "approved"},
     "a key too many": {"autoApprove": True},
     "the id of another": {"id": "another"},
-    "a format that is none": {"format": 0},
+    "an unknown format": {"format": 0},
     "no format": {"format": "one"},
 }
 

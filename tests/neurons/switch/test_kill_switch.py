@@ -498,7 +498,7 @@ async def test_a_watcher_whose_callback_raises_is_told_again(switch, caplog):
         tasks.start_soon(watched.watch, switch)
         await watched.until(("kill", "x"))
         tasks.cancel_scope.cancel()
-    assert caplog.messages == ["What the kill switch asks for could not be done"] * 3
+    assert caplog.messages == ["Cannot do what the kill switch asks for; it is tried again"] * 3
 
 
 def test_a_dead_process_has_no_identity(sleeper):
