@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -25,7 +24,7 @@ from .discovery import discovery
 from .habits import habits
 from .kill import kill
 from .mcp import mcp
-from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, table
+from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, pss_mb, rss_mb, table
 from .naive import NaiveExecutor
 from .neurons import neurons
 from .program import program
@@ -46,6 +45,10 @@ return { total: context.commits.length, top_authors: top.map(([author, commits])
 """
 SEQUENTIAL = "let last; for (let i = 0; i < 100; i++) last = await tools.echo({ i }); return last"
 PARALLEL = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => tools.echo({ i })))).length"
+OTHERS = (
+    *(wall, network, files, turn, cache, discovery, mcp),
+    *(redaction, program, signals, storage, neurons, habits, kill),
+)
 
 
 def commits() -> dict[str, Any]:
@@ -76,22 +79,7 @@ class Bench:
                 await self.take(part)
         for part in (self.cold, self.burst, self.growth):
             await self.take(part)
-        for other in (
-            wall,
-            network,
-            files,
-            turn,
-            cache,
-            discovery,
-            mcp,
-            redaction,
-            program,
-            signals,
-            storage,
-            neurons,
-            habits,
-            kill,
-        ):
+        for other in OTHERS:
             await self.take(other, self.rounds, self.rows.append)
 
     async def take(self, part: Any, *arguments: Any) -> None:
@@ -221,13 +209,13 @@ class Bench:
             for _ in range(50):
                 await self.ours(SIMPLE)
             gc.collect()
-            memory = rss_mb()
+            memory = rss_mb([os.getpid()])
             for _ in range(total):
                 start = time.perf_counter()
                 await self.ours(SIMPLE)
                 taken.append((time.perf_counter() - start) * 1000)
             gc.collect()
-            grown = rss_mb() - memory
+            grown = rss_mb([os.getpid()]) - memory
         tenth = total // 10
         first, last = sum(taken[:tenth]), sum(taken[-tenth:])
         self.row(f"cost of the last {tenth} of {total}", last / tenth, first / tenth, 1.3, f"the first {tenth}")
@@ -260,15 +248,6 @@ def raw_echo() -> Any:
     return trial
 
 
-def pss_mb(pid: int) -> float:
-    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return next(int(line.split()[1]) / 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
-
-
-def rss_mb() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 def progress(what: str) -> None:
     if sys.stderr.isatty():
         print(f"measuring: {what.replace('_', ' ')} …", file=sys.stderr)
@@ -281,8 +260,8 @@ def main() -> None:
     parser.add_argument(
         "--only",
         metavar="PART",
-        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, wall, network, files, turn, cache, "
-        "discovery, mcp, redaction, program, signals, storage, neurons, habits or kill",
+        help="warm, aggregate, tools, timeout, idle_memory, cold, burst, growth, "
+        f"{', '.join(other.__name__ for other in OTHERS)}",
     )
     options = parser.parse_args()
     bench = Bench(options.quick, options.only)

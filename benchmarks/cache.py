@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import tempfile
-from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 
 import anyio
 
@@ -15,22 +12,20 @@ from cortex.cache import CachedRuntime, ResultCache
 from cortex.settings.sections import CacheSettings, EnergySettings
 from sandbox import DenoRuntime, ExecutionRequest, Flusher
 
-from .measure import Row, interleaved, p50
+from .measure import Report, Row, folder_on_disk, interleaved, p50
 
 CODE = "return [3, 1, 2].sort().join()"
-
-Report = Callable[[Row], None]
 
 
 async def cache(rounds: int, report: Report) -> None:
     # Energy that never runs out: the time to take it is measured.
     energy = EnergySettings(recharge_per_minute=1_000_000)
-    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
+    with folder_on_disk() as home:
         flusher, numbers = Flusher(50), count()
-        settings = Settings(home=Path(home, "home"), energy=energy)
+        settings = Settings(home=home / "home", energy=energy)
         async with anyio.create_task_group() as tasks, DenoRuntime() as runtime:
             tasks.start_soon(flusher.run)
-            cached = CachedRuntime(runtime, ResultCache(Path(home, "cache"), CacheSettings(), flusher=flusher))
+            cached = CachedRuntime(runtime, ResultCache(home / "cache", CacheSettings(), flusher=flusher))
             async with MotorCortex(settings, runtime=runtime) as cortex:
 
                 async def in_a_turn(code: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
@@ -13,9 +12,7 @@ from cortex.discovery import Discovery, ToolIndex, discovery_of, entry_of
 from cortex.settings.settings import load_settings
 from sandbox import ToolDeclaration, typescript_of
 
-from .measure import Row, Trial, interleaved, p50
-
-Report = Callable[[Row], None]
+from .measure import Report, Row, Trial, interleaved, p50
 
 TOOLS = 1_000
 INTENTS = (

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 
 from neurons import FingerprintReader, Habits, HabitSettings, MemoryStorage
 from neurons.habits.fingerprint import fingerprint
 
-from .measure import Row, interleaved, p50
-
-Report = Callable[[Row], None]
+from .measure import Report, Row, interleaved, p50
 
 # Fifty lines of the kind that agents write.
 SCRIPT = """

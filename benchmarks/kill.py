@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ import anyio.to_thread
 from neurons import KillSwitch
 from sandbox import DenoRuntime, ExecutionRequest, ResidentProgram, Running, SandboxSettings, SandboxUnavailable
 
-from .measure import Row, p50
+from .measure import Report, Row, descendants, p50
 from .program import COMMAND, python
 
 LIMIT_MS, WORST_MS = 250, 500
@@ -49,7 +49,7 @@ class Case(NamedTuple):
 CASES = (Case("wait"), Case("wait", is_stopped=True), Case("spin"), Case("spin", True), Case("spin", is_busy=True))
 
 
-async def kill(rounds: int, report: Callable[[Row], None]) -> None:
+async def kill(rounds: int, report: Report) -> None:
     for case in CASES:
         taken = [await anyio.to_thread.run_sync(killed_ms, case) for _ in range(max(3, rounds // 12))]
         report(Row(f"cortex kill; {case}", p50(taken), LIMIT_MS, "ms", 1.0, "limit"))
@@ -112,7 +112,7 @@ async def host(home: Path, work: str) -> None:
             tasks.start_soon(neuron, runtime, f"neuron-{n}")
         for _ in range(EXECUTIONS):
             tasks.start_soon(runtime.execute, ExecutionRequest(code=work, timeout_ms=300_000))
-        while len(pids := below(os.getpid())) < 1 + NEURONS + EXECUTIONS:
+        while len(pids := descendants(os.getpid())) < 1 + NEURONS + EXECUTIONS:
             await anyio.sleep(0.05)
         await anyio.sleep(0.5)  # until the last process has its code
         print(*pids, flush=True)
@@ -128,11 +128,6 @@ async def neuron(runtime: DenoRuntime, name: str) -> None:
                 await anyio.sleep(0.02)
     except SandboxUnavailable:
         pass  # killed, as intended
-
-
-def below(pid: int) -> list[int]:
-    found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return found + [one for child in found for one in below(child)]
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -16,7 +14,7 @@ import anyio
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.settings.sections import CacheSettings, EnergySettings
 
-from .measure import Row, interleaved, p50
+from .measure import Report, Row, folder_on_disk, interleaved, p50
 
 CALLS = 50
 ROOT = Path(__file__).parent.parent
@@ -26,8 +24,6 @@ let found = 0;
 for (let n = 0; n < %d; n++) found += (await tools.%s({ id: "T-017" })).id === "T-017" ? 1 : 0;
 return found;
 """
-
-Report = Callable[[Row], None]
 
 
 async def mcp(rounds: int, report: Report) -> None:
@@ -39,9 +35,9 @@ async def mcp(rounds: int, report: Report) -> None:
     async def get(id: str) -> dict[str, str]:  # noqa: A002 - as the server's tool has it
         return {"id": id}
 
-    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
+    with folder_on_disk() as home:
         settings = Settings(
-            home=Path(home),
+            home=home,
             energy=EnergySettings(recharge_per_minute=1_000_000),
             cache=CacheSettings(enabled=False),
             mcpServers={"desk": SERVER},

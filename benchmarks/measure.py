@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 Trial = Callable[[], Awaitable[object]]
 
@@ -33,6 +37,9 @@ class Row:
         return self.ratio <= self.bar
 
 
+Report = Callable[[Row], None]
+
+
 async def interleaved(trials: Mapping[str, Trial], rounds: int, before: Trial | None = None) -> dict[str, list[float]]:
     """Milliseconds of each trial in each round. The trials take turns, so that a slow moment hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in trials}
@@ -55,13 +62,54 @@ def p99(values: list[float]) -> float:
 
 
 def cpu_ms_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (usage.ru_utime + usage.ru_stime) * 1000
+    return _cpu_ms(resource.RUSAGE_CHILDREN)
 
 
 def cpu_ms_of_self() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return _cpu_ms(resource.RUSAGE_SELF)
+
+
+def _cpu_ms(who: int) -> float:
+    usage = resource.getrusage(who)
     return (usage.ru_utime + usage.ru_stime) * 1000
+
+
+def rss_mb(pids: Iterable[int]) -> float:
+    """Resident memory of the processes together. A page that two of them share counts twice."""
+    pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def pss_mb(pid: int) -> float:
+    """Memory of a process, with its share of shared pages; 0 when the process has ended."""
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in rollup.splitlines() if line.startswith("Pss:")), 0.0)
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes that a process has started, directly or not, and that still run."""
+    parents = {int(name): _parent_of(name) for name in os.listdir("/proc") if name.isdigit()}
+    found: set[int] = set()
+    while fresh := {child for child, parent in parents.items() if parent in found | {pid}} - found:
+        found |= fresh
+    return found
+
+
+def _parent_of(pid: str) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+@contextmanager
+def folder_on_disk() -> Iterator[Path]:
+    """A temporary folder on a real disk, as homes are: /tmp may be in memory."""
+    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as folder:
+        yield Path(folder)
 
 
 def table(rows: list[Row]) -> str:

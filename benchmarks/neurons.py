@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -28,7 +27,7 @@ from neurons import (
 )
 from sandbox import DenoRuntime, Flusher, SandboxSettings
 
-from .measure import Row, p50
+from .measure import Row, descendants, folder_on_disk, p50, pss_mb
 
 AWAKE = 5
 CODE = "state.seen = (state.seen ?? 0) + 1; state.last = signal.data.price"
@@ -37,14 +36,13 @@ CHEAP = {"per_signal": 1e-8, "per_cpu_second": 1e-8}
 
 
 async def neurons(rounds: int, report: Callable[[Row], None]) -> None:
-    # On a real disk, as homes are: /tmp may be in memory.
-    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
+    with folder_on_disk() as home:
         async with DenoRuntime(SandboxSettings(pool_size=0)) as runtime:
             loads, alone = [], []
             for _ in range(3):
-                async with awake(Path(home), runtime, AWAKE) as (_, load_ms):
+                async with awake(home, runtime, AWAKE) as (_, load_ms):
                     loads.append(load_ms)
-            async with awake(Path(home), runtime, AWAKE) as (layer, _):
+            async with awake(home, runtime, AWAKE) as (layer, _):
                 for _ in range(max(50, rounds * 5)):
                     start = time.perf_counter()
                     layer.emit("alone", {"price": 97_500})
@@ -123,23 +121,4 @@ async def deliver(layer: Autonomic, total: int) -> float:
 
 def memory_mb() -> float:
     """Memory of this process and its descendants in MB, each shared page counted once."""
-    ours = {os.getpid()}
-    parents = {pid: parent for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if (parent := parent_of(pid))}
-    while fresh := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= fresh
-    return sum(map(pss_mb, ours))
-
-
-def parent_of(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
-
-
-def pss_mb(pid: int) -> float:
-    try:
-        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1024 for line in rollup.splitlines() if line.startswith("Pss:")), 0.0)
+    return sum(map(pss_mb, {os.getpid()} | descendants(os.getpid())))

@@ -7,15 +7,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from sandbox import SandboxSettings
 from sandbox.process.command import find_deno
 
-from .measure import Row, p50
-
-Report = Callable[[Row], None]
+from .measure import Report, Row, p50
 
 COMMAND = "from cortex.commands import main; main()"
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from typing import Any
 
 from cortex.redaction import Redactor
 from cortex.settings.sections import RedactionSettings
 
-from .measure import Row, cpu_ms_of_self, p50
+from .measure import Report, Row, cpu_ms_of_self, p50
 
 MEGABYTE = 1_000_000
 SMALL = '{"total": 1000, "since": "2026-01-01", "top": [{"author": "author-1", "commits": 25}], "note": "%s"}' % (
@@ -18,7 +17,7 @@ SMALL = '{"total": 1000, "since": "2026-01-01", "top": [{"author": "author-1", "
 )
 
 
-async def redaction(rounds: int, report: Callable[[Row], None]) -> None:
+async def redaction(rounds: int, report: Report) -> None:
     """Measure a megabyte of commits as text and as a value, the slowest text that we know of, and a short answer."""
     chance = random.Random(6)
     commits = [commit(number, chance) for number in range(1_250)]

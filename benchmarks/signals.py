@@ -5,16 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import anyio
 
 from sandbox import DenoRuntime, Resident, ResidentProgram, SandboxSettings
 
-from .measure import Row, p50
+from .measure import Report, Row, p50, rss_mb
 
 RESIDENTS = 5
 BATCH = 64
@@ -27,7 +25,7 @@ if (Math.abs(signal.data.price - (state.last ?? 0)) > 100) {
 """
 
 
-async def signals(rounds: int, report: Callable[[Row], None]) -> None:
+async def signals(rounds: int, report: Report) -> None:
     async with DenoRuntime(SandboxSettings()) as runtime:
         loads = []
         for _ in range(3):
@@ -95,5 +93,4 @@ def signal(number: int) -> dict[str, Any]:
 
 def memory_mb(residents: list[Resident]) -> float:
     pids = [resident._process._held[0].process.pid for resident in residents]
-    pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in [os.getpid(), *pids])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return rss_mb([os.getpid(), *pids])

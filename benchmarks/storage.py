@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from neurons import DeferredStorage, NeuronStore
 
-from .measure import Row, p50
+from .measure import Report, Row, folder_on_disk, p50
 
 NEURONS = 1_000
 CODE = "const answer = await fetch(`https://prices.example/v1/btc?at=${signal.time}`);\n" * 20
@@ -18,18 +15,17 @@ SCENARIOS = ("typical", "edges", "burst", "recorded")
 HASH = "0123456789abcdef" * 4
 
 
-async def storage(rounds: int, report: Callable[[Row], None]) -> None:
+async def storage(rounds: int, report: Report) -> None:
     """Measure what `cortex neurons list` waits for, against a limit of a fifth of a second."""
-    # On a real disk, as homes are: /tmp may be in memory.
-    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
-        kept = DeferredStorage(Path(home))
+    with folder_on_disk() as home:
+        kept = DeferredStorage(home)
         for number in range(NEURONS):
             kept.write(f"neurons/neuron-{number}", document(number))
         kept.flush()
         listing, one = [], []
         for _ in range(max(8, rounds // 3)):
             start = time.perf_counter()
-            found = NeuronStore(DeferredStorage(Path(home))).load_all()
+            found = NeuronStore(DeferredStorage(home)).load_all()
             listing.append((time.perf_counter() - start) * 1000)
             assert len(found) == NEURONS
         store = NeuronStore(kept)
@@ -57,9 +53,7 @@ def document(number: int) -> dict[str, Any]:
             "at": 1.0,
             "codeHash": HASH,
             "policyHash": HASH,
-            "scenarios": [
-                {"name": name, "signals": 3, "ok": True} for name in ("typical", "edges", "burst", "recorded")
-            ],
+            "scenarios": [{"name": name, "signals": 3, "ok": True} for name in SCENARIOS],
         },
         "versions": [
             {

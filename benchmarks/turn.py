@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import tempfile
-from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 
 import anyio
 
@@ -14,20 +11,18 @@ from cortex import MotorCortex, Settings
 from cortex.settings.sections import EnergySettings
 from sandbox import DenoRuntime, ExecutionRequest
 
-from .measure import Row, interleaved, p50
+from .measure import Report, Row, folder_on_disk, interleaved, p50
 
 CODE = "return 1 + 1"
-
-Report = Callable[[Row], None]
 
 
 async def turn(rounds: int, report: Report) -> None:
     """Measure `turn.call("core.execute", …)` against `runtime.execute` of the same runtime."""
     # Energy that never runs out: the time to take it is measured.
     energy = EnergySettings(recharge_per_minute=1_000_000)
-    with tempfile.TemporaryDirectory(prefix="motor-cortex-bench-", dir=Path.cwd()) as home:
+    with folder_on_disk() as home:
         # Without the cache: with it nothing would run.
-        settings = Settings(home=Path(home), energy=energy, cache={"enabled": False})
+        settings = Settings(home=home, energy=energy, cache={"enabled": False})
         async with DenoRuntime() as runtime, MotorCortex(settings, runtime=runtime) as cortex:
 
             async def in_a_turn(code: str) -> None:

@@ -14,7 +14,7 @@ from sandbox import DenoRuntime, ExecutionRequest, Layer, NetworkPolicy, Sandbox
 from sandbox.layer_checks import BehindLayers
 from sandbox.process.command import PERMISSIONS
 
-from .measure import Row, interleaved, p50
+from .measure import Report, Row, interleaved, p50
 from .server import running
 from .tools import Echo
 
@@ -34,8 +34,6 @@ WRITE = FETCH.replace(
 )
 # A tool call, for comparison.
 CALL = FETCH.replace("(await (await fetch(context.url)).arrayBuffer()).byteLength", "await tools.echo({})")
-
-Report = Callable[[Row], None]
 
 
 async def wall(rounds: int, report: Report) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         Overview as Overview,
     )
     from .autonomic.signal_queue import Drop as Drop
-    from .contracts.built_in import user_message as user_message
     from .contracts.errors import (
         Conflict as Conflict,
         NeuronError as NeuronError,
@@ -53,13 +52,11 @@ if TYPE_CHECKING:
         HabitSettings as HabitSettings,
         NeuronSettings as NeuronSettings,
         OwnerSettings as OwnerSettings,
-    )
-    from .contracts.signals import BUILT_IN as BUILT_IN, Signal as Signal
-    from .contracts.webhook_address import (
         is_local_name as is_local_name,
         is_loopback as is_loopback,
         webhook_problem as webhook_problem,
     )
+    from .contracts.signals import BUILT_IN as BUILT_IN, Signal as Signal, user_message as user_message
     from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
     from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits.habits import Habits as Habits
@@ -92,7 +89,6 @@ else:
             "autonomic.autonomic": ["Autonomic"],
             "autonomic.autonomic_view": ["Counts", "LAYER_KEY", "LayerState", "NerveState", "NerveView", "Overview"],
             "autonomic.signal_queue": ["Drop"],
-            "contracts.built_in": ["user_message"],
             "contracts.errors": ["Conflict", "NeuronError", "NoSuchNeuron", "NotYet", "Refused", "StorageError"],
             "contracts.neuron": [
                 "Approval",
@@ -119,9 +115,15 @@ else:
                 "ToolExchange",
                 "Wake",
             ],
-            "contracts.settings": ["HabitSettings", "NeuronSettings", "OwnerSettings"],
-            "contracts.signals": ["BUILT_IN", "Signal"],
-            "contracts.webhook_address": ["is_local_name", "is_loopback", "webhook_problem"],
+            "contracts.settings": [
+                "HabitSettings",
+                "NeuronSettings",
+                "OwnerSettings",
+                "is_local_name",
+                "is_loopback",
+                "webhook_problem",
+            ],
+            "contracts.signals": ["BUILT_IN", "Signal", "user_message"],
             "habits.fingerprint": ["Fingerprint", "FingerprintReader"],
             "habits.habit": ["Habit", "OFFER_S"],
             "habits.habits": ["Habits"],

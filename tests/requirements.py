@@ -546,7 +546,7 @@ REQUIREMENTS = (
         "design 2",
         "Every attack on authority fails a second time with Deno's permissions off",
         (
-            ESCAPES + "test_the_property_holds_without_denos_permissions",
+            ESCAPES + "test_the_property_of_an_escape_program_holds_without_denos_permissions",
             ESCAPES + "test_most_programs_about_authority_succeed_where_nothing_is_in_their_way",
         ),
     ),
@@ -803,7 +803,7 @@ REQUIREMENTS = (
         "design 2",
         "Attack programs of every class against the real runtime, while the host stays small, quick and usable",
         (
-            ESCAPES + "test_the_property_holds",
+            ESCAPES + "test_the_property_of_an_escape_program_holds",
             ESCAPES + "test_there_are_programs_of_every_class_and_tier",
             ESCAPES + "test_programs_succeed_where_nothing_is_in_their_way",
         ),
@@ -823,7 +823,7 @@ REQUIREMENTS = (
         "requirements",
         "design",
         "This list is checked",
-        ("tests/test_requirements.py::test_every_test_that_is_named_exists",),
+        ("tests/test_requirements.py::test_every_test_that_a_requirement_names_exists",),
     ),
 )
 

@@ -264,7 +264,7 @@ def test_a_table_of_limits_has_each_of_them_with_its_default(page: Document, tit
         assert int(cell.strip("`")) == defaults[name], name
 
 
-def test_what_is_no_number_is_described_too():
+def test_settings_that_are_not_numbers_are_described_too():
     others = {*SandboxSettings.model_fields, *NetworkPolicy.model_fields} - {
         *numbers(SandboxSettings),
         *numbers(NetworkPolicy),

@@ -14,7 +14,7 @@ from cortex.channels.webhook import SIGNATURE, TIMESTAMP, body_of
 from cortex.settings.sections import ExecuteSettings
 from cortex.tools import core_definitions
 from neurons import BUILT_IN, Drop, NeuronSettings, Notice, Signal, Status
-from neurons.contracts import built_in
+from neurons.contracts import signals as built_in
 from neurons.contracts.settings import MIN_SECRET
 from neurons.contracts.signals import as_given
 from neurons.quarantine import scenarios

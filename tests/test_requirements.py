@@ -26,7 +26,7 @@ def existing() -> set[str]:
     return found
 
 
-def test_every_test_that_is_named_exists():
+def test_every_test_that_a_requirement_names_exists():
     named = {test for requirement in REQUIREMENTS for test in requirement.tests} | OF_SETTINGS
     assert sorted(named - existing()) == []
 
@@ -38,7 +38,7 @@ def test_every_promise_of_the_sources_is_listed_once_and_has_a_test():
     assert all(requirement.tests and requirement.promise for requirement in REQUIREMENTS)
 
 
-def test_every_test_file_keeps_a_promise():
+def test_every_test_file_is_named_by_a_requirement():
     named = {test.partition("::")[0] for requirement in REQUIREMENTS for test in requirement.tests}
     files = {test.partition("::")[0] for test in existing()}
     assert files - named == set()
@@ -56,7 +56,7 @@ def sections(model: type[BaseModel], name: str = "") -> Iterator[tuple[str, set[
         yield from sections(section, f"{name}.{key}".removeprefix("."))
 
 
-def test_every_setting_has_a_test_that_it_bites():
+def test_every_setting_has_a_test_of_its_effect():
     found = {name: (settings, inner) for name, settings, inner in sections(Settings)}
     assert SETTINGS.keys() <= found.keys()
     for name, (settings, inner) in found.items():

@@ -78,7 +78,7 @@ def test_the_wheel_runs_a_script_without_the_checkout(python, tmp_path):
     assert run(python, COMMAND, "run", "script.ts", folder=tmp_path) == '{"answer":42}\n'
 
 
-def test_the_wheel_has_hands_and_keeps_its_state_in_the_users_data_folder(python, tmp_path):
+def test_the_wheel_runs_a_turn_and_keeps_its_state_in_the_users_data_folder(python, tmp_path):
     assert run(python, TURN, folder=tmp_path) == "42\n5\n"
     assert (tmp_path / ".local" / "share" / "motor-cortex" / "state" / "energy.json").is_file()
     # Of two days if midnight was between them.

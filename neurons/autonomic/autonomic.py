@@ -1,7 +1,7 @@
 """The autonomic layer: delivers signals to the awake neurons, without the model and without blocking any caller.
 
 One process on a home runs it; the others stand by. `emit`, `watch` and `beat` never wait: each neuron has a task with a
-process of its own (`nerve`), disk access happens in a thread (`Keeper`), and every queue is bounded.
+process of its own (`nerve`), disk access happens in a thread (`AutonomicStore`), and every queue is bounded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
@@ -22,15 +21,15 @@ import anyio.to_thread
 
 from ..contracts import BUILT_IN, NORMAL, Signal
 from ..pipeline import Failed
-from .autonomic_store import Keeper
+from .autonomic_store import AutonomicStore
 from .autonomic_view import Counts, LayerState, Overview, as_document
 from .awake import Awake
-from .energy_account import Purse
+from .energy_account import EnergyAccount
 from .heartbeat import Heartbeat
 from .listeners import Callback, Listener, Waker
 from .nerve import Nerve, Surroundings
 from .signal_limits import Admission, check
-from .signal_queue import Drop, SignalQueue, Waiting
+from .signal_queue import Drop, QueuedSignal, SignalQueue
 
 if TYPE_CHECKING:
     from sandbox import HostTools, NetworkPolicy, ResidentHost
@@ -78,15 +77,15 @@ class Autonomic:
         self._is_killed = is_killed
         self._queue = SignalQueue(limits.max_queued, limits.max_queued_per_neuron)
         self._admission = Admission(limits)
-        self._purse = Purse(energy)
-        self._keeper = Keeper(pipeline, self._purse, storage=storage, skills=skills, lock=lock)
+        self._account = EnergyAccount(energy)
+        self._store = AutonomicStore(pipeline, self._account, storage=storage, skills=skills, lock=lock)
         self._awake = Awake(
             Surroundings(
                 hosts=hosts,
                 tools=tools,
                 network=network,
                 queue=self._queue,
-                purse=self._purse,
+                account=self._account,
                 settings=settings,
                 now=now,
                 pass_on=self._pass_on,
@@ -138,9 +137,7 @@ class Autonomic:
                 raise
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self._close()
 
     async def _close(self) -> None:
@@ -155,7 +152,7 @@ class Autonomic:
             self._awake.end()
             unwritten = self._awake.take_unwritten(all_of_it=True)
             report = self._report()
-            await self._in_thread(lambda: self._keeper.close(unwritten, report))
+            await self._in_thread(lambda: self._store.close(unwritten, report))
 
     # For the host
 
@@ -215,14 +212,14 @@ class Autonomic:
         )
 
     def overview(self) -> Overview:
-        return Overview(self._state, self._purse.level, self._awake.views(), self.counts(), self._keeper.trouble)
+        return Overview(self._state, self._account.level, self._awake.views(), self.counts(), self._store.trouble)
 
     def beat(self) -> None:
         """Emit the built-in signals that are due, and check the kill switch. Called continuously while the layer is
         open."""
         self._look_at_switch()
         if self._state is LayerState.LEADING:
-            for beat in self._heart.due(self._now(), self._purse.level):
+            for beat in self._heart.due(self._now(), self._account.level):
                 self._let_in(Signal(beat.type, "cortex", beat.data, at=self._now()))
 
     # How a signal is admitted and delivered
@@ -252,7 +249,7 @@ class Autonomic:
                 nerve.nudge()
         return is_taken
 
-    def _pass_on(self, nerve: Nerve, answered: Waiting, type_: str, data: Any) -> None:
+    def _pass_on(self, nerve: Nerve, answered: QueuedSignal, type_: str, data: Any) -> None:
         if type_ in BUILT_IN or type_ not in nerve.neuron.output_signals:
             self._queue.dropped[Drop.UNDECLARED] += 1
             return
@@ -306,7 +303,7 @@ class Autonomic:
             yield
         except Exception as error:
             if repr(error) != self._mistake:
-                log.exception("The autonomic layer has made a mistake, and goes on")
+                log.exception("Unexpected error in the autonomic layer; the layer goes on")
             self._mistake = repr(error)
 
     async def _look(self) -> None:
@@ -324,8 +321,8 @@ class Autonomic:
                 self._written_at = anyio.current_time()
             unwritten = self._awake.take_unwritten(all_of_it=is_due)
             report = self._report() if is_due else None
-            look = await self._in_thread(lambda: self._keeper.look(unwritten, report, again=again))
-            self._purse.level = look.level
+            look = await self._in_thread(lambda: self._store.look(unwritten, report, again=again))
+            self._account.level = look.level
             self._awake.wrote(unwritten, look)
             if look.awake is not None and self._state is LayerState.LEADING and self._tasks is not None:
                 self._killed_ones = frozenset(one.id for one in look.awake if self._is_on(one.id))
@@ -333,7 +330,7 @@ class Autonomic:
                 self._admission.forget_all_but(self._awake.ids)
 
     async def _take_lead(self) -> None:
-        recalled = await self._in_thread(self._keeper.take_lead)
+        recalled = await self._in_thread(self._store.take_lead)
         # The layer may have been closed meanwhile.
         if recalled is None or self._state is not LayerState.STANDBY:
             return

@@ -20,7 +20,7 @@ from .autonomic_view import LAYER_KEY
 if TYPE_CHECKING:
     from ..contracts import Json, Lease, Skills, Storage
     from ..pipeline import Pipeline
-    from .energy_account import Purse
+    from .energy_account import EnergyAccount
 
 log = logging.getLogger("motor_cortex")
 
@@ -62,20 +62,20 @@ class Look:
     """By neuron id. A neuron that is missing here could not be written."""
 
 
-class Keeper:
+class AutonomicStore:
     """Reads and writes documents for the layer, and holds the lock of the leading process."""
 
     def __init__(
         self,
         pipeline: Pipeline,
-        purse: Purse,
+        account: EnergyAccount,
         *,
         storage: Storage | None,
         skills: Skills | None,
         lock: Lease | None,
     ) -> None:
         self._pipeline = pipeline
-        self._purse = purse
+        self._account = account
         self._storage = storage
         self._skills = skills
         self._lock = lock
@@ -88,7 +88,7 @@ class Keeper:
     @property
     def trouble(self) -> str:
         """What the disk or the reserve refuses; empty when all is well."""
-        return "; ".join([*self._troubles.values(), *([self._purse.trouble] if self._purse.trouble else [])])
+        return "; ".join([*self._troubles.values(), *([self._account.trouble] if self._account.trouble else [])])
 
     def take_lead(self) -> Json | None:
         """Become the process of this home that runs the neurons, until `close`. Return the report that the previous one
@@ -97,7 +97,11 @@ class Keeper:
             self._leads = self._lock is None or bool(self._tried("lead the neurons", self._lock.try_take))
         if not self._leads:
             return None
-        document = self._tried("recall", self._storage.read, LAYER_KEY) if self._storage is not None else None
+        document = (
+            self._tried("read the last state of the neurons", self._storage.read, LAYER_KEY)
+            if self._storage is not None
+            else None
+        )
         return document.data if document is not None else {}
 
     def look(self, unwritten: Sequence[Unwritten], report: Json | None = None, *, again: bool = False) -> Look:
@@ -105,7 +109,7 @@ class Keeper:
         has not changed."""
         self._tell(report)
         written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
-        return Look(self._purse.read(), self._awake(again), written)
+        return Look(self._account.read(), self._awake(again), written)
 
     def close(self, unwritten: Sequence[Unwritten], report: Json) -> None:
         """Write everything to disk and only then release the lock: another process that started earlier would begin
@@ -117,14 +121,15 @@ class Keeper:
             self._tried("flush the neurons", self._pipeline.store.flush)
         if self._lock is not None:
             if self._leads:
-                self._tried("let go of the neurons", self._lock.release)
+                self._tried("release the lock of the neurons", self._lock.release)
             self._lock.close()
         self._leads = False
 
     def _tell(self, report: Json | None) -> None:
         if self._storage is not None and report is not None and report != self._report:
-            self._tried("tell what the neurons do", self._storage.write, LAYER_KEY, report)
-            self._report = report
+            revision = self._tried("write the state of the neurons", self._storage.write, LAYER_KEY, report)
+            # After a failure the same report is written again at the next look.
+            self._report = report if revision is not None else None
 
     def _write(self, one: Unwritten) -> Written | None:
         neuron = self._tried(f'write neuron "{one.neuron.id}"', self._count, one)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ..pipeline import Failed
 from .autonomic_store import Look, Unwritten, Written
 from .autonomic_view import NerveState, NerveView
+from .energy_account import floors
 from .nerve import Nerve, Surroundings, identity
-from .rest import floors
 from .signal_queue import Drop
 
 if TYPE_CHECKING:
@@ -137,10 +137,10 @@ class Awake:
         return (NerveState.RESTING, self._why_rests(nerve)) if nerve.is_resting else (NerveState.AWAKE, "")
 
     def _why_rests(self, nerve: Nerve) -> str:
-        purse = self._around.purse
-        if purse.level is None:
-            return purse.trouble or "the level of energy is not known yet"
+        account = self._around.account
+        if account.level is None:
+            return account.trouble or "the level of energy is not known yet"
         if nerve.owed:
             return f"it owes {nerve.owed:.4g} energy"
         lowest = max(nerve.floor, nerve.neuron.energy_budget)
-        return f"energy is at {purse.level:.2f}, and it rests below {lowest:.2f}"
+        return f"energy is at {account.level:.2f}, and it rests below {lowest:.2f}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from .signal_limits import HOUR_S, Rate
+from ..contracts import HOUR_S
+from .signal_limits import Rate
 
 if TYPE_CHECKING:
     from ..contracts import NeuronSettings, Signal, Wake
@@ -65,7 +66,7 @@ class Listener:
             # The callback is the host's own program: the next signal may go better.
             self.errors += 1
             if self.errors == 1:
-                log.warning('Who listens to signals has failed on "%s": %s', signal.type, error, exc_info=True)
+                log.warning('A listener failed on signal "%s": %s', signal.type, error, exc_info=True)
 
 
 class Waker:

@@ -23,15 +23,15 @@ from sandbox import Tier
 from ..contracts import NotYet, Status, cost_of, program_of
 from ..pipeline import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
 from .autonomic_store import Unwritten
-from .rest import affordable
+from .energy_account import affordable
 from .signal_queue import Drop
 
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, SignalAnswer
 
     from ..contracts import Neuron, NeuronSettings
-    from .energy_account import Purse
-    from .signal_queue import SignalQueue, Waiting
+    from .energy_account import EnergyAccount
+    from .signal_queue import QueuedSignal, SignalQueue
 
 log = logging.getLogger("motor_cortex")
 
@@ -53,10 +53,10 @@ class Surroundings:
     tools: Callable[[Neuron], HostTools | None]
     network: Callable[[Neuron], NetworkPolicy | None]
     queue: SignalQueue
-    purse: Purse
+    account: EnergyAccount
     settings: NeuronSettings
     now: Callable[[], float]
-    pass_on: Callable[[Nerve, Waiting, str, Any], None]
+    pass_on: Callable[[Nerve, QueuedSignal, str, Any], None]
     """Called for each signal that a neuron emitted in answer to another."""
     handled: Callable[[int], None]
     """Called with the number of signals that were answered or failed."""
@@ -139,7 +139,7 @@ class Nerve:
     async def _live(self, resident: Resident) -> None:
         around = self._around
         while True:
-            batch: Sequence[Waiting] = ()
+            batch: Sequence[QueuedSignal] = ()
             self._is_busy = True
             self._is_nudged = False
             if most := await self._may_have():
@@ -158,7 +158,7 @@ class Nerve:
         if self.owed:
             await self._pay()
         max_batch = around.settings.autonomic.max_batch
-        most = affordable(around.purse.level, self.floor, self.neuron.energy_budget, max_batch)
+        most = affordable(around.account.level, self.floor, self.neuron.energy_budget, max_batch)
         self.is_resting = not most or self.owed > 0
         return 0 if self.is_resting else most
 
@@ -168,7 +168,7 @@ class Nerve:
         self._around.rested()
         await self._news.wait()
 
-    async def _give(self, resident: Resident, batch: Sequence[Waiting]) -> None:
+    async def _give(self, resident: Resident, batch: Sequence[QueuedSignal]) -> None:
         around = self._around
         try:
             # The sandbox has its own timeout for each signal: this one catches a sandbox that hangs.
@@ -192,7 +192,7 @@ class Nerve:
         # Last: a failed neuron is stopped here, after what it used has been paid for.
         self.judge(delivered.at)
 
-    async def _pass_on(self, batch: Sequence[Waiting], answer: BatchAnswer, delivered: Delivered) -> None:
+    async def _pass_on(self, batch: Sequence[QueuedSignal], answer: BatchAnswer, delivered: Delivered) -> None:
         """Pass on what it emitted, up to the limit per minute. Emitting more than that fails its trial."""
         around = self._around
         most = within_limit(self.neuron, delivered, around.settings.trial)
@@ -239,7 +239,7 @@ class Nerve:
 
     async def _pay(self) -> None:
         neuron = self.neuron
-        self.owed = await self._around.purse.pay(
+        self.owed = await self._around.account.pay(
             self.owed, reason=f"neuron {neuron.id}", code_hash=neuron.metadata.code_hash
         )
 
@@ -258,7 +258,7 @@ def identity(neuron: Neuron) -> tuple[object, ...]:
 
 
 def summed(
-    neuron: Neuron, batch: Sequence[Waiting], answer: BatchAnswer, settings: NeuronSettings, now: float
+    neuron: Neuron, batch: Sequence[QueuedSignal], answer: BatchAnswer, settings: NeuronSettings, now: float
 ) -> Delivered:
     """Sum up a batch. Emitting an undeclared signal turns the signal that it answers into an error."""
     errors = emitted = 0
@@ -284,7 +284,7 @@ def summed(
     )
 
 
-def _emitted(batch: Sequence[Waiting], answer: BatchAnswer) -> Iterator[tuple[Waiting, str, Any]]:
+def _emitted(batch: Sequence[QueuedSignal], answer: BatchAnswer) -> Iterator[tuple[QueuedSignal, str, Any]]:
     for waiting, answered in zip(batch, answer.answers, strict=False):
         for type_, data in answered.emitted:
             yield waiting, type_, data

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from ..contracts import HIGHEST, LOWEST, SIGNAL_PATTERN, as_given
-from .signal_queue import Drop, Waiting
+from ..contracts import HIGHEST, LOWEST, MINUTE_S, SIGNAL_PATTERN, as_given
+from .signal_queue import Drop, QueuedSignal
 
 if TYPE_CHECKING:
     from ..contracts import AutonomicSettings, Signal
 
-MINUTE_S = 60.0
-HOUR_S = 3600.0
 # Identifiers are sent along with the data, and must stay short.
 MAX_NAME = 100
 
 
-class Seen:
+class RecentIds:
     """The ids of the newest signals. It remembers at least `remembered` and at most twice as many, and forgets the
     oldest."""
 
@@ -92,10 +90,10 @@ class Admission:
     def __init__(self, settings: AutonomicSettings) -> None:
         self._settings = settings
         # As many ids as signals can wait, so that none can wait twice.
-        self._seen = Seen(settings.max_queued)
+        self._seen = RecentIds(settings.max_queued)
         self._rates = Rates(settings.max_per_minute)
 
-    def admit(self, signal: Signal, now: float) -> Waiting | Drop:
+    def admit(self, signal: Signal, now: float) -> QueuedSignal | Drop:
         """The signal in its queued form, or the reason why it is dropped. The id of an admitted one is remembered."""
         if signal.depth > self._settings.max_depth:
             return Drop.DEPTH
@@ -111,7 +109,7 @@ class Admission:
         if not self._seen.is_new(signal.id):
             return Drop.DUPLICATE
         until = signal.at + signal.ttl_s
-        return Waiting(signal.id, signal.correlation, signal.depth, signal.priority, until, given)
+        return QueuedSignal(signal.id, signal.correlation, signal.depth, signal.priority, until, given)
 
     def forget_all_but(self, neuron_ids: frozenset[str]) -> None:
         self._rates.keep_only(frozenset(f"neuron:{neuron_id}" for neuron_id in neuron_ids))

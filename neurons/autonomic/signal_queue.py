@@ -43,7 +43,7 @@ class Drop(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedSignal:
     """A signal in a line. One object is shared by the lines of all neurons that listen."""
 
     id: str
@@ -63,7 +63,7 @@ class _Line:
     __slots__ = ("by_priority", "count")
 
     def __init__(self) -> None:
-        self.by_priority: list[deque[Waiting]] = [deque() for _ in range(LOWEST, HIGHEST + 1)]
+        self.by_priority: list[deque[QueuedSignal]] = [deque() for _ in range(LOWEST, HIGHEST + 1)]
         self.count = 0
 
     def lowest(self) -> int:
@@ -105,7 +105,7 @@ class SignalQueue:
         line = self._lines.get(neuron_id)
         return line.count if line is not None else 0
 
-    def put(self, neuron_id: str, waiting: Waiting) -> bool:
+    def put(self, neuron_id: str, waiting: QueuedSignal) -> bool:
         """Queue a signal. False when there is no room and nothing makes way for it, or when the neuron is not awake."""
         line = self._lines.get(neuron_id)
         if line is None:
@@ -121,11 +121,11 @@ class SignalQueue:
         self._count += 1
         return True
 
-    def take_batch(self, neuron_id: str, most: int, now: float) -> list[Waiting]:
+    def take_batch(self, neuron_id: str, most: int, now: float) -> list[QueuedSignal]:
         """Take at most `most` signals, the most important first and the oldest first among equals. Expired signals are
         dropped on the way."""
         line = self._lines.get(neuron_id)
-        batch: list[Waiting] = []
+        batch: list[QueuedSignal] = []
         if line is None or not line.count:
             return batch
         for same in reversed(line.by_priority):

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .built_in import energy as energy, hour_changed as hour_changed, tick as tick, user_message as user_message
-    from .cost import cost_of as cost_of
     from .document_text import (
         MAX_DOCUMENT_BYTES as MAX_DOCUMENT_BYTES,
         Damaged as Damaged,
@@ -62,8 +60,11 @@ if TYPE_CHECKING:
         ToolExchange as ToolExchange,
         Wake as Wake,
     )
-    from .program import program_of as program_of
+    from .program import cost_of as cost_of, program_of as program_of
     from .settings import (
+        DAY_S as DAY_S,
+        HOUR_S as HOUR_S,
+        MINUTE_S as MINUTE_S,
         AutonomicSettings as AutonomicSettings,
         CostSettings as CostSettings,
         HabitSettings as HabitSettings,
@@ -71,6 +72,9 @@ if TYPE_CHECKING:
         OwnerSettings as OwnerSettings,
         ProposalSettings as ProposalSettings,
         TrialSettings as TrialSettings,
+        is_local_name as is_local_name,
+        is_loopback as is_loopback,
+        webhook_problem as webhook_problem,
     )
     from .signals import (
         BUILT_IN as BUILT_IN,
@@ -79,19 +83,16 @@ if TYPE_CHECKING:
         NORMAL as NORMAL,
         Signal as Signal,
         as_given as as_given,
+        energy as energy,
+        hour_changed as hour_changed,
         new_id as new_id,
-    )
-    from .webhook_address import (
-        is_local_name as is_local_name,
-        is_loopback as is_loopback,
-        webhook_problem as webhook_problem,
+        tick as tick,
+        user_message as user_message,
     )
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "built_in": ["energy", "hour_changed", "tick", "user_message"],
-            "cost": ["cost_of"],
             "document_text": [
                 "Damaged",
                 "MAX_DOCUMENT_BYTES",
@@ -140,17 +141,34 @@ else:
                 "ToolExchange",
                 "Wake",
             ],
-            "program": ["program_of"],
+            "program": ["cost_of", "program_of"],
             "settings": [
                 "AutonomicSettings",
                 "CostSettings",
+                "DAY_S",
+                "HOUR_S",
                 "HabitSettings",
+                "MINUTE_S",
                 "NeuronSettings",
                 "OwnerSettings",
                 "ProposalSettings",
                 "TrialSettings",
+                "is_local_name",
+                "is_loopback",
+                "webhook_problem",
             ],
-            "signals": ["BUILT_IN", "HIGHEST", "LOWEST", "NORMAL", "Signal", "as_given", "new_id"],
-            "webhook_address": ["is_local_name", "is_loopback", "webhook_problem"],
+            "signals": [
+                "BUILT_IN",
+                "HIGHEST",
+                "LOWEST",
+                "NORMAL",
+                "Signal",
+                "as_given",
+                "energy",
+                "hour_changed",
+                "new_id",
+                "tick",
+                "user_message",
+            ],
         },
     )

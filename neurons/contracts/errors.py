@@ -1,4 +1,7 @@
-"""The errors that neurons raise. Each message says what was refused and what to do."""
+"""The errors that neurons raise. Each message says what was refused and what to do.
+
+A module of its own because the kill switch needs only this, and must not wait for slow imports.
+"""
 
 from __future__ import annotations
 

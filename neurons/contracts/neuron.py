@@ -61,6 +61,11 @@ class Policy(Part):
     energy_budget: Share
     """Energy for one signal."""
 
+    @classmethod
+    def of(cls, part: Part) -> Policy:
+        """The policy that another part of the document has in fields of its own."""
+        return cls(**{name: getattr(part, name) for name in cls.model_fields})
+
 
 class Metadata(Part):
     author: Literal["agent", "owner"] = "agent"
@@ -224,14 +229,7 @@ class Neuron(Part):
 
     @property
     def policy(self) -> Policy:
-        return Policy(
-            tier=self.tier,
-            hosts=self.hosts,
-            tools=self.tools,
-            input_signals=self.input_signals,
-            output_signals=self.output_signals,
-            energy_budget=self.energy_budget,
-        )
+        return Policy.of(self)
 
     @property
     def is_awake(self) -> bool:

@@ -1,4 +1,7 @@
-"""A neuron as a program for the sandbox. Quarantine and the layer share it, or quarantine would prove nothing. Pure."""
+"""A neuron as a program for the sandbox, and the energy that its signals cost. Pure.
+
+Quarantine and the autonomic layer share both, or quarantine would prove nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ from typing import TYPE_CHECKING
 from sandbox import ResidentProgram, Tier
 
 if TYPE_CHECKING:
+    from sandbox import Work
+
     from .neuron import Neuron
-    from .settings import NeuronSettings
+    from .settings import CostSettings, NeuronSettings
+
+_MIB = 1024 * 1024
 
 
 def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
@@ -23,4 +30,18 @@ def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
         max_emitted=limits.max_emitted,
         max_signal_bytes=limits.max_signal_bytes,
         max_memory_mb=limits.max_memory_mb,
+    )
+
+
+def cost_of(work: Work, signals: int, settings: CostSettings) -> float:
+    """The energy for `signals` signals and all the work on them: a base price for each signal, plus the work.
+
+    Divide by the number of signals to compare with a budget, which is for one signal.
+    """
+    return (
+        signals * settings.per_signal
+        + work.cpu_ms / 1000 * settings.per_cpu_second
+        + work.fetches * settings.per_fetch
+        + work.fetched_bytes / _MIB * settings.per_fetched_mib
+        + work.tool_calls * settings.per_tool_call
     )

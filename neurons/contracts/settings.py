@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from .neuron import SIGNAL_PATTERN
-from .webhook_address import webhook_problem
 
 Positive = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -16,11 +17,14 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Span = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 KIB = 1024
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 # The document must stay readable for a person, and the frame that carries the state small.
 MAX_STATE_BYTES = 16 * KIB
 MAX_AWAKE = 5
 # A signature with a guessable key would prove nothing.
 MIN_SECRET = 16
+MAX_ADDRESS = 2_048
+HTTP, HTTPS = "http", "https"
 
 
 def _split(value: Any) -> Any:
@@ -173,3 +177,37 @@ class NeuronSettings(Section):
     trial: TrialSettings = Field(default_factory=TrialSettings)
     autonomic: AutonomicSettings = Field(default_factory=AutonomicSettings)
     owner: OwnerSettings = Field(default_factory=OwnerSettings)
+
+
+def webhook_problem(url: str) -> str | None:
+    """Why this address cannot be used, as the end of a sentence; None if it can. Does not repeat the address, which may
+    be secret."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "is not an address"
+    if len(url) > MAX_ADDRESS or not url.isascii() or any(character <= " " or character == "\x7f" for character in url):
+        return "is not an address"
+    if parts.scheme not in {HTTP, HTTPS} or not host or port == 0 or "\\" in url:
+        return "is not an address that begins with https://"
+    if "@" in parts.netloc:
+        return "has a user or a password in it: requests are signed instead"
+    if parts.scheme == HTTP and not is_local_name(host):
+        return "begins with http:// and is not on this machine: use https://"
+    return None
+
+
+def is_local_name(host: str) -> bool:
+    """Whether the host name means this machine. What the name resolves to must be checked again when connecting."""
+    name = host.lower().rstrip(".")
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(host)
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (mapped or found).is_loopback

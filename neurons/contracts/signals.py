@@ -1,9 +1,10 @@
-"""Signals: typed messages between the host, the neurons and the agent."""
+"""Signals: typed messages between the host, the neurons and the agent; and the data of the built-in ones."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 # Emitted by the cortex itself. No neuron may emit these, so that their origin is certain.
@@ -58,3 +59,25 @@ def as_given(signal: Signal) -> dict[str, Any]:
         "correlation": signal.correlation,
         "parent": signal.parent,
     }
+
+
+# The data of the built-in signals. Quarantine uses the same functions, so invented signals look like real ones.
+
+
+def tick(number: int, interval_s: float) -> dict[str, Any]:
+    """`number` counts the ticks from 1, since the layer was started."""
+    return {"number": number, "intervalS": interval_s}
+
+
+def hour_changed(moment: datetime) -> dict[str, Any]:
+    """The hour that has begun at `moment`, in the time zone of `moment`."""
+    return {"hour": moment.hour, "weekday": moment.isoweekday(), "date": moment.date().isoformat()}
+
+
+def energy(level: float, before: float) -> dict[str, Any]:
+    """Levels from 0 to 1: the level now, and the one in the last such signal."""
+    return {"level": level, "before": before}
+
+
+def user_message(text: str) -> dict[str, Any]:
+    return {"text": text}

@@ -9,8 +9,12 @@ if TYPE_CHECKING:
     from .habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits import Habits as Habits
     from .recordings import Recordings as Recordings
-    from .similarity import Parameter as Parameter
-    from .sketch import in_common as in_common, parts_of as parts_of, sketched as sketched
+    from .similarity import (
+        Parameter as Parameter,
+        in_common as in_common,
+        parts_of as parts_of,
+        sketched as sketched,
+    )
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -19,7 +23,6 @@ else:
             "habit": ["Habit", "OFFER_S"],
             "habits": ["Habits"],
             "recordings": ["Recordings"],
-            "similarity": ["Parameter"],
-            "sketch": ["in_common", "parts_of", "sketched"],
+            "similarity": ["Parameter", "in_common", "parts_of", "sketched"],
         },
     )

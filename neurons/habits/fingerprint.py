@@ -114,21 +114,21 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 def _parts(data: Any) -> dict[str, int]:
     if type(data) is not dict or len(data) > MAX_PARTS:
-        raise ValueError("parts that are none, or too many")
+        raise ValueError(f"expected an object of at most {MAX_PARTS} parts")
     if not all(type(part) is str and len(part) == _PART_CHARS for part in data):
-        raise ValueError("a part that is none")
+        raise ValueError(f"expected parts of {_PART_CHARS} characters")
     if not all(type(count) is int and 0 < count <= MAX_COUNT for count in data.values()):
-        raise ValueError("a count that is none")
+        raise ValueError(f"expected counts from 1 to {MAX_COUNT}")
     return data
 
 
 def _some(values: Any, most: int) -> Any:
     if len(values) > most:
-        raise ValueError("more than a fingerprint has")
+        raise ValueError(f"expected at most {most} values")
     return values
 
 
 def _text(value: Any, most: int) -> str:
     if not isinstance(value, str) or len(value) > most:
-        raise ValueError("a text that is none, or too long")
+        raise ValueError(f"expected a string of at most {most} characters")
     return value

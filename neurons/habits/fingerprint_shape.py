@@ -14,8 +14,7 @@ from typing import Any
 
 from .fingerprint_names import DATA, LITERALS, MAX_NAME_CHARS, REFERENCES, Names, bare, is_negative, operator
 from .fingerprint_parts import Found
-from .fingerprint_scopes import declared
-from .fingerprint_tree import FUNCTIONS, Local, Node, tree_of
+from .fingerprint_tree import FUNCTIONS, Local, Node, declared, tree_of
 
 MAX_DEPTH = 150
 """Nesting limit, for variables whose values use other variables: deeper values are visited from the top again."""

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from sandbox import SandboxError
 
-from ..contracts import HabitSettings, Json, NeuronError, Storage
+from ..contracts import DAY_S, HabitSettings, Json, NeuronError, Storage
 from .fingerprint import Fingerprint
 from .habit import (
     MAX_RECENT,
@@ -32,7 +32,6 @@ log = logging.getLogger("motor_cortex")
 
 PREFIX = "habits/"
 ID_CHARS = 16
-_DAY_S = 86_400
 
 
 class Habits:
@@ -216,7 +215,7 @@ class Habits:
         return scripts
 
     def _oldest(self) -> float:
-        return self._now() - self._settings.within_days * _DAY_S
+        return self._now() - self._settings.within_days * DAY_S
 
     def _forget(self, newest: str) -> None:
         """Delete scripts that were not seen again in time, and the oldest when there are too many. Habits stay as long

@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from sandbox import Exchange, JsonLimits, bounded_json
 
-from ..contracts import HabitSettings, Json, Recording, Storage, ToolExchange
+from ..contracts import DAY_S, HabitSettings, Json, Recording, Storage, ToolExchange
 from .secret_texts import without_secret_values, without_secrets
 
 log = logging.getLogger("motor_cortex")
@@ -22,7 +22,6 @@ log = logging.getLogger("motor_cortex")
 PREFIX = "recordings/"
 # Lists every recording with its code hash and time, so that finding one does not mean reading all.
 INDEX = f"{PREFIX}index"
-_DAY_S = 86_400
 # Limits for one part of a recording: a part with more values is left out, like one that is too large.
 LIMITS = JsonLimits(containers=20_000, values=50_000)
 
@@ -84,7 +83,7 @@ class Recordings:
         ]
 
     def _oldest(self) -> float:
-        return self._now() - self._settings.recording_days * _DAY_S
+        return self._now() - self._settings.recording_days * DAY_S
 
 
 def _entries(data: Json | None) -> list[Json]:

@@ -1,13 +1,14 @@
-"""How similar two scripts are, and which literals differ between them. Pure."""
+"""How similar two scripts are, and which literals differ between them; fingerprint parts as one line of text. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .fingerprint import Fingerprint, Literal
-from .sketch import in_common
+if TYPE_CHECKING:
+    from .fingerprint import Fingerprint, Literal
 
 MAX_VALUES = 5
 MAX_PARAMETERS = 16
@@ -21,6 +22,24 @@ def similarity(a: Fingerprint, b: Fingerprint) -> float:
     if a.shape == b.shape:
         return 1.0
     return in_common(a.parts, b.parts)
+
+
+def in_common(a: Mapping[str, int], b: Mapping[str, int]) -> float:
+    """1 for the same parts, 0 for no part in common."""
+    common = sum(min(count, b.get(part, 0)) for part, count in a.items())
+    both = sum(a.values()) + sum(b.values())
+    return 2 * common / both if both else 1.0
+
+
+def sketched(parts: Mapping[str, int]) -> str:
+    """The parts as text; empty for no parts, and then similar to nothing."""
+    return " ".join(f"{part}:{parts[part]}" for part in sorted(parts))
+
+
+def parts_of(sketch: str) -> dict[str, int]:
+    """Parse the text and skip what is not a part: the document may have been edited by hand."""
+    pairs = (pair.partition(":") for pair in sketch.split())
+    return {part: int(count) for part, _, count in pairs if count.isascii() and count.isdigit() and len(count) < 8}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from sandbox import lazy_door
 if TYPE_CHECKING:
     from .approval import ApprovalKey as ApprovalKey, why_not_awake as why_not_awake
     from .hashes import canonical as canonical, code_hash as code_hash, policy_hash as policy_hash
-    from .neuron_grants import network_for as network_for, unreachable_host as unreachable_host
+    from .neuron_grants import covers as covers, network_for as network_for, unreachable_host as unreachable_host
     from .owner_channel import ChannelError as ChannelError, Notice as Notice, OwnerChannel as OwnerChannel
     from .pipeline import Pipeline as Pipeline
     from .proposal import Proposal as Proposal
@@ -30,7 +30,7 @@ else:
         {
             "approval": ["ApprovalKey", "why_not_awake"],
             "hashes": ["canonical", "code_hash", "policy_hash"],
-            "neuron_grants": ["network_for", "unreachable_host"],
+            "neuron_grants": ["covers", "network_for", "unreachable_host"],
             "owner_channel": ["ChannelError", "Notice", "OwnerChannel"],
             "pipeline": ["Pipeline"],
             "proposal": ["Proposal"],

@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox import FILE_MODE, FileLock, private_folder, replace_file
+from sandbox import FileLock, private_folder, read_private, replace_file, set_aside
 
 from ..contracts import Approval, Neuron, StorageError
 from .hashes import about_hash, canonical, code_hash, policy_hash
@@ -25,6 +24,7 @@ log = logging.getLogger("motor_cortex")
 
 KEY_FILE = "approval.key"
 KEY_BYTES = 32
+CHANGED_BY_HAND = "its document was changed by hand, or by another program"
 
 
 class ApprovalKey:
@@ -60,7 +60,7 @@ class ApprovalKey:
     def load(cls, folder: Path) -> ApprovalKey | None:
         """The key, for read-only callers: nothing is created or set aside. None when no key can be read."""
         try:
-            return cls((folder / KEY_FILE).read_bytes()[: KEY_BYTES + 1])
+            return cls(read_private(folder / KEY_FILE, KEY_BYTES + 1) or b"")
         except (OSError, ValueError):
             return None
 
@@ -121,7 +121,7 @@ def why_not_awake(neuron: Neuron, key: ApprovalKey) -> str | None:
         return f"it is {neuron.status.value}"
     reason = why_not_approved(neuron, key)
     if reason is None and not key.is_sealed(neuron):
-        reason = "its document was changed by somebody else than the cortex"
+        reason = CHANGED_BY_HAND
     return reason
 
 
@@ -131,17 +131,10 @@ def _same(expected: str, given: str) -> bool:
 
 
 def _read(path: Path) -> bytes | None:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return None
-    with os.fdopen(handle, "rb") as file:
-        os.fchmod(file.fileno(), FILE_MODE)
-        secret = file.read(KEY_BYTES + 1)
-    if len(secret) == KEY_BYTES:
+    secret = read_private(path, KEY_BYTES + 1, close=True)
+    if secret is None or len(secret) == KEY_BYTES:
         return secret
-    aside = path.with_name(f"{path.name}.damaged-{secrets.token_hex(4)}")
-    os.replace(path, aside)
+    aside = set_aside(path)
     log.warning('"%s" was damaged and is now "%s": all neurons have to be approved again', path, aside)
     return None
 

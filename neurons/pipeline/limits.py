@@ -6,17 +6,16 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..contracts import Neuron, NeuronSettings, Policy, ProposalSettings, Refused, Status, StatusChange, Version
+from ..contracts import DAY_S, Neuron, NeuronSettings, Policy, ProposalSettings, Refused, Status, StatusChange, Version
 from ..habits import in_common, parts_of
 from .hashes import code_hash, policy_hash
 from .lifecycle import Event
-from .names import first_alike, folded
-from .proposal import Proposal
+from .neuron_grants import covers
+from .proposal import Proposal, first_alike, folded
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint
 
-DAY_S = 86_400
 MAX_REJECTED = 3
 """Rejections of one name or one habit: after this many the owner has said what there is to say."""
 PENDING = frozenset({Status.QUARANTINE, Status.AWAITING_OWNER})
@@ -143,8 +142,7 @@ def _is_repeat(proposal: Proposal, found: Fingerprint | None, rejected: Version,
 
 def _reaches_as_far(policy: Policy, rejected: Policy) -> bool:
     return set(rejected.tools) <= set(policy.tools) and all(
-        any(host == wider or (wider.startswith("*.") and host.endswith(wider[1:])) for wider in policy.hosts)
-        for host in rejected.hosts
+        any(covers(wider, host) for wider in policy.hosts) for host in rejected.hosts
     )
 
 

@@ -1,4 +1,7 @@
-"""The network that a running neuron gets: what its owner approved, as far as the settings allow it today."""
+"""The network that a running neuron gets: what its owner approved, as far as the settings allow it today.
+
+A module of its own because limits on proposals, quarantine and the cortex share these rules.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,14 @@ def _ports(rule: HostRule) -> tuple[int, ...]:
 
 def _common_host(one: str, other: str) -> str | None:
     """The names that both patterns match: for `*.example.com` and `api.example.com`, the latter."""
-    if one == other or _is_below(one, other):
+    if covers(other, one):
         return one
-    return other if _is_below(other, one) else None
+    return other if covers(one, other) else None
 
 
-def _is_below(host: str, pattern: str) -> bool:
-    return pattern.startswith("*.") and host.removeprefix("*.").endswith(pattern[1:])
+def covers(pattern: str, host: str) -> bool:
+    """Whether the pattern matches the host, or all that `host` matches when it is a pattern itself."""
+    return host == pattern or (pattern.startswith("*.") and host.removeprefix("*.").endswith(pattern[1:]))
 
 
 def unreachable_host(hosts: Sequence[str], allowed: NetworkPolicy) -> str | None:

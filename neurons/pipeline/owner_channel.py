@@ -1,4 +1,7 @@
-"""The port through which the owner is told of a proposal, and the notice that is sent."""
+"""The port through which the owner is told of a proposal, and the notice that is sent.
+
+A module of its own because the channels of other packages implement this port.
+"""
 
 from __future__ import annotations
 

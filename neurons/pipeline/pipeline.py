@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..contracts import Counters, Neuron, NeuronSettings, Record, Refused, Report, Status
 from . import decisions, limits
-from .approval import ApprovalKey, why_not_awake
+from .approval import CHANGED_BY_HAND, ApprovalKey, why_not_awake
 from .hashes import policy_hash
 from .lifecycle import Event, changed
-from .names import free_id
-from .proposal import Proposal
+from .proposal import Proposal, free_id
 from .store import NeuronStore
 from .trial import Delivered, Failed, Going, Passed, noted, verdict
-from .versions import recognisable
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint
@@ -88,7 +86,7 @@ class Pipeline:
                 neuron = decisions.asked(neuron, kept, now=now, expires_hours=hours)
             else:
                 neuron = decisions.failed(neuron, kept, now=now)
-            return recognisable(neuron, found)
+            return decisions.recognisable(neuron, found)
 
         return self._change(neuron_id, judge)
 
@@ -281,7 +279,7 @@ class Pipeline:
         if neuron.is_awake:
             return why_not_awake(neuron, self._key)
         if neuron.status is Status.AWAITING_OWNER and not self._key.is_sealed(neuron):
-            return "its document was changed by somebody else than the cortex"
+            return CHANGED_BY_HAND
         return None
 
     def _has_expired(self, neuron: Neuron) -> bool:

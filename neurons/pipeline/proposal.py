@@ -1,23 +1,48 @@
-"""Checks the arguments of a proposal. All texts are the agent's, and the owner who decides reads them."""
+"""Checks the arguments of a proposal. All texts are the agent's, and the owner who decides reads them.
+
+A name must not be one of the cortex's own, and must not look like another.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from sandbox import HostRule, Tier
 
-from ..contracts import MAX_HOSTS, MAX_PURPOSE, MAX_SIGNALS, MAX_TOOLS, NAME_PATTERN, Part, Policy, Refused, SignalType
-from .names import is_reserved, looks_built_in
+from ..contracts import (
+    BUILT_IN,
+    MAX_HOSTS,
+    MAX_PURPOSE,
+    MAX_SIGNALS,
+    MAX_TOOLS,
+    NAME_PATTERN,
+    Part,
+    Policy,
+    Refused,
+    SignalType,
+)
 
 MAX_HOST = 253
 MAX_TOOL = 64
 # More padding than this serves only to push code off the owner's screen.
 MAX_BLANKS = 200
 MAX_BLANK_LINES = 30
+MAX_ID = 70
+
+# Names of parts of the cortex, folded. An owner who reads "Kill Switch wants to learn" must not have to wonder.
+_RESERVED = (
+    "agent all audit autonomic autonomiclayer cognition cortex guard habits heartbeat host intents killswitch memory "
+    "motorcortex neuron neurons owner sandbox system"
+)
+_OUT_OF_REACH = "core"
+
+# Letters that fonts draw alike.
+_ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l"})
+_ALIKE_PAIRS = (("rn", "m"), ("vv", "w"))
 
 _TOOL = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
 _CORE = re.compile(r"core([._-]|$)", re.IGNORECASE)
@@ -66,7 +91,7 @@ def _output(name: str) -> str:
 
 def _seen(code: str) -> str:
     if not code.strip():
-        raise ValueError("there is none")
+        raise ValueError("it is empty")
     try:
         code.encode()
     except UnicodeEncodeError:
@@ -74,7 +99,7 @@ def _seen(code: str) -> str:
     if "\0" in code:
         raise ValueError("it holds the character NUL; write it as an escape")
     if _PADDING.search(code):
-        raise ValueError("it is padded with blanks; whoever reads it must not have to look for the rest")
+        raise ValueError("it is padded with blanks; the owner must not have to search for the rest")
     return code
 
 
@@ -128,11 +153,44 @@ class Proposal(Part):
 
     @property
     def policy(self) -> Policy:
-        return Policy(
-            tier=self.tier,
-            hosts=self.hosts,
-            tools=self.tools,
-            input_signals=self.input_signals,
-            output_signals=self.output_signals,
-            energy_budget=self.energy_budget,
-        )
+        return Policy.of(self)
+
+
+def folded(name: str) -> str:
+    """The name as a person remembers it: two names that fold to the same text look the same to a person."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower()).translate(_ALIKE)
+    for pair, letter in _ALIKE_PAIRS:
+        plain = plain.replace(pair, letter)
+    return plain
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the name is one of the cortex's own, or could be taken for one."""
+    plain = folded(name)
+    # "Owner Neuron" is no better than "Owner".
+    return plain.startswith(_OUT_OF_REACH) or not {plain, plain.removesuffix("neuron")}.isdisjoint(_FOLDED_RESERVED)
+
+
+def looks_built_in(signal: str) -> bool:
+    return folded(signal) in _FOLDED_BUILT_IN
+
+
+def first_alike(name: str, others: Iterable[str]) -> str | None:
+    plain = folded(name)
+    return next((other for other in others if folded(other) == plain), None)
+
+
+def free_id(name: str, taken: Container[str]) -> str:
+    """A free id for the name: `crypto-price` for `CryptoPrice`, and `crypto-price-2` for the second one."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:MAX_ID].rstrip("-")
+    number = 2
+    found = slug
+    while found in taken:
+        found = f"{slug}-{number}"
+        number += 1
+    return found
+
+
+_FOLDED_BUILT_IN = frozenset(map(folded, BUILT_IN))
+_FOLDED_RESERVED = frozenset(map(folded, _RESERVED.split())) | _FOLDED_BUILT_IN

@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..contracts import Counters, Neuron, Status, Trial, TrialSettings, Watch, storable
+from ..contracts import HOUR_S, MINUTE_S, Counters, Neuron, Status, Trial, TrialSettings, Watch, storable
 
-HOUR_S = 3600
-MINUTE_S = 60
 _HOUR_STEP_S = 60
 _MINUTE_STEP_S = 5
 # With fewer signals than this, a share of errors says nothing.

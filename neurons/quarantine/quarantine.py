@@ -72,7 +72,7 @@ async def rehearse(
     patterns = await guard.inspect(neuron.code) if guard is not None else ()
     if patterns:
         # As in `core.execute`: what the guard rejects does not run.
-        return _report(neuron, began, problems=[*of_guard(patterns)])
+        return report_of(neuron, began, problems=[*of_guard(patterns)])
     recorded = {named(one.method, one.url) for recording in recordings for one in recording.exchanges}
     tried = _Tried(neuron, hosts, settings, _World(tools, network, now), recorded)
     scenarios = scenarios_for(neuron, recordings, settings, at=began)
@@ -89,10 +89,10 @@ async def rehearse(
     mentioned = await read(neuron.code) if read is not None else None
     found = audit(neuron, tried.seen, named=mentioned, is_whole=not problems)
     findings = [*found.findings, *tried.findings()]
-    return _report(neuron, began, tried.results, findings, [*problems, *found.problems])
+    return report_of(neuron, began, tried.results, findings, [*problems, *found.problems])
 
 
-def _report(
+def report_of(
     neuron: Neuron,
     at: float,
     scenarios: Sequence[ScenarioResult] = (),

@@ -13,9 +13,8 @@ import anyio.to_thread
 
 from sandbox import SandboxError
 
-from ..contracts import Report, Status
-from ..pipeline import code_hash, policy_hash
-from .quarantine import rehearse
+from ..contracts import Status
+from .quarantine import rehearse, report_of
 
 if TYPE_CHECKING:
     from sandbox import Guard, HostTools, NetworkPolicy, ResidentHost
@@ -119,7 +118,7 @@ class Candidates:
             return
         self._expire_at = now + EXPIRE_S
         for neuron in await anyio.to_thread.run_sync(self._pipeline.expire):
-            log.info('Nobody has answered about neuron "%s"', neuron.id)
+            log.info('The owner has not answered in time about neuron "%s"', neuron.id)
         await self.try_all()
         is_done = not await anyio.to_thread.run_sync(self._pipeline.quarantined)
         self._seen = stamp if is_done else None
@@ -130,7 +129,7 @@ class Candidates:
             tools, network = self._tools(neuron), self._network(neuron)
         except ValueError as error:
             # A proposal cannot contain this, but a document edited by hand can.
-            report = self._unusable(neuron, f"its hosts or tools are none that could be had: {error}")
+            report = report_of(neuron, self._now(), problems=[f"its hosts or tools cannot be used: {error}"])
         else:
             report = await rehearse(
                 neuron,
@@ -158,14 +157,6 @@ class Candidates:
             return await self._read(neuron.code) if self._read is not None else None
         except SandboxError:
             return None
-
-    def _unusable(self, neuron: Neuron, problem: str) -> Report:
-        return Report(
-            at=self._now(),
-            code_hash=code_hash(neuron.code),
-            policy_hash=policy_hash(neuron.policy),
-            problems=(" ".join(problem.split())[:500],),
-        )
 
     def _given_before(self, neuron: Neuron) -> list[Recording]:
         habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from sandbox import HostRule, Tier
 
+from ..pipeline import covers
+
 if TYPE_CHECKING:
     from sandbox import Finding
 
@@ -118,7 +120,7 @@ def _never_used(neuron: Neuron, seen: Seen) -> Iterator[str]:
         yield f"declares the input {quoted(types)} and did nothing on it"
     if types := [each for each in neuron.output_signals if each not in seen.emitted]:
         yield f"declares the output {quoted(types)} and never emitted it"
-    if hosts := [each for each in neuron.hosts if not any(covers(each, host) for host in seen.hosts)]:
+    if hosts := [each for each in neuron.hosts if not any(declares(each, host) for host in seen.hosts)]:
         yield f"declares the host {quoted(hosts)} and never asked for it"
     if tools := [each for each in neuron.tools if each not in seen.tools]:
         yield f"declares the tool {quoted(tools)} and never called it"
@@ -176,13 +178,12 @@ def _beyond_ascii(neuron: Neuron) -> Iterator[str]:
         yield f"has characters beyond ASCII, in line {named}: one may look like another, or like none"
 
 
-def covers(declared: str, host: str) -> bool:
+def declares(entry: str, host: str) -> bool:
     """Whether the declared entry covers the host; what may be requested there is decided by the broker."""
     try:
-        pattern = HostRule.model_validate(declared).host
+        return covers(HostRule.model_validate(entry).host, host)
     except ValueError:
         return False
-    return host == pattern or (pattern.startswith("*.") and host.endswith(pattern[1:]))
 
 
 def _as_written(tool: str) -> str:
@@ -193,7 +194,7 @@ def _as_written(tool: str) -> str:
 
 
 def _strange(hosts: Iterable[str], declared: Sequence[str]) -> list[str]:
-    return sorted(host for host in hosts if not any(covers(entry, host) for entry in declared))
+    return sorted(host for host in hosts if not any(declares(entry, host) for entry in declared))
 
 
 def quoted(names: Iterable[str]) -> str:

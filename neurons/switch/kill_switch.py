@@ -162,7 +162,7 @@ class KillSwitch:
             problems += report.left
             with self._alone(_MEANWHILE_S) as is_alone:
                 if not is_alone:
-                    problems.append("somebody is about to turn the switch off, and stuck: it may go off again")
+                    problems.append("another process hangs while it turns the switch off: it may go off again")
                 if not os.path.lexists(path):
                     continue  # another process, turning off the previous switch, has removed this one
                 problems += _flush(path)
@@ -196,7 +196,7 @@ class KillSwitch:
         try:
             with self._alone(LOCK_TIMEOUT_S) as is_alone:
                 if not is_alone:
-                    raise SwitchError("The kill switch stays on: somebody else is at it, and stuck")
+                    raise SwitchError("The kill switch stays on: another process holds its lock and hangs")
                 if _stamp(path) != stamp:
                     raise SwitchError("The kill switch was turned on again meanwhile: it stays on")
                 path.unlink(missing_ok=True)

@@ -1,4 +1,7 @@
-"""The port of the kill switch, and a task that polls it."""
+"""The port of the kill switch, and a task that polls it.
+
+A module of its own because `cortex kill` must not wait for the import of an event loop.
+"""
 
 from __future__ import annotations
 
@@ -74,5 +77,5 @@ async def watch_switch(
                 if isinstance(alone, On):
                     on_neuron(neuron, alone)
         except Exception:
-            log.exception("What the kill switch asks for could not be done")
+            log.exception("Cannot do what the kill switch asks for; it is tried again")
         await anyio.sleep(poll_ms / 1000)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         flush_file as flush_file,
         flush_folder as flush_folder,
         private_folder as private_folder,
+        read_private as read_private,
         replace_file as replace_file,
+        set_aside as set_aside,
         sweep_unfinished as sweep_unfinished,
     )
 else:
@@ -44,7 +46,9 @@ else:
                 "flush_file",
                 "flush_folder",
                 "private_folder",
+                "read_private",
                 "replace_file",
+                "set_aside",
                 "sweep_unfinished",
             ],
         },

@@ -51,6 +51,25 @@ def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
         flush_folder(path.parent)
 
 
+def read_private(path: Path, most: int, *, close: bool = False) -> bytes | None:
+    """Read at most `most` bytes; None when there is no file. With `close`, first take all access from other users.
+    Raises OSError for a symbolic link."""
+    try:
+        with _opened(path, os.O_NOFOLLOW) as handle:
+            if close:
+                os.fchmod(handle, FILE_MODE)
+            return os.read(handle, most)
+    except FileNotFoundError:
+        return None
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, so that a person can look at it later; return its new path."""
+    aside = path.with_name(f"{path.name}.damaged-{os.urandom(4).hex()}")
+    os.replace(path, aside)
+    return aside
+
+
 _swept: dict[Path, float] = {}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tests.requirement import Requirement
 
-ESCAPES = "tests/escapes/test_escapes.py::test_the_property_holds"
+ESCAPES = "tests/escapes/test_escapes.py::test_the_property_of_an_escape_program_holds"
 ENTRY = "tests/entry_points/test_entry_points.py::"
 WIRES = "tests/entry_points/test_wires.py::"
 KILL = "tests/cortex/commands/test_kill_command.py::"

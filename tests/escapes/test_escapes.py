@@ -92,13 +92,13 @@ def verdicts(make_runtime, programs, root, backend="asyncio"):
 
 @pytest.fixture(scope="module")
 def behind_both_walls(request, tmp_path_factory):
-    programs = wanted(request, test_the_property_holds)
+    programs = wanted(request, test_the_property_of_an_escape_program_holds)
     return verdicts(DenoRuntime, programs, tmp_path_factory.mktemp("both"))
 
 
 @pytest.fixture(scope="module")
 def behind_the_system_alone(request, tmp_path_factory):
-    programs = wanted(request, test_the_property_holds_without_denos_permissions)
+    programs = wanted(request, test_the_property_of_an_escape_program_holds_without_denos_permissions)
     return verdicts(UnpermittedRuntime, programs, tmp_path_factory.mktemp("system"))
 
 
@@ -117,16 +117,16 @@ def judge(program, found, *, needs=()):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
-def test_the_property_holds(program, behind_both_walls):
+def test_the_property_of_an_escape_program_holds(program, behind_both_walls):
     judge(program, behind_both_walls)
 
 
 @pytest.mark.parametrize("program", AUTHORITY, ids=name_of)
-def test_the_property_holds_without_denos_permissions(program, behind_the_system_alone):
+def test_the_property_of_an_escape_program_holds_without_denos_permissions(program, behind_the_system_alone):
     judge(program, behind_the_system_alone, needs={Layer.LANDLOCK, Layer.SECCOMP})
 
 
-def test_properties_hold_on_the_other_event_loop(tmp_path):
+def test_properties_of_escape_programs_hold_on_trio(tmp_path):
     programs = called(*ON_TRIO)
     assert len(programs) == len(ON_TRIO)
     found = verdicts(DenoRuntime, programs, tmp_path, backend="trio")

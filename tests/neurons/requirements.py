@@ -292,9 +292,9 @@ REQUIREMENTS = (
         "Limits on pending proposals, per day, and on repeats of a rejected one",
         (
             "tests/neurons/pipeline/test_proposal.py::test_three_can_be_pending",
-            "tests/neurons/pipeline/test_proposal.py::test_so_many_are_proposed_in_a_day",
+            "tests/neurons/pipeline/test_proposal.py::test_at_most_max_per_day_neurons_are_proposed_in_a_day",
             "tests/neurons/pipeline/test_proposal.py::test_what_the_owner_rejected_is_not_proposed_again_under_whatever_name",
-            "tests/neurons/pipeline/test_proposal.py::test_neither_is_code_of_the_same_shape",
+            "tests/neurons/pipeline/test_proposal.py::test_rejected_code_of_the_same_shape_is_not_proposed_again",
             "tests/neurons/pipeline/test_proposal.py::test_what_the_owner_disabled_counts_as_rejected_and_what_the_cortex_did_not",
             "tests/neurons/pipeline/test_proposal.py::test_the_same_code_is_not_proposed_under_a_second_name",
         ),
@@ -318,8 +318,8 @@ REQUIREMENTS = (
         "003",
         "Passed → awaiting_owner with a fresh question; failed → disabled with the problems; a stale report says nothing",
         (
-            "tests/neurons/pipeline/test_pipeline.py::test_who_passed_awaits_the_owner_with_a_question",
-            "tests/neurons/pipeline/test_pipeline.py::test_who_failed_is_disabled_with_the_problems_as_the_reason",
+            "tests/neurons/pipeline/test_pipeline.py::test_a_candidate_that_passed_awaits_the_owner_with_a_question",
+            "tests/neurons/pipeline/test_pipeline.py::test_a_candidate_that_failed_is_disabled_with_the_problems_as_the_reason",
             "tests/neurons/pipeline/test_pipeline.py::test_a_report_about_other_code_or_another_policy_says_nothing",
             "tests/neurons/pipeline/test_pipeline.py::test_whatever_a_candidate_says_in_its_report_the_question_stands",
         ),
@@ -375,7 +375,7 @@ REQUIREMENTS = (
         "reject with a reason disables; the last word counts",
         (
             "tests/neurons/pipeline/test_pipeline.py::test_a_rejected_one_is_disabled_with_the_reason",
-            "tests/neurons/pipeline/test_pipeline.py::test_the_last_word_counts_when_something_is_approved_and_then_rejected",
+            "tests/neurons/pipeline/test_pipeline.py::test_rejecting_code_takes_back_its_earlier_approval",
         ),
     ),
     Requirement(
@@ -395,7 +395,7 @@ REQUIREMENTS = (
             "tests/neurons/pipeline/test_pipeline.py::test_a_decision_is_recorded_before_it_is_written",
             "tests/neurons/pipeline/test_pipeline.py::test_what_cannot_be_recorded_is_not_approved_and_not_rejected",
             "tests/neurons/pipeline/test_pipeline.py::test_an_owner_disables_also_while_nothing_can_be_recorded",
-            "tests/neurons/pipeline/test_trial.py::test_nobody_becomes_active_unrecorded",
+            "tests/neurons/pipeline/test_trial.py::test_no_neuron_becomes_active_unless_that_is_recorded",
         ),
     ),
     Requirement(
@@ -415,9 +415,9 @@ REQUIREMENTS = (
         (
             "tests/neurons/pipeline/test_trial.py::test_a_neuron_that_misbehaves_is_disabled_at_once_with_its_reason",
             "tests/neurons/pipeline/test_trial.py::test_too_much_of_anything_ends_it_at_once_with_the_reason",
-            "tests/neurons/pipeline/test_trial.py::test_what_is_allowed_is_allowed",
+            "tests/neurons/pipeline/test_trial.py::test_a_batch_within_all_limits_does_not_fail_the_trial",
             "tests/neurons/pipeline/test_trial.py::test_the_limits_hold_for_active_neurons_too",
-            "tests/neurons/pipeline/test_trial.py::test_a_verdict_that_could_not_be_carried_out_at_once_is_not_outwaited",
+            "tests/neurons/pipeline/test_trial.py::test_a_failed_verdict_stays_while_it_cannot_be_written",
         ),
     ),
     Requirement(
@@ -467,9 +467,9 @@ REQUIREMENTS = (
         "003",
         "At most 5 awake, trial and active together, under races",
         (
-            "tests/neurons/pipeline/test_pipeline.py::test_five_are_awake_and_no_more",
+            "tests/neurons/pipeline/test_pipeline.py::test_at_most_five_neurons_are_awake",
             "tests/neurons/pipeline/test_pipeline_races.py::test_of_eight_that_are_approved_at_once_five_are_awake",
-            "tests/neurons/pipeline/test_pipeline_races.py::test_those_that_are_enabled_and_rolled_back_to_count_too",
+            "tests/neurons/pipeline/test_pipeline_races.py::test_a_race_of_enable_and_rollback_wakes_at_most_five",
         ),
     ),
     Requirement(
@@ -480,8 +480,8 @@ REQUIREMENTS = (
             "tests/neurons/pipeline/test_approval.py::test_a_document_that_was_edited_by_hand_does_not_run",
             "tests/neurons/pipeline/test_approval.py::test_code_whose_hash_was_edited_with_it_does_not_run",
             "tests/neurons/pipeline/test_approval.py::test_a_trial_cannot_be_cut_short_or_skipped_by_hand",
-            "tests/neurons/pipeline/test_approval.py::test_a_neuron_that_was_disabled_is_not_awake_because_somebody_wrote_so",
-            "tests/neurons/pipeline/test_pipeline.py::test_a_status_that_somebody_wrote_leads_back_to_quarantine",
+            "tests/neurons/pipeline/test_approval.py::test_a_disabled_neuron_whose_status_was_edited_to_active_does_not_run",
+            "tests/neurons/pipeline/test_pipeline.py::test_a_status_edited_by_hand_leads_back_to_quarantine",
             "tests/neurons/pipeline/test_pipeline.py::test_awake_code_that_was_edited_is_a_version_of_its_own_and_in_quarantine",
             "tests/neurons/pipeline/test_pipeline.py::test_a_document_of_another_home_does_not_run",
         ),
@@ -522,7 +522,7 @@ REQUIREMENTS = (
             "tests/neurons/habits/test_similarity.py::test_rewrites_of_a_script_are_found_and_different_scripts_are_not",
             "tests/neurons/habits/test_similarity.py::test_what_is_written_by_hand_is_found_as_well_as_what_rules_make",
             "tests/neurons/habits/test_habits.py::test_rewrites_are_the_same_habit_and_other_scripts_are_not",
-            "tests/neurons/habits/test_habits.py::test_how_alike_they_must_be_is_in_the_settings",
+            "tests/neurons/habits/test_habits.py::test_the_similarity_of_the_settings_decides_what_is_the_same_script",
         ),
     ),
     Requirement(
@@ -531,8 +531,8 @@ REQUIREMENTS = (
         "Three clean occurrences within seven days make a habit (settings)",
         (
             "tests/neurons/habits/test_habits.py::test_three_clean_occurrences_are_a_habit_and_it_is_told_once",
-            "tests/neurons/habits/test_habits.py::test_so_many_occurrences_are_needed_as_the_settings_say",
-            "tests/neurons/habits/test_habits.py::test_they_must_come_within_the_days_of_the_settings",
+            "tests/neurons/habits/test_habits.py::test_min_occurrences_of_the_settings_make_a_habit",
+            "tests/neurons/habits/test_habits.py::test_occurrences_count_only_within_the_days_of_the_settings",
             "tests/neurons/habits/test_habits.py::test_old_occurrences_do_not_count_although_the_script_is_remembered",
         ),
     ),
@@ -561,8 +561,8 @@ REQUIREMENTS = (
         "Context and exchanges of recent executions are kept, capped in size, age and count",
         (
             "tests/neurons/habits/test_recordings.py::test_what_a_run_was_given_is_given_again",
-            "tests/neurons/habits/test_recordings.py::test_only_so_many_are_kept_as_the_settings_say",
-            "tests/neurons/habits/test_recordings.py::test_they_are_kept_as_long_as_the_settings_say",
+            "tests/neurons/habits/test_recordings.py::test_at_most_max_recordings_are_kept",
+            "tests/neurons/habits/test_recordings.py::test_recordings_are_kept_for_the_days_of_the_settings",
             "tests/neurons/habits/test_recordings.py::test_what_does_not_fit_is_left_out",
         ),
     ),
@@ -594,8 +594,8 @@ REQUIREMENTS = (
         (
             "tests/neurons/habits/test_habits.py::test_a_habit_is_told_once_across_restarts",
             "tests/neurons/habits/test_habits.py::test_a_habit_is_told_once_by_all_processes_together",
-            "tests/neurons/habits/test_habits.py::test_two_who_notice_at_the_same_moment_make_one_habit",
-            "tests/neurons/habits/test_habits.py::test_a_clock_that_stands_still_tells_nothing_twice",
+            "tests/neurons/habits/test_habits.py::test_two_processes_that_notice_a_script_at_once_make_one_habit",
+            "tests/neurons/habits/test_habits.py::test_a_habit_is_told_once_while_the_clock_stands_still",
             "tests/neurons/habits/test_habits.py::test_a_habit_that_was_told_is_not_told_again_after_a_long_time",
         ),
     ),
@@ -630,7 +630,7 @@ REQUIREMENTS = (
         "003",
         "Hostile code is parsed where it can be killed; bounded in time, memory, answer",
         (
-            "tests/neurons/habits/test_fingerprint_reader.py::test_code_that_hangs_the_parser_has_none_and_holds_up_nobody",
+            "tests/neurons/habits/test_fingerprint_reader.py::test_code_that_hangs_the_parser_has_no_fingerprint_and_delays_no_other_task",
             "tests/neurons/habits/test_fingerprint_reader.py::test_hostile_code_is_read_or_not_and_the_next_code_is",
             "tests/neurons/habits/test_fingerprint.py::test_hostile_code_has_a_bounded_fingerprint",
             "tests/neurons/habits/test_fingerprint.py::test_hostile_code_leaves_some_of_the_stack",
@@ -644,8 +644,8 @@ REQUIREMENTS = (
         "What does not come back is forgotten, by age and by count",
         (
             "tests/neurons/habits/test_habits.py::test_scripts_that_do_not_come_back_are_forgotten",
-            "tests/neurons/habits/test_habits.py::test_only_so_many_are_kept_as_the_settings_say_and_the_oldest_make_way",
-            "tests/neurons/habits/test_habits.py::test_what_somebody_else_has_seen_again_is_not_forgotten",
+            "tests/neurons/habits/test_habits.py::test_at_most_max_occurrences_are_kept_and_the_oldest_make_way",
+            "tests/neurons/habits/test_habits.py::test_a_script_that_another_process_has_seen_again_is_not_forgotten",
         ),
     ),
     Requirement(
@@ -653,10 +653,10 @@ REQUIREMENTS = (
         "003",
         "A broken disk, reader or document is no reason for anything else to fail",
         (
-            "tests/neurons/habits/test_habits.py::test_a_disk_that_fails_and_a_reader_that_is_gone_are_no_reason_to_fail",
-            "tests/neurons/habits/test_habits.py::test_a_document_that_is_none_stops_no_other",
+            "tests/neurons/habits/test_habits.py::test_noticing_does_not_raise_when_the_disk_or_the_reader_fails",
+            "tests/neurons/habits/test_habits.py::test_an_invalid_habit_document_does_not_stop_the_others",
             "tests/neurons/habits/test_habits.py::test_a_document_of_a_later_version_stays_as_it_is",
-            "tests/neurons/habits/test_recordings.py::test_which_there_are_is_found_out_again_when_that_was_lost",
+            "tests/neurons/habits/test_recordings.py::test_a_lost_index_of_recordings_is_rebuilt",
         ),
     ),
     Requirement(
@@ -820,7 +820,7 @@ REQUIREMENTS = (
         "003",
         "A neuron emits nothing that it has not declared, and never a built-in signal",
         (
-            "tests/neurons/autonomic/test_autonomic.py::test_a_neuron_emits_nothing_that_it_has_not_declared_and_that_is_an_error_of_its",
+            "tests/neurons/autonomic/test_autonomic.py::test_an_undeclared_signal_is_dropped_and_counts_as_an_error_of_the_neuron",
         ),
     ),
     Requirement(
@@ -843,7 +843,7 @@ REQUIREMENTS = (
         "Each awake neuron has one process of its own; a crash, a hang or a leak restarts that one and counts",
         (
             "tests/neurons/autonomic/test_autonomic_deno.py::test_each_neuron_has_a_process_of_its_own_that_ends_when_it_is_stopped",
-            "tests/neurons/autonomic/test_autonomic_deno.py::test_a_crash_a_hang_and_a_leak_cost_one_signal_are_counted_and_end_no_other",
+            "tests/neurons/autonomic/test_autonomic_deno.py::test_a_crash_a_hang_and_a_leak_cost_one_signal_each_and_end_no_other_neuron",
             "tests/neurons/autonomic/test_autonomic_deno.py::test_a_process_that_is_killed_from_outside_is_replaced_and_counted",
             "tests/neurons/autonomic/test_nerve.py::test_processes_that_crash_again_and_again_disable",
         ),
@@ -876,10 +876,10 @@ REQUIREMENTS = (
             "tests/neurons/autonomic/test_nerve.py::test_each_batch_is_paid_for_once_with_the_price_of_the_settings",
             "tests/neurons/autonomic/test_nerve.py::test_when_energy_is_low_a_neuron_rests_keeps_its_newest_signals_and_nothing_fails",
             "tests/neurons/autonomic/test_nerve.py::test_the_least_important_rest_first",
-            "tests/neurons/autonomic/test_nerve.py::test_a_neuron_is_given_no_more_than_its_budget_affords",
+            "tests/neurons/autonomic/test_nerve.py::test_a_batch_has_at_most_the_signals_that_the_budget_pays_for",
             "tests/neurons/autonomic/test_nerve.py::test_what_could_not_be_paid_is_owed_and_paid_before_the_next_signal",
             "tests/neurons/autonomic/test_nerve.py::test_when_energy_cannot_be_read_or_paid_neurons_rest_and_the_layer_goes_on",
-            "tests/neurons/autonomic/test_heartbeat.py::test_those_on_trial_rest_before_active_ones_and_dear_ones_before_cheap_ones",
+            "tests/neurons/autonomic/test_heartbeat.py::test_neurons_on_trial_rest_before_active_ones_and_expensive_ones_before_cheap_ones",
             "tests/neurons/autonomic/test_heartbeat.py::test_the_least_important_rests_at_the_level_of_the_settings_and_the_others_below_it",
         ),
     ),
@@ -887,7 +887,7 @@ REQUIREMENTS = (
         "AUTONOMIC-AWAKE-MOST",
         "003",
         "No more are awake than the settings say",
-        ("tests/neurons/autonomic/test_autonomic_home.py::test_no_more_are_awake_than_the_settings_say",),
+        ("tests/neurons/autonomic/test_autonomic_home.py::test_at_most_the_neurons_that_the_settings_allow_are_awake",),
     ),
     Requirement(
         "AUTONOMIC-HEARTBEAT",
@@ -895,10 +895,10 @@ REQUIREMENTS = (
         "The heartbeat waits for nothing; one slow neuron, reserve, disk or listener delays no other",
         (
             "tests/neurons/autonomic/test_nerve.py::test_one_slow_neuron_delays_no_other_and_not_the_heartbeat",
-            "tests/neurons/autonomic/test_autonomic_deno.py::test_one_that_hangs_delays_neither_its_neighbour_nor_the_heartbeat",
+            "tests/neurons/autonomic/test_autonomic_deno.py::test_a_neuron_that_hangs_delays_neither_another_neuron_nor_the_heartbeat",
             "tests/neurons/autonomic/test_autonomic_home.py::test_a_disk_that_hangs_delays_neither_neurons_nor_the_heartbeat",
             "tests/neurons/autonomic/test_autonomic_home.py::test_a_reserve_that_never_answers_holds_up_the_neuron_that_pays_and_no_other",
-            "tests/neurons/autonomic/test_autonomic.py::test_who_watches_and_never_returns_misses_signals_and_delays_nobody",
+            "tests/neurons/autonomic/test_autonomic.py::test_a_watcher_that_never_returns_misses_signals_and_delays_no_other_task",
         ),
     ),
     Requirement(
@@ -911,9 +911,9 @@ REQUIREMENTS = (
             "tests/neurons/autonomic/test_nerve.py::test_without_a_process_a_neuron_waits_for_one_and_its_signals_wait_with_it",
             "tests/neurons/autonomic/test_nerve.py::test_tools_or_a_network_that_cannot_be_made_are_the_trouble_of_one_neuron",
             "tests/neurons/autonomic/test_autonomic_home.py::test_a_disk_that_refuses_stops_no_neuron_and_nothing_is_counted_twice",
-            "tests/neurons/autonomic/test_autonomic_home.py::test_what_could_not_even_be_written_behind_is_written_later",
+            "tests/neurons/autonomic/test_autonomic_home.py::test_counts_that_could_not_be_written_are_written_later",
             "tests/neurons/autonomic/test_autonomic_home.py::test_documents_that_cannot_be_read_leave_the_neurons_running_that_are_known",
-            "tests/neurons/autonomic/test_autonomic.py::test_who_watches_and_raises_is_told_of_the_next_one_all_the_same",
+            "tests/neurons/autonomic/test_autonomic.py::test_a_watcher_that_raises_is_called_for_the_next_signal",
             "tests/neurons/autonomic/test_autonomic.py::test_turns_come_one_after_the_other_and_one_that_fails_does_not_end_the_layer",
         ),
     ),
@@ -957,7 +957,7 @@ REQUIREMENTS = (
             "tests/neurons/autonomic/test_autonomic_home.py::test_the_kill_switch_for_one_neuron_stops_that_one",
             "tests/neurons/autonomic/test_autonomic_home.py::test_while_the_switch_is_on_nothing_is_loaded_on_start",
             "tests/neurons/autonomic/test_autonomic_home.py::test_a_neuron_that_was_killed_alone_is_not_loaded_on_start_and_wakes_up_when_it_is_revived",
-            "tests/neurons/autonomic/test_autonomic_home.py::test_a_switch_that_cannot_be_asked_is_on",
+            "tests/neurons/autonomic/test_autonomic_home.py::test_a_kill_switch_that_cannot_be_read_counts_as_on",
         ),
     ),
     Requirement(
@@ -966,7 +966,7 @@ REQUIREMENTS = (
         "`wake_on` starts a turn with the signal as its event, so often an hour and one after the other, restarts counted",
         (
             "tests/neurons/autonomic/test_autonomic.py::test_a_signal_of_the_settings_wakes_the_agent_with_the_signal_itself",
-            "tests/neurons/autonomic/test_autonomic.py::test_the_agent_is_woken_no_more_than_so_often_an_hour",
+            "tests/neurons/autonomic/test_autonomic.py::test_the_agent_is_woken_at_most_max_wakes_per_hour",
             "tests/neurons/autonomic/test_autonomic.py::test_a_process_that_is_started_again_and_again_wakes_the_agent_no_more_often",
             "tests/neurons/autonomic/test_autonomic.py::test_without_the_setting_nothing_wakes_the_agent",
         ),
@@ -1115,7 +1115,7 @@ REQUIREMENTS = (
         (
             "tests/neurons/quarantine/test_quarantine.py::test_the_limits_are_those_of_the_layer",
             "tests/neurons/quarantine/test_quarantine.py::test_the_burst_comes_in_batches_as_the_layer_gives_them_and_the_rest_one_by_one",
-            "tests/neurons/quarantine/test_quarantine.py::test_a_flood_of_signals_is_told_to_the_owner",
+            "tests/neurons/quarantine/test_quarantine.py::test_the_report_tells_the_owner_of_a_flood_of_signals",
         ),
     ),
     Requirement(
@@ -1128,7 +1128,7 @@ REQUIREMENTS = (
             "tests/sandbox/process/test_running.py::test_a_stopped_process_is_killed",
             "tests/sandbox/process/test_running.py::test_children_and_theirs_die_whatever_their_session_and_though_they_are_stopped",
             "tests/sandbox/process/test_running.py::test_a_process_that_keeps_starting_others_leaves_none",
-            "tests/neurons/switch/test_kill_switch.py::test_what_is_noted_is_killed",
+            "tests/neurons/switch/test_kill_switch.py::test_every_recorded_process_is_killed",
         ),
     ),
     Requirement(
@@ -1165,7 +1165,7 @@ REQUIREMENTS = (
             "tests/sandbox/process/test_running.py::test_a_program_without_a_name_has_no_note_of_its_own",
             "tests/neurons/switch/test_kill_switch.py::test_one_neuron_can_be_killed_alone",
             "tests/neurons/switch/test_kill_switch.py::test_only_the_process_of_that_neuron_is_killed",
-            "tests/neurons/switch/test_kill_switch.py::test_an_id_that_is_none_is_refused_and_counts_as_on",
+            "tests/neurons/switch/test_kill_switch.py::test_an_invalid_neuron_id_is_refused_and_counts_as_on",
         ),
     ),
     Requirement(
@@ -1185,9 +1185,9 @@ REQUIREMENTS = (
         "003",
         "processes with an event loop look again and again, stop and go on",
         (
-            "tests/neurons/switch/test_kill_switch.py::test_who_watches_is_told_once_of_each_change",
-            "tests/neurons/switch/test_kill_switch.py::test_who_begins_to_watch_while_it_is_on_is_told_at_once",
-            "tests/neurons/switch/test_kill_switch.py::test_who_fails_to_do_it_is_told_again",
+            "tests/neurons/switch/test_kill_switch.py::test_a_watcher_of_the_switch_is_told_once_of_each_change",
+            "tests/neurons/switch/test_kill_switch.py::test_a_watcher_that_starts_while_the_switch_is_on_is_told_at_once",
+            "tests/neurons/switch/test_kill_switch.py::test_a_watcher_whose_callback_raises_is_told_again",
             "tests/cortex/turn/test_killed_turns.py::test_a_runtime_that_was_given_is_stopped_by_who_watches_the_switch",
             "tests/cortex/turn/test_killed_turns.py::test_the_program_that_is_killed_from_within_goes_on_when_it_is_revived",
             "tests/sandbox/process/test_running.py::test_a_runtime_that_is_stopped_kills_refuses_and_goes_on_when_it_may",
@@ -1211,13 +1211,13 @@ REQUIREMENTS = (
         "003",
         "unreadable, half-written, empty or odd switch state counts as on",
         (
-            "tests/neurons/switch/test_kill_switch.py::test_every_beginning_of_its_file_counts_as_on",
-            "tests/neurons/switch/test_kill_switch.py::test_what_makes_no_sense_counts_as_on",
+            "tests/neurons/switch/test_kill_switch.py::test_a_switch_file_cut_at_any_byte_counts_as_on",
+            "tests/neurons/switch/test_kill_switch.py::test_a_switch_file_with_invalid_content_counts_as_on",
             "tests/neurons/switch/test_kill_switch.py::test_a_folder_and_a_link_that_leads_nowhere_count_as_on",
-            "tests/neurons/switch/test_kill_switch.py::test_a_state_that_is_a_file_counts_as_on_and_no_home_at_all_as_off",
-            "tests/neurons/switch/test_kill_switch.py::test_what_may_not_be_looked_at_counts_as_on",
-            "tests/neurons/switch/test_kill_switch.py::test_what_may_not_be_read_counts_as_on",
-            "tests/neurons/switch/test_kill_switch.py::test_a_switch_that_could_not_be_read_is_repaired_by_who_turns_it_on",
+            "tests/neurons/switch/test_kill_switch.py::test_a_state_folder_that_is_a_file_counts_as_on_and_a_missing_home_as_off",
+            "tests/neurons/switch/test_kill_switch.py::test_a_switch_folder_without_access_counts_as_on",
+            "tests/neurons/switch/test_kill_switch.py::test_a_switch_file_without_access_counts_as_on",
+            "tests/neurons/switch/test_kill_switch.py::test_turning_the_switch_on_repairs_an_unreadable_switch_file",
             "tests/cortex/commands/test_kill_command.py::test_a_torn_switch_can_be_turned_off",
         ),
     ),
@@ -1226,9 +1226,9 @@ REQUIREMENTS = (
         "003",
         "file first, then kill, then disk; a full or read-only disk, a missing state folder, broken settings keep nobody from killing, and it is said",
         (
-            "tests/neurons/switch/test_kill_switch.py::test_it_is_on_before_anything_is_killed_and_on_disk_afterwards",
+            "tests/neurons/switch/test_kill_switch.py::test_the_switch_is_on_before_any_kill_and_on_disk_afterwards",
             "tests/neurons/switch/test_kill_switch.py::test_a_full_disk_takes_the_switch_but_not_the_reason",
-            "tests/neurons/switch/test_kill_switch.py::test_what_runs_is_killed_though_the_home_takes_nothing",
+            "tests/neurons/switch/test_kill_switch.py::test_processes_are_killed_even_when_the_home_cannot_be_written",
             "tests/neurons/switch/test_kill_switch.py::test_a_home_without_state_is_given_one_that_is_private",
             "tests/cortex/commands/test_kill_command.py::test_a_full_disk_is_said_and_kills_all_the_same",
             "tests/cortex/commands/test_kill_command.py::test_settings_that_are_broken_keep_nobody_from_killing",
@@ -1245,10 +1245,10 @@ REQUIREMENTS = (
         "003",
         "both are owner decisions; revive needs a reason, is recorded first or not done; kill is done also when it cannot be recorded",
         (
-            "tests/neurons/switch/test_kill_switch.py::test_both_are_recorded_as_what_the_owner_decided",
-            "tests/neurons/switch/test_kill_switch.py::test_it_is_on_before_it_is_recorded_and_off_only_afterwards",
-            "tests/neurons/switch/test_kill_switch.py::test_an_audit_that_is_broken_keeps_nobody_from_killing_but_from_reviving",
-            "tests/neurons/switch/test_kill_switch.py::test_turning_it_off_needs_a_reason",
+            "tests/neurons/switch/test_kill_switch.py::test_kill_and_revive_are_recorded_as_owner_decisions",
+            "tests/neurons/switch/test_kill_switch.py::test_the_switch_is_on_before_the_audit_records_it_and_off_only_afterwards",
+            "tests/neurons/switch/test_kill_switch.py::test_a_broken_audit_does_not_stop_a_kill_but_stops_a_revive",
+            "tests/neurons/switch/test_kill_switch.py::test_turning_the_switch_off_needs_a_reason",
             "tests/cortex/commands/test_kill_command.py::test_reviving_needs_a_reason",
             "tests/cortex/commands/test_kill_command.py::test_what_cannot_be_recorded_is_killed_and_not_revived",
         ),
@@ -1258,11 +1258,11 @@ REQUIREMENTS = (
         "003",
         "a kill is not lost to somebody who revives at the same moment",
         (
-            "tests/neurons/switch/test_kill_switch.py::test_who_turns_it_off_does_not_undo_what_came_meanwhile",
-            "tests/neurons/switch/test_kill_switch.py::test_a_kill_that_comes_between_the_look_and_the_deed_of_who_revives_is_not_lost",
-            "tests/neurons/switch/test_kill_switch.py::test_somebody_who_is_stuck_while_he_revives_is_reported_and_keeps_nobody_from_killing",
-            "tests/neurons/switch/test_kill_switch.py::test_who_finds_it_turned_off_while_he_kills_says_so",
-            "tests/neurons/switch/test_kill_switch.py::test_who_turns_it_on_again_changes_neither_since_when_nor_why",
+            "tests/neurons/switch/test_kill_switch.py::test_turning_the_switch_off_does_not_undo_a_kill_that_came_meanwhile",
+            "tests/neurons/switch/test_kill_switch.py::test_a_kill_between_the_check_and_the_removal_by_a_revive_is_not_lost",
+            "tests/neurons/switch/test_kill_switch.py::test_a_process_that_hangs_while_it_revives_is_reported_and_does_not_stop_a_kill",
+            "tests/neurons/switch/test_kill_switch.py::test_a_kill_reports_that_the_switch_was_turned_off_meanwhile",
+            "tests/neurons/switch/test_kill_switch.py::test_turning_the_switch_on_twice_keeps_its_time_and_reason",
         ),
     ),
     Requirement(
@@ -1270,8 +1270,8 @@ REQUIREMENTS = (
         "003",
         "it depends on almost nothing: no event loop, no settings, no pydantic, no network",
         (
-            "tests/neurons/switch/test_kill_switch.py::test_it_loads_neither_an_event_loop_nor_what_takes_long",
-            "tests/neurons/switch/test_kill_switch.py::test_turning_it_on_loads_nothing_more",
+            "tests/neurons/switch/test_kill_switch.py::test_importing_the_switch_loads_no_event_loop_and_nothing_slow",
+            "tests/neurons/switch/test_kill_switch.py::test_turning_the_switch_on_imports_nothing_more",
             "tests/cortex/commands/test_kill_command.py::test_killing_loads_neither_settings_nor_an_event_loop_before_it_is_done",
         ),
     ),
@@ -1326,8 +1326,8 @@ REQUIREMENTS = (
             "tests/cortex/commands/test_kill_command.py::test_reviving_one_neuron_says_when_everything_is_still_off",
             "tests/cortex/commands/test_kill_command.py::test_without_a_reason_it_says_what_was_stopped",
             "tests/cortex/commands/test_kill_command.py::test_the_doctor_says_whether_it_is_on",
-            "tests/neurons/switch/test_kill_switch.py::test_it_is_off_until_it_is_turned_on_and_then_on_for_everybody",
-            "tests/neurons/switch/test_kill_switch.py::test_it_is_a_file_that_a_person_can_read_and_only_its_owner",
+            "tests/neurons/switch/test_kill_switch.py::test_the_switch_is_off_at_first_and_once_on_it_is_on_for_every_process",
+            "tests/neurons/switch/test_kill_switch.py::test_the_switch_is_a_readable_file_that_only_its_owner_can_open",
             "tests/neurons/switch/test_kill_switch.py::test_the_reason_is_one_short_line_that_steers_no_terminal",
             "tests/neurons/switch/test_kill_switch.py::test_a_reason_of_long_characters_is_read_back",
         ),
@@ -1623,7 +1623,7 @@ REQUIREMENTS = (
         "Lines with characters beyond ASCII are named, in the view and in the report",
         (
             "tests/cortex/text/test_code_view.py::test_lines_with_characters_beyond_ascii_are_named",
-            "tests/neurons/quarantine/test_validation.py::test_what_code_could_hang_another_behaviour_on_is_told",
+            "tests/neurons/quarantine/test_validation.py::test_the_audit_names_what_the_behaviour_could_depend_on",
         ),
     ),
     Requirement(
@@ -1730,7 +1730,7 @@ REQUIREMENTS = (
         "LAYER-FAILED-PAYS",
         "003",
         "Who has failed has paid for the batch: a look in between does not cut the payment short",
-        ("tests/neurons/autonomic/test_nerve.py::test_who_has_failed_has_paid_for_it",),
+        ("tests/neurons/autonomic/test_nerve.py::test_a_neuron_that_failed_has_paid_for_what_it_used",),
     ),
     Requirement(
         "LAYER-BATCH-BYTES",
@@ -1842,7 +1842,7 @@ REQUIREMENTS = (
         (
             "tests/neurons/pipeline/test_neuron_grants.py::test_a_neuron_reaches_what_was_approved_and_is_still_allowed",
             "tests/neurons/pipeline/test_neuron_grants.py::test_what_the_owner_says_of_a_host_holds_for_neurons_too",
-            "tests/neurons/pipeline/test_neuron_grants.py::test_a_host_that_no_neuron_could_have_here_is_told_before_anything_is_tried",
+            "tests/neurons/pipeline/test_neuron_grants.py::test_a_host_outside_the_allowlist_is_named_as_unreachable",
             "tests/cortex/learning/test_neuron_tools.py::test_a_neuron_has_its_approved_tools_and_no_other",
             "tests/cortex/learning/test_neuron_tools.py::test_while_nothing_may_be_done_a_neuron_calls_no_tool",
             "tests/cortex/learning/test_neuron_tools.py::test_a_neuron_without_tools_is_lent_none",
@@ -1936,8 +1936,8 @@ REQUIREMENTS = (
 SETTINGS = {
     "neurons": {
         "kill_poll_ms": "tests/neurons/autonomic/test_autonomic_home.py::test_the_switch_is_looked_at_as_often_as_the_settings_say",
-        "max_awake": "tests/neurons/pipeline/test_pipeline.py::test_how_many_is_a_setting",
-        "max_wakes_per_hour": "tests/neurons/autonomic/test_autonomic.py::test_the_agent_is_woken_no_more_than_so_often_an_hour",
+        "max_awake": "tests/neurons/pipeline/test_pipeline.py::test_the_limit_of_awake_neurons_is_a_setting",
+        "max_wakes_per_hour": "tests/neurons/autonomic/test_autonomic.py::test_the_agent_is_woken_at_most_max_wakes_per_hour",
         "wake_on": "tests/neurons/autonomic/test_autonomic.py::test_a_signal_of_the_settings_wakes_the_agent_with_the_signal_itself",
     },
     "neurons.autonomic": {
@@ -1966,14 +1966,14 @@ SETTINGS = {
     },
     "neurons.habits": {
         "enabled": "tests/neurons/habits/test_habits.py::test_nothing_is_noticed_when_it_is_switched_off",
-        "max_occurrences": "tests/neurons/habits/test_habits.py::test_only_so_many_are_kept_as_the_settings_say_and_the_oldest_make_way",
+        "max_occurrences": "tests/neurons/habits/test_habits.py::test_at_most_max_occurrences_are_kept_and_the_oldest_make_way",
         "max_recording_bytes": "tests/neurons/habits/test_recordings.py::test_what_does_not_fit_is_left_out",
-        "max_recordings": "tests/neurons/habits/test_recordings.py::test_only_so_many_are_kept_as_the_settings_say",
-        "min_occurrences": "tests/neurons/habits/test_habits.py::test_so_many_occurrences_are_needed_as_the_settings_say",
+        "max_recordings": "tests/neurons/habits/test_recordings.py::test_at_most_max_recordings_are_kept",
+        "min_occurrences": "tests/neurons/habits/test_habits.py::test_min_occurrences_of_the_settings_make_a_habit",
         "record": "tests/neurons/habits/test_recordings.py::test_nothing_is_kept_when_that_is_switched_off",
-        "recording_days": "tests/neurons/habits/test_recordings.py::test_they_are_kept_as_long_as_the_settings_say",
-        "similarity": "tests/neurons/habits/test_habits.py::test_how_alike_they_must_be_is_in_the_settings",
-        "within_days": "tests/neurons/habits/test_habits.py::test_they_must_come_within_the_days_of_the_settings",
+        "recording_days": "tests/neurons/habits/test_recordings.py::test_recordings_are_kept_for_the_days_of_the_settings",
+        "similarity": "tests/neurons/habits/test_habits.py::test_the_similarity_of_the_settings_decides_what_is_the_same_script",
+        "within_days": "tests/neurons/habits/test_habits.py::test_occurrences_count_only_within_the_days_of_the_settings",
     },
     "neurons.owner": {
         "console": "tests/cortex/channels/test_channel_settings.py::test_the_console_can_be_left_out_and_a_webhook_added",
@@ -1985,7 +1985,7 @@ SETTINGS = {
     "neurons.proposals": {
         "expires_hours": "tests/neurons/pipeline/test_pipeline.py::test_a_question_expires",
         "max_pending": "tests/neurons/pipeline/test_proposal.py::test_how_many_can_be_pending_is_a_setting",
-        "max_per_day": "tests/neurons/pipeline/test_proposal.py::test_so_many_are_proposed_in_a_day",
+        "max_per_day": "tests/neurons/pipeline/test_proposal.py::test_at_most_max_per_day_neurons_are_proposed_in_a_day",
         "rejected_days": "tests/neurons/pipeline/test_proposal.py::test_a_rejection_is_forgotten_in_time",
     },
     "neurons.quarantine": {

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from neurons import NeuronSettings, Signal
-from neurons.contracts.built_in import user_message
+from neurons.contracts.signals import user_message
 from tests.neurons.layer import Layer, settled, until
 
 
@@ -56,7 +56,7 @@ async def test_what_a_neuron_emits_can_be_what_another_one_listens_to():
     assert (got["data"], got["correlation"], got["parent"]) == ({"seen": 1}, "first", "first")
 
 
-async def test_a_neuron_emits_nothing_that_it_has_not_declared_and_that_is_an_error_of_its():
+async def test_an_undeclared_signal_is_dropped_and_counts_as_an_error_of_the_neuron():
     layer = Layer(lambda signal, state, emit: (emit("something_else", 1), emit("tick", 2)))
     neuron = layer.trial()
     heard = []
@@ -145,14 +145,14 @@ async def test_what_the_host_does_with_its_data_later_changes_nothing():
 
 
 @pytest.mark.parametrize("type_", ["", "Tick", "a b", "tick\n", "x" * 65, 7])
-async def test_a_type_that_is_none_is_a_mistake_of_the_host(type_):
+async def test_an_invalid_signal_type_raises_value_error(type_):
     async with Layer().open() as autonomic:
         with pytest.raises(ValueError, match="type of signal"):
             autonomic.emit(Signal(type_, "host"))
 
 
 @pytest.mark.parametrize("part", ["source", "id", "correlation", "parent"])
-async def test_a_name_that_is_longer_than_names_are_is_a_mistake_of_the_host(part):
+async def test_a_source_or_id_that_is_too_long_raises_value_error(part):
     async with Layer().open() as autonomic:
         with pytest.raises(ValueError, match="at most 100 characters"):
             autonomic.emit(Signal("tick", **{"source": "host", part: "x" * 101}))
@@ -167,14 +167,14 @@ async def test_data_may_be_as_large_as_the_settings_say():
 
 
 @pytest.mark.parametrize("ttl_s", [0, -1, float("nan")])
-async def test_a_signal_that_may_not_wait_at_all_is_a_mistake_of_the_host(ttl_s):
+async def test_a_time_to_live_that_is_not_positive_raises_value_error(ttl_s):
     async with Layer().open() as autonomic:
         with pytest.raises(ValueError, match="can wait"):
             autonomic.emit(Signal("tick", "host", ttl_s=ttl_s))
 
 
 @pytest.mark.parametrize("priority", [-1, 10, 2.5, None])
-async def test_a_priority_that_is_none_is_a_mistake_of_the_host(priority):
+async def test_an_invalid_priority_raises_value_error(priority):
     async with Layer().open() as autonomic:
         with pytest.raises(ValueError, match="priority"):
             autonomic.emit("tick", priority=priority)
@@ -244,7 +244,7 @@ async def test_when_too_many_wait_the_oldest_make_way_and_are_counted(key):
 # Who is told
 
 
-async def test_who_watches_is_told_of_every_signal_until_they_stop():
+async def test_a_watcher_is_called_for_every_signal_until_it_unsubscribes():
     layer = Layer(echo)
     layer.trial()
     heard, heard_later = [], []
@@ -267,7 +267,7 @@ async def test_who_watches_is_told_of_every_signal_until_they_stop():
     assert heard_later == [*heard, "nobody_listens"]
 
 
-async def test_who_watches_and_raises_is_told_of_the_next_one_all_the_same():
+async def test_a_watcher_that_raises_is_called_for_the_next_signal():
     layer = Layer()
     layer.trial()
     heard = []
@@ -284,7 +284,7 @@ async def test_who_watches_and_raises_is_told_of_the_next_one_all_the_same():
         assert (len(heard), autonomic.counts().listener_errors, autonomic.counts().delivered) == (2, 2, 2)
 
 
-async def test_who_watches_and_never_returns_misses_signals_and_delays_nobody():
+async def test_a_watcher_that_never_returns_misses_signals_and_delays_no_other_task():
     layer = Layer(autonomic={"max_queued_per_neuron": 3})
     layer.trial()
     heard = []
@@ -322,7 +322,7 @@ async def test_without_the_setting_nothing_wakes_the_agent():
     assert layer.woken == []
 
 
-async def test_the_agent_is_woken_no_more_than_so_often_an_hour():
+async def test_the_agent_is_woken_at_most_max_wakes_per_hour():
     layer = Layer(wake_on="alarm", max_wakes_per_hour=2)
     async with layer.open() as autonomic:
         for _ in range(5):

@@ -93,7 +93,7 @@ async def test_a_neuron_answers_signals_keeps_its_state_and_goes_on_after_a_rest
         ("Leaks", "const all = []; while (true) all.push(new Uint8Array(1 << 20).fill(1))", "MemoryError"),
     ],
 )
-async def test_a_crash_a_hang_and_a_leak_cost_one_signal_are_counted_and_end_no_other(name, bad, kind):
+async def test_a_crash_a_hang_and_a_leak_cost_one_signal_each_and_end_no_other_neuron(name, bad, kind):
     # Little time only where that is what ends it; and more of it when the machine stood still for so long.
     for timeout_ms in (1_000, 15_000) if kind == "TimeoutError" else (20_000,):
         if await costs_one_signal(name, bad, kind, timeout_ms):
@@ -123,7 +123,7 @@ async def costs_one_signal(name: str, bad: str, kind: str, timeout_ms: int) -> b
     return True
 
 
-async def test_one_that_hangs_delays_neither_its_neighbour_nor_the_heartbeat():
+async def test_a_neuron_that_hangs_delays_neither_another_neuron_nor_the_heartbeat():
     home = Home(autonomic={"timeout_isolated_ms": 20_000, "tick_s": 60})
     home.neuron("Hangs", "while (true) {}", inputSignals=["go"])
     home.neuron("Quick")

@@ -13,7 +13,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from neurons import Signal, Status
+from neurons import LAYER_KEY, Signal, Status
+from neurons.autonomic.autonomic_store import AutonomicStore
+from neurons.autonomic.energy_account import EnergyAccount
 from sandbox import FileLock
 from tests.neurons.governance import report_of, shown
 from tests.neurons.layer import BOUND_S, Layer, one, settled, until
@@ -41,7 +43,7 @@ async def test_neurons_that_are_awake_are_loaded_on_start():
     assert sorted(program.code for program in layer.residents.closed) == [neuron.name for neuron in neurons]
 
 
-async def test_no_more_are_awake_than_the_settings_say():
+async def test_at_most_the_neurons_that_the_settings_allow_are_awake():
     layer = Layer(count)
     for number in "123":
         layer.trial(f"Number {number}")
@@ -207,7 +209,7 @@ async def test_a_neuron_that_was_killed_alone_is_not_loaded_on_start_and_wakes_u
         await until(lambda: set(awake(autonomic)) == {first.id, second.id})
 
 
-async def test_a_switch_that_cannot_be_asked_is_on():
+async def test_a_kill_switch_that_cannot_be_read_counts_as_on():
     layer = Layer(count)
     layer.trial()
     autonomic = layer.open()
@@ -221,7 +223,7 @@ async def test_a_switch_that_cannot_be_asked_is_on():
     assert layer.residents.opened == []
 
 
-async def test_what_is_stopped_by_hand_sleeps_until_somebody_looks():
+async def test_a_neuron_stopped_by_the_host_sleeps_until_the_next_refresh():
     layer = Layer(count)
     first, second = layer.trial("First"), layer.trial("Second")
     async with layer.open() as autonomic:
@@ -265,7 +267,7 @@ async def test_a_disk_that_refuses_stops_no_neuron_and_nothing_is_counted_twice(
     assert layer.document(neuron).state == {"seen": 5}
 
 
-async def test_what_could_not_even_be_written_behind_is_written_later():
+async def test_counts_that_could_not_be_written_are_written_later():
     layer = Layer(count)
     neuron = layer.trial()
     change = layer.governed.store.change
@@ -291,6 +293,24 @@ async def test_what_could_not_even_be_written_behind_is_written_later():
         await autonomic.refresh()
         layer.governed.store.change = change
     assert layer.document(neuron).trial.counters.signals == 5
+
+
+def test_a_layer_report_that_could_not_be_written_is_written_at_the_next_look(monkeypatch):
+    layer, report = Layer(), {"state": "leading"}
+    storage = layer.governed.storage
+    store = AutonomicStore(layer.governed, EnergyAccount(layer.reserve), storage=storage, skills=None, lock=None)
+
+    def broken(*arguments, **options):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(storage, "write", broken)
+        store.look([], report)
+    assert "no space left" in store.trouble
+    assert storage.read(LAYER_KEY) is None
+    store.look([], report)
+    assert storage.read(LAYER_KEY).data == report
+    assert store.trouble == ""
 
 
 async def test_a_neuron_that_failed_is_stopped_also_when_the_disk_does_not_take_it():
@@ -382,7 +402,7 @@ async def test_a_reserve_that_never_answers_holds_up_the_neuron_that_pays_and_no
         assert one(autonomic, first).neuron.trial.counters.signals == 1
 
 
-async def test_a_document_that_is_deleted_while_it_runs_is_no_trouble():
+async def test_a_document_deleted_while_its_neuron_runs_causes_no_trouble():
     layer = Layer(count)
     neuron = layer.trial()
     async with layer.open() as autonomic:
@@ -412,7 +432,7 @@ async def test_other_processes_can_see_what_the_layer_does_and_what_it_dropped()
     assert layer.governed.storage.read("autonomic/layer").data["state"] == "off"
 
 
-async def test_a_memory_that_does_not_take_a_skill_is_no_reason_not_to_have_learned_it():
+async def test_a_failing_memory_of_skills_does_not_undo_a_passed_trial():
     layer = Layer(count, trial={"min_signals": 1, "min_hours": 0.001})
     neuron = layer.trial()
 
@@ -551,7 +571,7 @@ async def test_a_layer_whose_opening_is_cancelled_leaves_nothing_behind(tmp_path
     assert len(layer.residents.opened) == len(layer.residents.closed) <= 1
 
 
-async def test_who_takes_over_later_does_not_make_up_for_the_hours_before(tmp_path):
+async def test_a_process_that_takes_the_lead_emits_no_signals_for_the_hours_before(tmp_path):
     path = tmp_path / "autonomic.lock"
     holder = FileLock(path)
     assert holder.try_take()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from neurons import Metadata, Neuron, Status
+from neurons.autonomic.energy_account import affordable, floors, most_important_first
 from neurons.autonomic.heartbeat import Heartbeat
-from neurons.autonomic.rest import affordable, floors, most_important_first
 
 START = 1_800_000_000.0  # on the hour
 
@@ -67,20 +67,20 @@ def test_energy_is_told_when_it_crosses_a_tenth_either_way():
     assert types(heart, START, 0.95) == ["energy"]
 
 
-def test_a_level_that_goes_to_and_fro_at_a_boundary_is_told_once():
+def test_an_energy_level_that_swings_around_a_boundary_emits_one_signal():
     heart = Heartbeat(1e9, START)
     heart.due(START, 0.52)
     told = [beat for level in (0.499, 0.501, 0.495, 0.505, 0.48, 0.495, 0.505) for beat in types(heart, START, level)]
     assert told == ["energy"]
 
 
-def test_a_level_that_drifts_slowly_is_told_all_the_same():
+def test_a_slow_drift_of_the_energy_level_emits_a_signal():
     heart = Heartbeat(1e9, START)
     told = [beat for step in range(500) for beat in types(heart, START, 0.9 - 0.001 * step)]
     assert len(told) >= 4
 
 
-def test_a_level_that_nobody_knows_is_not_told():
+def test_an_unknown_energy_level_emits_no_signal():
     heart = Heartbeat(1e9, START)
     heart.due(START, 0.9)
     assert types(heart, START, None) == []
@@ -100,7 +100,7 @@ def neuron(name: str, status: Status = Status.ACTIVE, budget: float = 0.01, crea
     )
 
 
-def test_those_on_trial_rest_before_active_ones_and_dear_ones_before_cheap_ones():
+def test_neurons_on_trial_rest_before_active_ones_and_expensive_ones_before_cheap_ones():
     awake = [
         neuron("trial", Status.TRIAL, 0.001),
         neuron("a-dear", budget=0.05),
@@ -116,13 +116,13 @@ def test_the_least_important_rests_at_the_level_of_the_settings_and_the_others_b
     assert floors([], 0.15) == {}
 
 
-def test_a_neuron_may_have_so_many_signals_as_its_budget_affords_above_its_floor():
+def test_a_neuron_is_given_at_most_the_signals_that_it_can_pay_for_above_its_floor():
     assert affordable(0.5, 0.1, 0.01, 64) == 40
     assert affordable(1.0, 0.1, 0.01, 64) == 64
     assert affordable(0.1, 0.1, 0.01, 64) == 1
 
 
-def test_below_its_floor_or_its_budget_it_rests_and_when_nobody_knows_the_level():
+def test_a_neuron_rests_below_its_floor_or_budget_and_while_the_level_is_unknown():
     assert affordable(0.099, 0.1, 0.01, 64) == 0
     assert affordable(0.3, 0.1, 0.4, 64) == 0
     assert affordable(None, 0.0, 0.01, 64) == 0

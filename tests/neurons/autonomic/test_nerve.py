@@ -277,14 +277,14 @@ async def test_processes_that_crash_again_and_again_disable():
     ("energy", "signals", "expected"),
     [(0.02, 2, 0), (0.021, 2, 1), (0.029, 2, 1), (0.031, 2, 2), (9.0, 2, 2), (0.01, 1, 0), (0.0, 64, 0), (0.65, 64, 2)],
 )
-def test_so_many_signals_of_a_batch_cost_more_than_the_budget(energy, signals, expected):
+def test_the_signals_of_a_batch_that_cost_more_than_the_budget_are_counted(energy, signals, expected):
     assert over_budget(energy, signals, 0.01) == expected
 
 
 # Energy
 
 
-async def test_who_has_failed_has_paid_for_it():
+async def test_a_neuron_that_failed_has_paid_for_what_it_used():
     layer = Layer(fail, trial={"max_errors": 0})
     neuron = layer.trial()
     spend, looks = layer.reserve.spend, []
@@ -352,7 +352,7 @@ async def test_the_least_important_rest_first():
         assert {view.state.value for view in autonomic.overview().nerves} == {"resting"}
 
 
-async def test_a_neuron_is_given_no_more_than_its_budget_affords():
+async def test_a_batch_has_at_most_the_signals_that_the_budget_pays_for():
     layer = Layer(level=0.75, autonomic={"rest_below": 0.25}, cost={**FREE, "per_signal": 0.0625})
     layer.trial(energyBudget=0.125)
     async with layer.open() as autonomic:

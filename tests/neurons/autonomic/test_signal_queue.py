@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from neurons.autonomic.signal_limits import Rate, Rates, Seen
-from neurons.autonomic.signal_queue import Drop, SignalQueue, Waiting
+from neurons.autonomic.signal_limits import Rate, Rates, RecentIds
+from neurons.autonomic.signal_queue import Drop, QueuedSignal, SignalQueue
 
 
-def waiting(name: str, priority: int = 5, until: float = 100.0) -> Waiting:
-    return Waiting(id=name, correlation=name, depth=0, priority=priority, until=until, given={"id": name})
+def waiting(name: str, priority: int = 5, until: float = 100.0) -> QueuedSignal:
+    return QueuedSignal(id=name, correlation=name, depth=0, priority=priority, until=until, given={"id": name})
 
 
 def queue(*neurons: str, most: int = 100, each: int = 100) -> SignalQueue:
@@ -134,13 +134,13 @@ def test_nothing_is_lost_without_being_counted_and_no_bound_is_passed(steps, mos
 
 
 def test_a_signal_is_new_once():
-    seen = Seen(2)
+    seen = RecentIds(2)
     assert seen.is_new("a")
     assert not seen.is_new("a")
 
 
 def test_ids_are_remembered_for_a_while_and_not_for_ever():
-    seen = Seen(100)
+    seen = RecentIds(100)
     assert all(seen.is_new(str(number)) for number in range(100))
     assert not any(seen.is_new(str(number)) for number in range(100))
     assert all(seen.is_new(str(number)) for number in range(100, 1000))
@@ -155,7 +155,7 @@ def test_a_rate_holds_within_any_span_wherever_it_begins():
     assert rate.allows(90)
 
 
-def test_a_clock_that_was_set_back_does_not_close_the_door():
+def test_a_clock_that_was_set_back_does_not_block_the_rate():
     rate = Rate(1, 60)
     assert rate.allows(10_000)
     assert rate.allows(100)

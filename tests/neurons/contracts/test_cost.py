@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
-from neurons.contracts.cost import cost_of
+from neurons.contracts.program import cost_of
 from neurons.contracts.settings import CostSettings
-
-
-@dataclass(frozen=True)
-class Work:
-    cpu_ms: float = 0.0
-    fetches: int = 0
-    fetched_bytes: int = 0
-    tool_calls: int = 0
-
+from sandbox import Work
 
 FREE = {"per_signal": 0, "per_cpu_second": 0, "per_fetch": 0, "per_fetched_mib": 0, "per_tool_call": 0}
 BUSY = Work(cpu_ms=2_000, fetches=3, fetched_bytes=4 * 1024 * 1024, tool_calls=5)

@@ -267,7 +267,7 @@ def test_hostile_code_leaves_some_of_the_stack(what):
         sys.setrecursionlimit(limit)
 
 
-def test_code_that_is_too_large_has_none():
+def test_code_that_is_too_large_has_no_fingerprint():
     assert fingerprint("f(a, b);" * MAX_NODES) is None
     assert fingerprint("f(a, b);" * 1_000) is not None
 
@@ -375,7 +375,7 @@ def test_any_text_has_a_fingerprint_and_the_same_one_again(code):
 
 @settings(deadline=None, max_examples=100)
 @given(st.sampled_from([script.code for script in scripts()]), st.data())
-def test_a_script_that_was_cut_or_spoilt_has_one_too(code, data):
+def test_a_script_that_was_cut_or_damaged_has_a_fingerprint(code, data):
     start, end = sorted(data.draw(st.tuples(*(st.integers(0, len(code)),) * 2)))
     noise = data.draw(st.lists(PIECES, max_size=5).map("".join))
     assert fingerprint(code[:start] + noise + code[end:]) is not None

@@ -33,7 +33,7 @@ async def test_the_process_finds_what_the_pure_function_finds(nothing_left):
 
 
 @pytest.mark.parametrize("hostile", [",+" * 25_000, "f<T," * 12_000])
-async def test_code_that_hangs_the_parser_has_none_and_holds_up_nobody(hostile, nothing_left):
+async def test_code_that_hangs_the_parser_has_no_fingerprint_and_delays_no_other_task(hostile, nothing_left):
     async with FingerprintReader() as reader:
         with anyio.fail_after(BOUND_S):
             assert await reader.read(hostile) is None
@@ -51,7 +51,7 @@ def test_hostile_code_is_read_or_not_and_the_next_code_is(nothing_left):
     anyio.run(read_all)
 
 
-async def test_code_that_is_too_large_has_none():
+async def test_code_that_is_too_large_has_no_fingerprint():
     async with FingerprintReader() as reader:
         assert await reader.read("f(a, b);" * MAX_NODES) is None
 

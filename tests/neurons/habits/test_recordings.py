@@ -81,7 +81,7 @@ def test_nothing_is_kept_when_that_is_switched_off(place: Place):
         assert place.get(INDEX) is None
 
 
-def test_only_so_many_are_kept_as_the_settings_say(place: Place):
+def test_at_most_max_recordings_are_kept(place: Place):
     kept = Kept(place.open(), max_recordings=3)
     for number in range(8):
         kept.of_run("a", context=number)
@@ -91,7 +91,7 @@ def test_only_so_many_are_kept_as_the_settings_say(place: Place):
     assert len(Kept(place.open()).keys()) == 3
 
 
-def test_they_are_kept_as_long_as_the_settings_say():
+def test_recordings_are_kept_for_the_days_of_the_settings():
     kept = Kept(recording_days=2)
     kept.of_run("a", context="old")
     kept.at += 1.5 * DAY_S
@@ -169,7 +169,7 @@ def test_secrets_are_removed_from_everything_that_is_kept(place: Place):
     assert recording.exchanges[0].request_headers == (("authorization", MARK), ("accept", "*/*"))
 
 
-def test_which_there_are_is_found_out_again_when_that_was_lost(place: Place):
+def test_a_lost_index_of_recordings_is_rebuilt(place: Place):
     kept = Kept(place.open(), max_recordings=3)
     for number in range(3):
         kept.of_run("a", context=number)
@@ -182,7 +182,7 @@ def test_which_there_are_is_found_out_again_when_that_was_lost(place: Place):
     assert len(again.keys()) == 3
 
 
-def test_a_recording_that_is_none_any_more_is_passed_over(place: Place):
+def test_an_invalid_recording_is_skipped(place: Place):
     kept = Kept(place.open())
     for number in range(4):
         kept.of_run("a", context=number)
@@ -196,7 +196,7 @@ def test_a_recording_that_is_none_any_more_is_passed_over(place: Place):
 
 
 @pytest.mark.parametrize("entries", [7, [7], [{}], {"a": 1}, [{"id": 1, "codeHash": 2, "at": "x"}]])
-def test_an_index_that_is_none_is_made_anew(place: Place, entries):
+def test_an_invalid_index_of_recordings_is_rebuilt(place: Place, entries):
     place.put(INDEX, json.dumps({"revision": 1, "recordings": entries}).encode())
     kept = Kept(place.open())
     assert kept.of([sha("a")], 1) == []
@@ -204,14 +204,14 @@ def test_an_index_that_is_none_is_made_anew(place: Place, entries):
     assert [recording.context for recording in kept.of([sha("a")], 1)] == [1]
 
 
-def test_an_answer_that_was_cut_is_kept_as_one_that_was_cut():
+def test_a_truncated_answer_is_kept_and_marked_as_truncated():
     kept = Kept()
     kept.of_run("a", exchanges=[exchange(body=b"{" * 100, truncated=True)])
     [recording] = kept.of([sha("a")], 1)
     assert recording.exchanges == (exchange(body=b"", truncated=True),)
 
 
-def test_a_hash_that_is_none_cannot_name_another_place():
+def test_an_invalid_hash_cannot_lead_to_another_path():
     kept = Kept()
     kept.of_run("x", code_hash="../../etc/passwd")
     assert [recording.code_hash for recording in kept.of(["../../etc/passwd"], 1)] == ["../../etc/passwd"]

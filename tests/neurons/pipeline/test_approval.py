@@ -118,10 +118,10 @@ def test_a_trial_cannot_be_cut_short_or_skipped_by_hand():
     for change in ({"trial": shorter}, {"trial": fewer}, {"trial": None}, {"status": "active"}):
         forged = Neuron.model_validate({**dict(neuron), **change})
         assert why_not_approved(forged, KEY) is None
-        assert why_not_awake(forged, KEY) == "its document was changed by somebody else than the cortex"
+        assert why_not_awake(forged, KEY) == "its document was changed by hand, or by another program"
 
 
-def test_a_neuron_that_was_disabled_is_not_awake_because_somebody_wrote_so():
+def test_a_disabled_neuron_whose_status_was_edited_to_active_does_not_run():
     governed = Governed()
     neuron = governed.active()
     off = governed.disable(neuron.id, "too loud")

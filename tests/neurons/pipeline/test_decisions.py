@@ -6,9 +6,8 @@ import pytest
 
 from neurons import ApprovalKey, Neuron, Refused, Status, code_hash
 from neurons.contracts.settings import TrialSettings
-from neurons.pipeline.decisions import approved, enabled, rolled_back, settled
+from neurons.pipeline.decisions import approved, enabled, rolled_back, settled, taken_in
 from neurons.pipeline.hashes import about_hash
-from neurons.pipeline.versions import taken_in
 from tests.neurons.governance import KEY, START, Governed, shown
 
 TRIAL = TrialSettings()
@@ -28,7 +27,7 @@ def test_the_hash_is_that_of_the_document_as_it_is_and_not_of_what_the_question_
     assert approve(neuron, shown(neuron)).status is Status.TRIAL
 
 
-def test_a_question_whose_hash_was_put_there_is_no_question():
+def test_a_request_whose_hash_was_edited_cannot_be_approved():
     neuron = Governed().waiting()
     assert neuron.request is not None
     forged = neuron.request.model_copy(update={"shown_hash": "0" * 64})
@@ -73,7 +72,7 @@ def test_an_active_neuron_whose_code_was_never_active_is_enabled_into_trial():
     assert enabled(off, key=KEY, settings=TRIAL, now=START, by="owner").status is Status.TRIAL
 
 
-def test_what_is_as_it_was_is_no_new_version():
+def test_an_unchanged_document_gets_no_new_version():
     neuron = Governed().active()
     assert taken_in(neuron, START) is neuron
     edited = taken_in(neuron.model_copy(update={"hosts": ("a.example",)}), START)

@@ -52,6 +52,6 @@ def test_what_the_owner_says_of_a_host_holds_for_neurons_too():
         (["api.example.com", "api.example.net"], '"api.example.net" is not in the allowlist'),
     ],
 )
-def test_a_host_that_no_neuron_could_have_here_is_told_before_anything_is_tried(hosts, problem):
+def test_a_host_outside_the_allowlist_is_named_as_unreachable(hosts, problem):
     found = unreachable_host(hosts, policy("api.example.com"))
     assert found is None if problem is None else problem in (found or "")

@@ -48,7 +48,7 @@ def test_a_proposal_is_in_quarantine_at_once():
     )
 
 
-def test_who_passed_awaits_the_owner_with_a_question():
+def test_a_candidate_that_passed_awaits_the_owner_with_a_question():
     governed = Governed()
     neuron = governed.waiting()
     request = neuron.request
@@ -62,7 +62,7 @@ def test_who_passed_awaits_the_owner_with_a_question():
     assert governed.awake() == []
 
 
-def test_who_failed_is_disabled_with_the_problems_as_the_reason():
+def test_a_candidate_that_failed_is_disabled_with_the_problems_as_the_reason():
     governed = Governed()
     neuron = governed.in_quarantine()
     found = governed.judged(neuron.id, report_of(neuron, "it crashed", "it fetched"))
@@ -308,7 +308,7 @@ def test_a_question_cannot_be_made_to_last_longer_by_hand():
     assert governed.store.get(neuron.id).status is Status.QUARANTINE
 
 
-def test_a_status_that_somebody_wrote_leads_back_to_quarantine(caplog):
+def test_a_status_edited_by_hand_leads_back_to_quarantine(caplog):
     for stage in ("in_quarantine", "waiting"):
         for status in ("trial", "active"):
             governed = Governed()
@@ -376,7 +376,7 @@ def test_what_runs_is_not_rejected_but_disabled():
     assert governed.disable(neuron.id, "no").status is Status.DISABLED
 
 
-def test_the_last_word_counts_when_something_is_approved_and_then_rejected():
+def test_rejecting_code_takes_back_its_earlier_approval():
     governed = Governed()
     neuron = governed.in_trial()
     edit(governed, neuron.id, name="Renamed")
@@ -563,7 +563,7 @@ def test_an_owner_disables_also_while_nothing_can_be_recorded():
     assert governed.awake() == []
 
 
-def test_nobody_decides_on_a_neuron_that_is_not_there():
+def test_every_decision_about_a_missing_neuron_raises_no_such_neuron():
     governed = Governed()
     for decide in (
         lambda: governed.approve("nobody", "0" * 8),
@@ -580,7 +580,7 @@ def test_nobody_decides_on_a_neuron_that_is_not_there():
 # How many
 
 
-def test_five_are_awake_and_no_more():
+def test_at_most_five_neurons_are_awake():
     governed = Governed(proposals={"max_pending": 9})
     neurons = [governed.waiting(name=f"Sensor {letter}") for letter in "ABCDEF"]
     for neuron in neurons[:5]:
@@ -597,7 +597,7 @@ def test_five_are_awake_and_no_more():
     assert len(governed.awake()) == 5
 
 
-def test_how_many_is_a_setting():
+def test_the_limit_of_awake_neurons_is_a_setting():
     governed = Governed(max_awake=1)
     first, second = governed.in_trial(), governed.waiting(name="Second")
     with pytest.raises(Refused, match=r"awake as are allowed \(1\)"):
@@ -605,7 +605,7 @@ def test_how_many_is_a_setting():
     assert governed.store.get(first.id).is_awake
 
 
-def test_none_can_be_approved_while_none_is_allowed():
+def test_no_neuron_can_be_approved_when_max_awake_is_zero():
     governed = Governed(max_awake=0)
     neuron = governed.waiting()
     with pytest.raises(Refused, match=r"allowed \(0\)"):

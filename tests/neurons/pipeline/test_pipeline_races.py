@@ -59,7 +59,7 @@ def test_of_eight_that_are_approved_at_once_five_are_awake(tmp_path):
     assert len(awake(tmp_path)) == 5
 
 
-def test_those_that_are_enabled_and_rolled_back_to_count_too(tmp_path):
+def test_a_race_of_enable_and_rollback_wakes_at_most_five(tmp_path):
     pipeline = pipeline_on(tmp_path, **SETTINGS)
     off = []
     for letter in "ABCDEF":
@@ -118,7 +118,7 @@ def test_counts_of_several_processes_add_up(tmp_path):
 
 
 @pytest.mark.soak
-def test_no_race_has_six_awake(tmp_path):
+def test_no_race_wakes_a_sixth_neuron(tmp_path):
     for attempt in range(40):
         folder = tmp_path / str(attempt)
         test_of_eight_that_are_approved_at_once_five_are_awake(folder)

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from neurons import BUILT_IN, Proposal, Refused, Status
 from neurons.contracts.neuron import Neuron
-from neurons.habits.sketch import parts_of, sketched
-from neurons.pipeline.names import folded, free_id
+from neurons.habits.similarity import parts_of, sketched
+from neurons.pipeline.proposal import folded, free_id
 from tests.neurons.governance import MAX_CODE_BYTES, Governed, proposal, report_of, seen_as, shown
 
 
@@ -165,7 +165,7 @@ def test_a_name_is_not_the_id_of_another():
 
 
 @given(st.from_regex(r"\A[A-Za-z][A-Za-z0-9 _-]{1,59}\Z"), st.integers(0, 3))
-def test_every_name_has_an_id_that_nobody_has(name, others):
+def test_every_name_gets_a_free_id(name, others):
     taken: set[str] = set()
     for _ in range(others + 1):
         found = free_id(name, taken)
@@ -223,7 +223,7 @@ def test_characters_that_do_not_show_are_left_to_the_view_and_bound_by_the_hash(
     assert governed.approve(neuron.id, shown(neuron)).code == "emit('a\u202eb')"
 
 
-def test_searching_for_blanks_takes_no_time_for_anybody():
+def test_searching_code_for_padding_takes_linear_time():
     """Each of these would take minutes if it were searched from every place."""
     refused_or_not = (
         (" " * 199 + "x") * 1_000,
@@ -306,7 +306,7 @@ def test_hosts_as_the_settings_take_them():
     assert proposal(tier="network", hosts=hosts).hosts == tuple(hosts)
 
 
-def test_who_names_hosts_names_the_tier():
+def test_a_proposal_with_hosts_needs_the_network_tier():
     refused("network", hosts=["api.example.com"])
     refused("tier", tier="root")
 
@@ -383,7 +383,7 @@ def test_what_has_expired_is_not_pending():
     assert governed.store.get(neuron.id).status is Status.DISABLED
 
 
-def test_so_many_are_proposed_in_a_day():
+def test_at_most_max_per_day_neurons_are_proposed_in_a_day():
     governed = Governed(proposals={"max_per_day": 2})
     for name in ("One", "Two"):
         neuron = governed.in_quarantine(name=name)
@@ -411,7 +411,7 @@ def test_what_the_owner_rejected_is_not_proposed_again_under_whatever_name(again
         governed.in_quarantine(name="Harmless", code=again, energyBudget=0.5)
 
 
-def test_neither_is_code_of_the_same_shape():
+def test_rejected_code_of_the_same_shape_is_not_proposed_again():
     governed = Governed()
     neuron = governed.propose(proposal(), found=seen_as("s1"), max_code_bytes=MAX_CODE_BYTES)
     governed.reject(neuron.id, "no")
@@ -427,7 +427,7 @@ def proposed_again(governed: Governed, parts: dict[str, int], **changes: object)
     return governed.propose(other, found=seen_as("s2", **parts), max_code_bytes=MAX_CODE_BYTES)
 
 
-def test_nor_is_code_that_is_much_the_same():
+def test_rejected_code_with_an_extra_line_is_not_proposed_again():
     governed = Governed()
     neuron = governed.propose(proposal(), found=seen_as("s1", aa=6, bb=4), max_code_bytes=MAX_CODE_BYTES)
     governed.reject(neuron.id, "no")
@@ -436,7 +436,7 @@ def test_nor_is_code_that_is_much_the_same():
     assert proposed_again(governed, {"aa": 6, "bb": 4, "cc": 6}).status is Status.QUARANTINE
 
 
-def test_how_much_the_same_is_the_setting_of_the_habits():
+def test_the_similarity_setting_decides_what_counts_as_rejected_code():
     governed = Governed(habits={"similarity": 0.95})
     neuron = governed.propose(proposal(), found=seen_as("s1", aa=6, bb=4), max_code_bytes=MAX_CODE_BYTES)
     governed.reject(neuron.id, "no")
@@ -492,7 +492,7 @@ def test_code_of_the_owner_is_recognised_too_once_it_was_tried():
         proposed_again(governed, {"aa": 9, "bb": 1})
 
 
-def test_a_sketch_that_somebody_edited_is_read_as_far_as_it_goes():
+def test_a_sketch_that_was_edited_by_hand_is_read_without_its_invalid_parts():
     assert parts_of("aa:9 bb cc: dd:x ee:-1 ff:99999999999 gg:²") == {"aa": 9}
     assert parts_of(sketched({"bb": 1, "aa": 9})) == {"aa": 9, "bb": 1}
 

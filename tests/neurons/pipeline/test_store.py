@@ -64,13 +64,13 @@ def test_a_neuron_is_found_by_its_id_its_name_or_the_beginning_of_its_id(place: 
             store.get(name)
 
 
-def test_an_id_that_begins_another_is_the_one_that_is_meant(place: Place):
+def test_an_exact_id_wins_over_an_id_that_begins_with_it(place: Place):
     first, second = some(place, "Crypto", "Crypto Price")
     assert second.id.startswith(first.id)
     assert NeuronStore(place.open()).get(first.id) == first
 
 
-def test_a_second_one_of_the_same_id_is_a_conflict(place: Place):
+def test_a_second_neuron_of_the_same_id_is_a_conflict(place: Place):
     [neuron] = some(place, "CryptoPrice")
     store = NeuronStore(place.open())
     with pytest.raises(Conflict, match="there is one of this id"):
@@ -97,7 +97,7 @@ def test_a_change_that_changes_nothing_is_not_written(place: Place):
     assert storage.read(f"neurons/{neuron.id}").revision == 1
 
 
-def test_a_change_of_nobody_is_refused(place: Place):
+def test_changing_a_neuron_that_does_not_exist_is_refused(place: Place):
     store = NeuronStore(place.open())
     for name in ("nobody", "../energy", "A"):
         for through in (True, False):
@@ -120,10 +120,10 @@ def test_disabling_is_durable_and_in_the_history(place: Place):
 
 DAMAGE = {
     "no code": {"code": None},
-    "a status that is none": {"status": "approved"},
+    "an unknown status": {"status": "approved"},
     "a key too many": {"autoApprove": True},
     "the id of another": {"id": "another"},
-    "a format that is none": {"format": 0},
+    "an unknown format": {"format": 0},
     "no format": {"format": "one"},
 }
 

@@ -83,7 +83,7 @@ def test_too_much_of_anything_ends_it_at_once_with_the_reason(batch, words):
         Delivered(at=START + 1, signals=19, errors=5),
     ],
 )
-def test_what_is_allowed_is_allowed(batch):
+def test_a_batch_within_all_limits_does_not_fail_the_trial(batch):
     assert verdict(after(in_trial(), batch), START + 1, SETTINGS) == Going()
 
 
@@ -155,7 +155,7 @@ def test_the_windows_stay_small_whatever_happens_and_whatever_the_clock_does(bat
     assert len(neuron.watch.minute) <= 25
 
 
-def test_a_clock_that_was_wrong_for_a_while_does_not_count_for_ever():
+def test_times_from_a_wrong_clock_do_not_count_for_ever():
     neuron = after(in_trial(), Delivered(at=START + 900 * HOUR_S, signals=20, errors=4, emitted=50))
     neuron = after(neuron, Delivered(at=START + 1, signals=20, errors=4, emitted=50))
     assert verdict(neuron, START + 1, SETTINGS) == Going()
@@ -172,7 +172,7 @@ def test_progress_says_what_is_left():
     assert (done.hours_left, done.signals_left, done.share) == (0, 0, 1)
 
 
-def test_an_error_that_is_no_text_and_too_long_is_kept_as_far_as_it_goes():
+def test_an_error_text_that_is_too_long_or_not_utf8_is_cut_and_kept():
     neuron = after(in_trial(), Delivered(at=START, signals=1, errors=1, last_error="\ud800" + "x" * 10_000))
     assert neuron.trial is not None
     assert neuron.trial.counters.last_error == "?" + "x" * 299
@@ -258,7 +258,7 @@ def test_a_neuron_is_disabled_also_while_nothing_can_be_recorded():
     assert found.status is Status.DISABLED
 
 
-def test_nobody_becomes_active_unrecorded():
+def test_no_neuron_becomes_active_unless_that_is_recorded():
     governed = Governed()
     neuron = governed.in_trial()
     governed.clock.forward(hours=25)
@@ -277,7 +277,7 @@ def test_what_an_earlier_version_did_is_not_held_against_this_one():
     assert (found.status, found.state) == (Status.TRIAL, {})
 
 
-def test_a_verdict_that_could_not_be_carried_out_at_once_is_not_outwaited():
+def test_a_failed_verdict_stays_while_it_cannot_be_written():
     governed = Governed()
     neuron = governed.in_trial()
     governed.storage.refuses = "no space left"

@@ -296,7 +296,7 @@ async def test_what_is_kept_outside_of_the_state_is_a_problem():
     assert (await judged(sly, candidate(tools=("clock.now",)))).passed
 
 
-async def test_a_flood_of_signals_is_told_to_the_owner():
+async def test_the_report_tells_the_owner_of_a_flood_of_signals():
     def chatty(signal, state, emit):
         emit("seen", 1)
         emit("seen", 2)
@@ -386,7 +386,7 @@ async def test_the_tools_and_the_network_that_it_will_have_say_what_may_be_asked
         assert network.recorder is None
 
 
-async def test_what_nobody_recorded_is_a_finding_and_not_a_problem():
+async def test_an_unrecorded_request_is_a_finding_and_not_a_problem():
     async def ask(signal, state, emit):
         emit("seen", 1)
         run = hosts.networks[-1].replay.begin()
@@ -440,7 +440,7 @@ async def test_what_fails_because_nothing_was_recorded_is_told_as_that():
     assert "put them into try and catch" in problem
 
 
-async def test_it_asks_no_clock_but_the_one_that_it_was_given(monkeypatch):
+async def test_quarantine_reads_no_clock_but_the_given_one(monkeypatch):
     monkeypatch.setattr(time, "time", lambda: pytest.fail("the machine's clock was read"))
     assert (await judged()).at == AT
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from neurons.contracts import built_in
+from neurons.contracts import signals as built_in
 from neurons.contracts.signals import BUILT_IN, as_given
 from neurons.quarantine.scenarios import (
     BURST,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from neurons.quarantine.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, covers, of_guard, plain, quoted
+from neurons.quarantine.validation import MAX_LINES, MAX_TEXT, Seen, audit, bounded, declares, of_guard, plain, quoted
 from sandbox import Finding, Tier
 from tests.neurons.candidates import candidate
 
@@ -25,7 +25,7 @@ def seen(**changes) -> Seen:
     return Seen(**{"emitted": Counter({"seen": 1}), "inputs": {"tick"}, **changes})
 
 
-def test_what_does_as_it_declares_gives_no_finding_and_no_problem():
+def test_a_candidate_that_does_what_it_declares_has_no_finding_and_no_problem():
     found = audit(candidate(), seen())
     assert (found.findings, found.problems) == ((), ())
 
@@ -129,7 +129,7 @@ def test_the_state_that_it_keeps_is_told():
         ),
     ],
 )
-def test_what_code_could_hang_another_behaviour_on_is_told(code, expected):
+def test_the_audit_names_what_the_behaviour_could_depend_on(code, expected):
     assert audit(candidate(code), seen()).findings == (expected,)
 
 
@@ -142,7 +142,7 @@ def test_code_that_uses_fetch_in_the_isolated_tier_is_rejected():
     assert problem.startswith("its code uses fetch, and it is in the isolated tier")
 
 
-def test_of_code_that_failed_nobody_says_what_it_never_does():
+def test_unused_capabilities_of_code_that_failed_are_not_reported():
     assert audit(candidate(), Seen(), is_whole=False).findings == ()
     assert len(audit(candidate(), Seen(), is_whole=True).findings) == 2
 
@@ -167,7 +167,7 @@ def test_what_the_guard_finds_is_told_with_its_line():
     ],
 )
 def test_an_entry_covers_its_host_and_no_other(declared, host, expected):
-    assert covers(declared, host) is expected
+    assert declares(declared, host) is expected
 
 
 def test_texts_of_others_become_one_readable_line():
@@ -179,7 +179,7 @@ def test_texts_of_others_become_one_readable_line():
     assert quoted(str(number) for number in range(10)).endswith('"7" and 2 more')
 
 
-def test_lines_are_told_once_and_not_too_many():
+def test_a_report_has_at_most_max_lines_and_no_line_twice():
     assert bounded(["a", "b", "a"]) == ("a", "b")
     many = bounded([str(number) for number in range(100)])
     assert len(many) == MAX_LINES

@@ -55,7 +55,7 @@ class Audit:
         self.lines.append((kind, facts))
 
 
-def test_it_is_off_until_it_is_turned_on_and_then_on_for_everybody(switch, state):
+def test_the_switch_is_off_at_first_and_once_on_it_is_on_for_every_process(switch, state):
     assert (switch.state(), switch.refusal()) == (Off(), None)
     killed = switch.turn_on("it buys too much", "owner")
     expected = On("it buys too much", NOW, "owner")
@@ -67,7 +67,7 @@ def test_it_is_off_until_it_is_turned_on_and_then_on_for_everybody(switch, state
     )
 
 
-def test_it_is_a_file_that_a_person_can_read_and_only_its_owner(switch, state):
+def test_the_switch_is_a_readable_file_that_only_its_owner_can_open(switch, state):
     switch.turn_on("why not", "owner")
     said = json.loads((state / "KILLED").read_text())
     assert (said["reason"], said["at"], said["by"]) == ("why not", NOW, "owner")
@@ -75,7 +75,7 @@ def test_it_is_a_file_that_a_person_can_read_and_only_its_owner(switch, state):
     assert (state / "KILLED").stat().st_mode & 0o777 == 0o600
 
 
-def test_every_beginning_of_its_file_counts_as_on(switch, state):
+def test_a_switch_file_cut_at_any_byte_counts_as_on(switch, state):
     switch.turn_on("why not", "owner")
     whole = (state / "KILLED").read_bytes()
     for size in range(len(whole) - 2):
@@ -103,7 +103,7 @@ def test_every_beginning_of_its_file_counts_as_on(switch, state):
         b'{"reason": "' + b"x" * 100_000,
     ],
 )
-def test_what_makes_no_sense_counts_as_on(state, content):
+def test_a_switch_file_with_invalid_content_counts_as_on(state, content):
     (state / "KILLED").write_bytes(content)
     found = KillSwitch(state).state()
     assert isinstance(found, On)
@@ -118,7 +118,7 @@ def test_a_folder_and_a_link_that_leads_nowhere_count_as_on(state):
     assert isinstance(KillSwitch(state).state(), On)
 
 
-def test_a_state_that_is_a_file_counts_as_on_and_no_home_at_all_as_off(tmp_path):
+def test_a_state_folder_that_is_a_file_counts_as_on_and_a_missing_home_as_off(tmp_path):
     (tmp_path / "state").touch()
     assert isinstance(KillSwitch(tmp_path / "state").state(), On)
     assert KillSwitch(Path("/dev/null/motor-cortex/state")).state() == Off()
@@ -137,7 +137,7 @@ def somebody() -> Iterator[Path]:
         os.seteuid(real)
 
 
-def test_what_may_not_be_looked_at_counts_as_on(somebody):
+def test_a_switch_folder_without_access_counts_as_on(somebody):
     (somebody / "state").mkdir(mode=0o000)
     try:
         found = KillSwitch(somebody / "state").state()
@@ -147,19 +147,19 @@ def test_what_may_not_be_looked_at_counts_as_on(somebody):
     assert 'KILLED" cannot be looked at: Permission denied' in found.reason
 
 
-def test_what_may_not_be_read_counts_as_on(somebody):
+def test_a_switch_file_without_access_counts_as_on(somebody):
     (somebody / "KILLED").touch(mode=0o000)
     assert isinstance(KillSwitch(somebody).state(), On)
 
 
-def test_who_turns_it_on_again_changes_neither_since_when_nor_why(switch, state):
+def test_turning_the_switch_on_twice_keeps_its_time_and_reason(switch, state):
     switch.turn_on("first", "owner")
     killed = KillSwitch(state, now=lambda: NOW + 60).turn_on("second", "somebody")
     assert killed == (On("first", NOW, "owner"), True, True, (), ())
     assert switch.state() == On("first", NOW, "owner")
 
 
-def test_a_switch_that_could_not_be_read_is_repaired_by_who_turns_it_on(switch, state):
+def test_turning_the_switch_on_repairs_an_unreadable_switch_file(switch, state):
     (state / "KILLED").touch()
     assert switch.turn_on("why not", "owner") == (On("why not", NOW, "owner"), True, True, (), ())
     assert switch.state() == On("why not", NOW, "owner")
@@ -190,7 +190,7 @@ def test_a_reason_of_long_characters_is_read_back(switch, state):
     assert KillSwitch(state).state() == On(reason, NOW, "owner")
 
 
-def test_turning_it_off_needs_a_reason(switch):
+def test_turning_the_switch_off_needs_a_reason(switch):
     switch.turn_on("x", "owner")
     for nothing in ("", "  \n"):
         with pytest.raises(Refused, match="needs a reason"):
@@ -201,7 +201,7 @@ def test_turning_it_off_needs_a_reason(switch):
     assert switch.turn_off("again", "owner") == Off()
 
 
-def test_both_are_recorded_as_what_the_owner_decided(state):
+def test_kill_and_revive_are_recorded_as_owner_decisions(state):
     audit = Audit()
     switch = KillSwitch(state, record=audit.record)
     switch.turn_on("x", "owner")
@@ -215,7 +215,7 @@ def test_both_are_recorded_as_what_the_owner_decided(state):
     ]
 
 
-def test_it_is_on_before_it_is_recorded_and_off_only_afterwards(state):
+def test_the_switch_is_on_before_the_audit_records_it_and_off_only_afterwards(state):
     seen = []
     switch = KillSwitch(state, record=lambda *_, **__: seen.append(isinstance(KillSwitch(state).state(), On)))
     switch.turn_on("x", "owner")
@@ -223,7 +223,7 @@ def test_it_is_on_before_it_is_recorded_and_off_only_afterwards(state):
     assert seen == [True, True]
 
 
-def test_an_audit_that_is_broken_keeps_nobody_from_killing_but_from_reviving(state):
+def test_a_broken_audit_does_not_stop_a_kill_but_stops_a_revive(state):
     switch = KillSwitch(state, record=Audit("the disk is gone").record)
     killed = switch.turn_on("x", "owner")
     assert (killed.is_on, killed.problems) == (True, ("it is not in the audit: the disk is gone",))
@@ -232,7 +232,7 @@ def test_an_audit_that_is_broken_keeps_nobody_from_killing_but_from_reviving(sta
     assert isinstance(switch.state(), On)
 
 
-def test_who_turns_it_off_does_not_undo_what_came_meanwhile(state):
+def test_turning_the_switch_off_does_not_undo_a_kill_that_came_meanwhile(state):
     def killed_meanwhile(*_: object, **__: object) -> None:
         KillSwitch(state).turn_on("now really", "owner")
 
@@ -242,7 +242,7 @@ def test_who_turns_it_off_does_not_undo_what_came_meanwhile(state):
     assert isinstance(KillSwitch(state).state(), On)
 
 
-def test_who_finds_it_turned_off_while_he_kills_says_so(state):
+def test_a_kill_reports_that_the_switch_was_turned_off_meanwhile(state):
     def revived_meanwhile(*_: object, **__: object) -> None:
         KillSwitch(state).turn_off("no", "owner")
 
@@ -253,7 +253,7 @@ def test_who_finds_it_turned_off_while_he_kills_says_so(state):
     )
 
 
-def test_a_kill_that_comes_between_the_look_and_the_deed_of_who_revives_is_not_lost(state, monkeypatch):
+def test_a_kill_between_the_check_and_the_removal_by_a_revive_is_not_lost(state, monkeypatch):
     unlink = Path.unlink
     killed = []
 
@@ -285,15 +285,15 @@ sys.stdin.read()
 """
 
 
-def test_somebody_who_is_stuck_while_he_revives_is_reported_and_keeps_nobody_from_killing(state, monkeypatch):
+def test_a_process_that_hangs_while_it_revives_is_reported_and_does_not_stop_a_kill(state, monkeypatch):
     monkeypatch.setattr("neurons.switch.kill_switch.LOCK_TIMEOUT_S", 0.01)
     command = [sys.executable, "-c", HOLDING, str(state / ".KILLED.lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         holder.stdout.readline()
         killed = KillSwitch(state).turn_on("x", "owner")
         assert killed.is_on
-        assert killed.problems == ("somebody is about to turn the switch off, and stuck: it may go off again",)
-        with pytest.raises(SwitchError, match="somebody else is at it, and stuck"):
+        assert killed.problems == ("another process hangs while it turns the switch off: it may go off again",)
+        with pytest.raises(SwitchError, match="another process holds its lock and hangs"):
             KillSwitch(state).turn_off("y", "owner")
         holder.stdin.close()
     assert isinstance(KillSwitch(state).state(), On)
@@ -317,7 +317,7 @@ def test_one_neuron_can_be_killed_alone(switch, state):
 
 
 @pytest.mark.parametrize("neuron", ["", "..", "a/b", "A", "a" * 81, "a\n", "é"])
-def test_an_id_that_is_none_is_refused_and_counts_as_on(switch, neuron):
+def test_an_invalid_neuron_id_is_refused_and_counts_as_on(switch, neuron):
     for turn in (switch.turn_on, switch.turn_off):
         with pytest.raises(Refused, match="There is no neuron"):
             turn("x", "owner", neuron=neuron)
@@ -328,13 +328,13 @@ def noted(state: Path, pid: int, *below: str) -> None:
     Running(state.joinpath("running", *below)).note(pid)
 
 
-def test_what_is_noted_is_killed(switch, state, sleeper):
+def test_every_recorded_process_is_killed(switch, state, sleeper):
     noted(state, sleeper.pid)
     assert switch.turn_on("x", "owner").processes == (sleeper.pid,)
     assert sleeper.wait(BOUND_S) == -9
 
 
-def test_it_is_on_before_anything_is_killed_and_on_disk_afterwards(switch, state, monkeypatch):
+def test_the_switch_is_on_before_any_kill_and_on_disk_afterwards(switch, state, monkeypatch):
     done: list[object] = []
     real = os.fsync
 
@@ -385,7 +385,7 @@ def test_a_full_disk_takes_the_switch_but_not_the_reason(state, sleeper):
     assert isinstance(KillSwitch(state).state(), On)
 
 
-def test_what_runs_is_killed_though_the_home_takes_nothing(somebody):
+def test_processes_are_killed_even_when_the_home_cannot_be_written(somebody):
     state = somebody / "state"
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
         noted(state, process.pid)
@@ -413,7 +413,7 @@ def test_a_switch_that_cannot_be_removed_stays_on(state):
     assert (killed.is_on, "could not be written" in killed.problems[0]) == (True, True)
 
 
-def test_it_loads_neither_an_event_loop_nor_what_takes_long():
+def test_importing_the_switch_loads_no_event_loop_and_nothing_slow():
     program = "from neurons import KillSwitch; import sys, json; print(json.dumps(sorted(sys.modules)))"
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=without_coverage(), capture_output=True, timeout=60, check=True)
@@ -422,7 +422,7 @@ def test_it_loads_neither_an_event_loop_nor_what_takes_long():
     assert "neurons.switch.kill_switch" in loaded
 
 
-def test_turning_it_on_loads_nothing_more(state, sleeper):
+def test_turning_the_switch_on_imports_nothing_more(state, sleeper):
     noted(state, sleeper.pid)
     program = (
         "import sys; from pathlib import Path; from neurons import KillSwitch\n"
@@ -465,7 +465,7 @@ class Watched:
                 await anyio.sleep(0.001)
 
 
-async def test_who_watches_is_told_once_of_each_change(state, switch):
+async def test_a_watcher_of_the_switch_is_told_once_of_each_change(state, switch):
     watched = Watched()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watched.watch, switch)
@@ -481,7 +481,7 @@ async def test_who_watches_is_told_once_of_each_change(state, switch):
         tasks.cancel_scope.cancel()
 
 
-async def test_who_begins_to_watch_while_it_is_on_is_told_at_once(state, switch):
+async def test_a_watcher_that_starts_while_the_switch_is_on_is_told_at_once(state, switch):
     switch.turn_on("since yesterday", "owner")
     watched = Watched()
     async with anyio.create_task_group() as tasks:
@@ -490,7 +490,7 @@ async def test_who_begins_to_watch_while_it_is_on_is_told_at_once(state, switch)
         tasks.cancel_scope.cancel()
 
 
-async def test_who_fails_to_do_it_is_told_again(switch, caplog):
+async def test_a_watcher_whose_callback_raises_is_told_again(switch, caplog):
     watched = Watched()
     watched.faults = 3
     switch.turn_on("x", "owner")
@@ -498,7 +498,7 @@ async def test_who_fails_to_do_it_is_told_again(switch, caplog):
         tasks.start_soon(watched.watch, switch)
         await watched.until(("kill", "x"))
         tasks.cancel_scope.cancel()
-    assert caplog.messages == ["What the kill switch asks for could not be done"] * 3
+    assert caplog.messages == ["Cannot do what the kill switch asks for; it is tried again"] * 3
 
 
 def test_a_dead_process_has_no_identity(sleeper):
