@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     )
     from .keyboard import READING_S as READING_S, is_somebody_there as is_somebody_there, typed as typed
     from .long_texts import Turns as Turns, off_loop as off_loop
-    from .near_names import NearNames as NearNames
     from .terminal import (
         Wrap as Wrap,
         columns_of as columns_of,
@@ -27,7 +26,13 @@ if TYPE_CHECKING:
         visible as visible,
         wrapped as wrapped,
     )
-    from .text import WholePieces as WholePieces, beginning as beginning, bounded as bounded, whole as whole
+    from .text import (
+        NearNames as NearNames,
+        WholePieces as WholePieces,
+        beginning as beginning,
+        bounded as bounded,
+        whole as whole,
+    )
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -35,7 +40,6 @@ else:
             "code_view": ["CODE", "beyond_ascii", "broken", "code_lines", "visible_code"],
             "keyboard": ["READING_S", "is_somebody_there", "typed"],
             "long_texts": ["Turns", "off_loop"],
-            "near_names": ["NearNames"],
             "terminal": [
                 "Wrap",
                 "columns_of",
@@ -48,6 +52,6 @@ else:
                 "visible",
                 "wrapped",
             ],
-            "text": ["WholePieces", "beginning", "bounded", "whole"],
+            "text": ["NearNames", "WholePieces", "beginning", "bounded", "whole"],
         },
     )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.text.near_names import NearNames
+from cortex.text.text import NearNames
 
 NAMES = ["list_commits", "get_commit", "list_authors", "create-issue", "x", ""]
 
