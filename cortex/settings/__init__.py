@@ -12,10 +12,8 @@ if TYPE_CHECKING:
         SSE as SSE,
         McpServerSettings as McpServerSettings,
         McpServerTable as McpServerTable,
-        alike as alike,
-    )
-    from .references import (
         MissingVariable as MissingVariable,
+        alike as alike,
         as_our_references as as_our_references,
         defaults_in as defaults_in,
         expanded as expanded,
@@ -49,8 +47,19 @@ else:
         __name__,
         {
             "home_path": ["find_home"],
-            "mcp_servers": ["ALIKE", "McpServerSettings", "McpServerTable", "NAME", "SSE", "alike"],
-            "references": ["MissingVariable", "as_our_references", "defaults_in", "expanded", "has_reference"],
+            "mcp_servers": [
+                "ALIKE",
+                "McpServerSettings",
+                "McpServerTable",
+                "MissingVariable",
+                "NAME",
+                "SSE",
+                "alike",
+                "as_our_references",
+                "defaults_in",
+                "expanded",
+                "has_reference",
+            ],
             "sections": [
                 "AuditSettings",
                 "CacheSettings",

@@ -15,8 +15,7 @@ import pytest
 from cortex import Settings, SettingsError, mcp_config
 from cortex.home.home import HomeError
 from cortex.mcp_config import MAX_FILE_BYTES, McpFile, imported, literal_secrets, servers_of, shown_arguments
-from cortex.settings.mcp_servers import McpServerSettings
-from cortex.settings.references import MissingVariable, expanded
+from cortex.settings.mcp_servers import McpServerSettings, MissingVariable, expanded
 
 GITHUB = {"command": "github-mcp", "args": ["stdio"], "env": {"TOKEN": "${env:TOKEN}"}}
 KEY = "ghp_" + "x7Kq2mVbT9wLr4ZsN8pD" + "u3Hy6FcJ1gAe"
