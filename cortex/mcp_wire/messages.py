@@ -27,7 +27,7 @@ _LAST_ID = re.compile(
 Line: TypeAlias = bytes | bytearray
 
 
-class Refused(NamedTuple):
+class RefusedMessage(NamedTuple):
     """A message that was not parsed: its beginning, its end, and the reason."""
 
     head: bytes
@@ -69,7 +69,7 @@ class MessageLines:
         """Bytes of the line that has not ended yet."""
         self._meter.begin()
 
-    def feed(self, chunk: bytes) -> Iterator[Line | Refused]:
+    def feed(self, chunk: bytes) -> Iterator[Line | RefusedMessage]:
         """The lines that end in the chunk, without their line ends."""
         *ended, rest = chunk.split(b"\n")
         for part in ended:
@@ -77,16 +77,16 @@ class MessageLines:
         if rest:
             self._add(rest)
 
-    def _ended(self, last: bytes) -> Line | Refused:
+    def _ended(self, last: bytes) -> Line | RefusedMessage:
         if not self.size and len(last) <= min(self._uncounted_bytes, self._max_bytes):
             return last
         self._add(last)
         # Not copied: a copy of megabytes would double the memory.
-        line = self._kept if self._reason is None else Refused(self._head, self._tail, self._reason)
+        line = self._kept if self._reason is None else RefusedMessage(self._head, self._tail, self._reason)
         self._begin()
         return line
 
-    def end(self) -> Line | Refused | None:
+    def end(self) -> Line | RefusedMessage | None:
         """The last line, if it has no line end; None if nothing is left. Call it at the end of the input."""
         return self._ended(b"") if self.size else None
 
