@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.redaction import Redactor, Tokens
-from cortex.redaction.json_strings import MAX_DEPTH, TOO_DEEP
-from cortex.redaction.redactor import MAX_RESTORED_CHARACTERS
+from cortex.redaction.redactor import MAX_DEPTH, MAX_RESTORED_CHARACTERS, TOO_DEEP
 from cortex.redaction.tokens import TOKEN
 from cortex.settings.sections import RedactedKind, RedactionSettings
 from tests.cortex.redaction.test_found import JWT, PEM, corpus
