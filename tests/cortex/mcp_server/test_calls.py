@@ -15,7 +15,7 @@ from cortex.mcp_server import Calls, mcp_server
 from cortex.mcp_server.offered import offered
 from cortex.redaction import Redactor
 from cortex.settings.sections import RedactionSettings, ToolSettings
-from cortex.tools.execute_code_arguments import _LIMITS, _PARAMETERS
+from cortex.tools.core_arguments import _LIMITS, _PARAMETERS
 from cortex.turn.code_answer import code_answer
 from sandbox import ExecutionOutcome, LogEntry
 

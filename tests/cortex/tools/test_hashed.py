@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from cortex import Toolbox
-from cortex.tools.hashed import MAX_HASHED
+from cortex.tools.validation_work import MAX_HASHED
 from sandbox import ToolError
 from tests.cpu_clock import cpu_clock
 
