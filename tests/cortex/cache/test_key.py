@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex.cache import cache_key
-from cortex.cache.key import limits_of
+from cortex.cache.cached_runtime import limits_of
 from sandbox import ExecutionRequest, SandboxSettings, Tier
 
 
@@ -62,7 +62,7 @@ def test_what_a_result_does_not_depend_on_makes_no_other_name(changes: dict[str,
 
 def test_all_else_that_can_be_asked_for_is_part_of_the_name():
     # A field that is added one day must be in the key, or be left out on purpose.
-    from cortex.cache import key as module
+    from cortex.cache import cached_runtime as module
 
     assert {*module._ASKED, *module._LEFT_OUT} == set(ExecutionRequest.model_fields)
     assert {"code", "tier", "context"} <= set(module._ASKED)

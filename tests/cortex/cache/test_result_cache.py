@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from cortex.cache import ResultCache, open_cache, result_cache as module
-from cortex.cache.room import BLOCK_BYTES
+from cortex.cache.result_cache import BLOCK_BYTES
 from cortex.home.home import Home
 from cortex.settings.sections import CacheSettings
 from sandbox import ErrorType, ExecutionOutcome, Flusher

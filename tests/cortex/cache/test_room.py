@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from cortex.cache.room import BLOCK_BYTES, File, is_fresh, surplus, taken
+from cortex.cache.result_cache import BLOCK_BYTES, File, is_fresh, surplus, taken
 
 FILES = st.lists(
     st.builds(File, st.text("ab", min_size=1), st.integers(0, 20_000), st.integers(0, 200).map(float)),

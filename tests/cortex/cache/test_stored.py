@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -9,7 +11,7 @@ from sandbox import ExecutionOutcome, LogEntry, Metrics
 KEY, OTHER = "a" * 64, "b" * 64
 TEXT = st.text(st.characters(exclude_categories=("Cs",)))
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=10,
 )
@@ -49,7 +51,9 @@ def test_a_time_that_is_none_is_no_file():
     assert stored_of(KEY, _digest(KEY, rest) + rest) is None
 
 
-@pytest.mark.parametrize("body", [b"", b"[", b"null", b"[1]", b"[1,2,3,4]", b"[1,[[1]],3,[]]", b"[1,[],3,4]", b"{}"])
+@pytest.mark.parametrize(
+    "body", [b"", b"[", b"null", b"[1]", b"[1,2,3,4]", b"[1,[[1]],3,[]]", b"[1,[],3,4]", b"{}", b'[NaN,[],"x",[]]']
+)
 def test_what_is_no_result_is_none(body: bytes):
     assert outcome_of(body) is None
 
@@ -60,8 +64,14 @@ def test_what_is_no_result_is_none(body: bytes):
         ExecutionOutcome(ok=True, result="x" * MAX_BYTES),
         ExecutionOutcome(ok=True, logs=(LogEntry("log", "x" * (MAX_BYTES + 1)),)),
         ExecutionOutcome(ok=True, result="\ud800"),
+        ExecutionOutcome(ok=True, result=[math.nan]),
+        ExecutionOutcome(ok=True, result={"a": -math.inf}),
     ],
-    ids=["result", "logs", "surrogate"],
+    ids=["result", "logs", "surrogate", "NaN", "Infinity"],
 )
 def test_what_is_too_large_or_no_json_is_not_kept(outcome: ExecutionOutcome):
     assert body_of(outcome) is None
+
+
+def test_a_text_that_says_nan_is_kept():
+    assert body_of(ExecutionOutcome(ok=True, result="NaN, or Infinity")) is not None
