@@ -11,16 +11,17 @@ if TYPE_CHECKING:
         innermost_reason as innermost_reason,
         key_of as key_of,
         retry_after_s as retry_after_s,
+        settings_problem as settings_problem,
     )
-    from .openai_model import OpenAIModel as OpenAIModel, settings_problem as settings_problem
+    from .openai_model import OpenAIModel as OpenAIModel
     from .scripted_model import ScriptedModel as ScriptedModel, ScriptedStep as ScriptedStep, ScriptError as ScriptError
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
             "http_body": ["CONNECTION_FAULTS", "read_at_most"],
-            "model_faults": ["OPENAI_URL", "innermost_reason", "key_of", "retry_after_s"],
-            "openai_model": ["OpenAIModel", "settings_problem"],
+            "model_faults": ["OPENAI_URL", "innermost_reason", "key_of", "retry_after_s", "settings_problem"],
+            "openai_model": ["OpenAIModel"],
             "scripted_model": ["ScriptError", "ScriptedModel", "ScriptedStep"],
         },
     )

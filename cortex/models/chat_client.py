@@ -24,9 +24,7 @@ from cortex.settings import ModelSettings
 from cortex.text import Turns
 from sandbox import JsonLimits, TooComplex, check_json
 
-from .chat_reply import MalformedReply, ReplyAssembly, estimated_tokens
-from .chat_request import chat_request
-from .event_stream import EventStream, EventTooLong
+from .chat_format import EventStream, EventTooLong, MalformedReply, ReplyAssembly, chat_request, estimated_tokens
 from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most
 from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
 
