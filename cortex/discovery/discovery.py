@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import heapq
+import importlib.util
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
 
+from cortex.home import Home
+from cortex.settings import SettingsError
+
 from .embedder import EmbeddingFailed
-from .entry import Entry, entry_of
-from .fusion import fused
 from .tool_index import Match, ToolIndex
+from .tool_text import ToolText, text_of_tool
 
 if TYPE_CHECKING:
-    from cortex.settings import DiscoverySettings
+    from cortex.settings import DiscoverySettings, Settings
     from sandbox import ToolDeclaration
 
     from .embedder import Embedder
@@ -32,9 +36,46 @@ _FEW_TOOLS = 50
 _REST_S = 60.0
 
 
+_INSTALL = "pip install 'motor-cortex[semantic]'"
+
+
+def discovery_of(settings: Settings) -> Discovery:
+    """As the settings want it. Raises SettingsError. The caller closes it (`aclose`)."""
+    embedder = embedder_of(settings)
+    if embedder is None:
+        return Discovery(settings.discovery)
+    return Discovery(settings.discovery, embedder, vectors=Home(settings.home).cache / "vectors")
+
+
+def embedder_of(settings: Settings) -> Embedder | None:
+    """None when tools are found by words only. Loads no model yet. Raises SettingsError that says what to do."""
+    wanted = settings.discovery
+    if wanted.semantic == "off":
+        return None
+    if not wanted.model:
+        what = "the folder of a model" if wanted.semantic == "onnx" else "the endpoint's model for embeddings"
+        raise SettingsError(f'discovery.semantic is "{wanted.semantic}", and discovery.model does not name {what}')
+    if wanted.semantic == "endpoint":
+        _need("numpy")
+        from .endpoint_embedder import EndpointEmbedder  # noqa: PLC0415 - heavy
+
+        return EndpointEmbedder(wanted.model, settings.model)
+    from .onnx_embedder import OnnxEmbedder, find_model  # noqa: PLC0415 - for this only
+
+    folder = find_model(wanted.model)
+    _need("numpy", "fastembed")
+    return OnnxEmbedder(folder)
+
+
+def _need(*modules: str) -> None:
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    if missing:
+        raise SettingsError(f"discovery.semantic needs {', '.join(missing)}: {_INSTALL}")
+
+
 class _Tools(NamedTuple):
     version: object
-    entries: Sequence[Entry]
+    entries: Sequence[ToolText]
     words: ToolIndex
 
 
@@ -113,5 +154,20 @@ async def _ranked(tools: _Tools, query: str, k: int) -> list[Match]:
 
 
 def _indexed(declarations: Sequence[ToolDeclaration], version: object) -> _Tools:
-    entries = [entry_of(declaration) for declaration in declarations]
+    entries = [text_of_tool(declaration) for declaration in declarations]
     return _Tools(version, entries, ToolIndex(entries))
+
+
+# Found on the part of the corpus that is for it. Words that match well settle it; words that hardly match say nothing,
+# and then only the meaning counts: therefore the square.
+_BY_WORDS = 1.2
+
+
+def fused(names: Sequence[str], nearness: Sequence[float], by_words: Mapping[str, float], k: int) -> list[Match]:
+    """The best `k` of the names. Nearness is theirs, from -1 to 1; by words, from 0 to 1, are those that share any."""
+    scores = (
+        ((max(near, 0.0) + _BY_WORDS * by_words.get(name, 0.0) ** 2) / (1 + _BY_WORDS), name)
+        for name, near in zip(names, nearness, strict=True)
+    )
+    best = heapq.nsmallest(k, scores, key=lambda found: (-found[0], found[1]))
+    return [Match(name, score) for score, name in best]

@@ -19,7 +19,7 @@ from .vector_file import MAX_DIMENSION, VectorFile, key_of
 
 if TYPE_CHECKING:
     from .embedder import Embedder
-    from .entry import Entry
+    from .tool_text import ToolText
 
 Matrix = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -36,7 +36,7 @@ _OTHER_LENGTH = "the model gives vectors of another length than before"
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[._\W]+")
 
 
-def texts_of(entry: Entry) -> list[str]:
+def texts_of(entry: ToolText) -> list[str]:
     """A tool is as near as the nearest of these: its name, its name without the server, what it is said to do.
 
     One text with all of them is further from a short request than the right one of them alone.
@@ -65,7 +65,7 @@ class Meanings:
         self._learned = _Learned(object(), _matrix([]), [])
         self._learning = anyio.Lock()
 
-    async def near(self, query: str, entries: Sequence[Entry], version: object) -> list[float]:
+    async def near(self, query: str, entries: Sequence[ToolText], version: object) -> list[float]:
         """For each entry, from -1 to 1. Raises EmbeddingFailed."""
         _, tools, first = await self._learn(entries[:MAX_TOOLS], version)
         if not first:
@@ -76,7 +76,7 @@ class Meanings:
         nearness = np.maximum.reduceat(tools @ np.asarray(asked, dtype=np.float32), first)
         return [*map(float, nearness), *[0.0] * (len(entries) - len(first))]
 
-    async def _learn(self, entries: Sequence[Entry], version: object) -> _Learned:
+    async def _learn(self, entries: Sequence[ToolText], version: object) -> _Learned:
         if self._learned.version == version:
             return self._learned
         async with self._learning:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from .entry import Entry
 from .synonyms import related
+from .tool_text import ToolText
 from .words import query_words, words
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -49,7 +49,7 @@ _MIN_PART, _MAX_COMPOUNDED = 3, 16
 
 
 class ToolIndex:
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ToolText]) -> None:
         self._names = [entry.name for entry in entries]
         self._in_names = [frozenset(words(entry.name)) for entry in entries]
         self._amounts = _amounts(entries)
@@ -99,13 +99,13 @@ class ToolIndex:
         return float(math.log(1 + (len(self._names) - having + 0.5) / (having + 0.5)) ** _RARENESS)
 
 
-def _fields(entry: Entry) -> tuple[list[str], list[str], list[str]]:
+def _fields(entry: ToolText) -> tuple[list[str], list[str], list[str]]:
     # Servers like to put their own name into those of their tools, which says nothing twice.
     name, description, parameters = list(set(words(entry.name))), words(entry.description), words(entry.parameters)
     return name[:MAX_FIELD_WORDS], description[:MAX_FIELD_WORDS], parameters[:MAX_FIELD_WORDS]
 
 
-def _amounts(entries: Sequence[Entry]) -> dict[str, dict[int, float]]:
+def _amounts(entries: Sequence[ToolText]) -> dict[str, dict[int, float]]:
     """How much each tool has of each word, its fields taken together."""
     # Each entry is taken apart twice, rather than all of them kept: a server may list thousands of tools that have no
     # word in common.

@@ -6,7 +6,7 @@ import math
 import anyio
 import pytest
 
-from cortex.discovery import Discovery, Entry
+from cortex.discovery import Discovery, ToolText
 from cortex.discovery.meanings import texts_of
 from cortex.settings.sections import DiscoverySettings
 from sandbox import ToolDeclaration
@@ -160,7 +160,7 @@ async def test_closing_it_closes_the_model(embedder):
 
 
 def test_the_texts_of_a_tool_are_its_name_with_and_without_the_server_and_what_it_does():
-    entry = Entry("git-hub.listPull_requests", "Lists them", "owner")
+    entry = ToolText("git-hub.listPull_requests", "Lists them", "owner")
     assert texts_of(entry) == ["git hub list Pull requests", "list Pull requests", "Lists them"]
-    assert texts_of(Entry("clock", "", "")) == ["clock"]
-    assert texts_of(Entry("", "", "")) == ["?"]
+    assert texts_of(ToolText("clock", "", "")) == ["clock"]
+    assert texts_of(ToolText("", "", "")) == ["?"]

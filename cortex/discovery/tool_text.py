@@ -17,7 +17,7 @@ _MAX_TEXTS = 400
 _MAX_SCHEMAS = 200
 
 
-class Entry(NamedTuple):
+class ToolText(NamedTuple):
     """The searchable text of one tool."""
 
     name: str
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     parameters: str
 
 
-def entry_of(declaration: ToolDeclaration) -> Entry:
+def text_of_tool(declaration: ToolDeclaration) -> ToolText:
     """Whatever the schema is: it comes from outside, and what is odd in it is passed over."""
     description = declaration.description
     if declaration.tool and declaration.tool not in declaration.name:
@@ -38,7 +38,7 @@ def entry_of(declaration: ToolDeclaration) -> Entry:
         left -= len(text) + 1
         if left <= 0:
             break
-    return Entry(declaration.name, description[:MAX_DESCRIPTION_CHARACTERS], " ".join(texts))
+    return ToolText(declaration.name, description[:MAX_DESCRIPTION_CHARACTERS], " ".join(texts))
 
 
 def _texts(schema: object) -> Iterator[str]:
