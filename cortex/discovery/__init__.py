@@ -1,4 +1,4 @@
-"""Discovery: the few tools, of many, that an intent needs."""
+"""Discovery: finds the few tools that an intent needs among thousands, by words and, if wanted, by meaning."""
 
 from typing import TYPE_CHECKING
 

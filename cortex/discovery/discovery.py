@@ -1,4 +1,4 @@
-"""Finds the tools for an intent: keeps the index of the tools that it was last given."""
+"""Finds the tools for an intent: by words, and by meaning with the model that the settings name."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motor_cortex")
 
-# Fewer are indexed and ranked faster than a thread is asked.
+# For fewer tools, to index and rank them takes less time than to start a thread.
 _FEW_TOOLS = 50
-# So long after a failure is not asked by meaning: each would wait for the same failure again.
+# After a failure, no search by meaning for this long: each would wait for the same failure again.
 _REST_S = 60.0
-
-
+# Measured on the tuning part of the corpus. The score by words is squared: a good match settles the order, and a weak
+# match says nothing, so that only the meaning counts.
+_BY_WORDS = 1.2
 _INSTALL = "pip install 'motor-cortex[semantic]'"
 
 
 def discovery_of(settings: Settings) -> Discovery:
-    """As the settings want it. Raises SettingsError. The caller closes it (`aclose`)."""
+    """The discovery that the settings ask for. The caller closes it (`aclose`). Raises SettingsError."""
     embedder = embedder_of(settings)
     if embedder is None:
         return Discovery(settings.discovery)
@@ -48,7 +49,8 @@ def discovery_of(settings: Settings) -> Discovery:
 
 
 def embedder_of(settings: Settings) -> Embedder | None:
-    """None when tools are found by words only. Loads no model yet. Raises SettingsError that says what to do."""
+    """The embedder that the settings name; None when tools are found by words only. Loads no model yet. Raises
+    SettingsError, which says what to do."""
     wanted = settings.discovery
     if wanted.semantic == "off":
         return None
@@ -60,7 +62,7 @@ def embedder_of(settings: Settings) -> Embedder | None:
         from .endpoint_embedder import EndpointEmbedder  # noqa: PLC0415 - heavy
 
         return EndpointEmbedder(wanted.model, settings.model)
-    from .onnx_embedder import OnnxEmbedder, find_model  # noqa: PLC0415 - for this only
+    from .onnx_embedder import OnnxEmbedder, find_model  # noqa: PLC0415 - needed here only
 
     folder = find_model(wanted.model)
     _need("numpy", "fastembed")
@@ -80,7 +82,8 @@ class _Tools(NamedTuple):
 
 
 class Discovery:
-    """By words; with an embedder by meaning, too. When that fails it is by words again, and the log says so once."""
+    """Keeps the index of the tools that it was last given. Ranks by words and, with an embedder, by meaning, too. When
+    the embedder fails, it ranks by words only, and the log says so once."""
 
     def __init__(
         self,
@@ -103,8 +106,8 @@ class Discovery:
     async def rank(
         self, query: str, declarations: Sequence[ToolDeclaration], version: object, k: int | None = None
     ) -> list[Match]:
-        """The best `k` of these tools, or as many as are lent for an intent. The same `version` says that they are the
-        same as last time."""
+        """The best `k` of these tools; without `k`, as many as are lent for an intent. The same `version` as last time
+        says that the tools are the same."""
         k = self._settings.tools_per_intent if k is None else k
         tools = await self._tools_of(declarations, version)
         if self._embedder is None or not query.strip() or self._now() < self._rests_until:
@@ -119,14 +122,14 @@ class Discovery:
         return fused([entry.name for entry in tools.entries], nearness, by_words, k)
 
     async def aclose(self) -> None:
-        """Let go of the connections of the embedder, if it has any."""
+        """Close the embedder, if there is one."""
         if self._embedder is not None:
             await self._embedder.aclose()
 
     async def _tools_of(self, declarations: Sequence[ToolDeclaration], version: object) -> _Tools:
         if self._tools.version == version:
             return self._tools
-        # One builds and the others wait: all at once would each take the time of all.
+        # One caller builds the index and the others wait: built by all at once, it would take each of them longer.
         async with self._building:
             if self._tools.version != version:
                 if len(declarations) <= _FEW_TOOLS:
@@ -136,7 +139,7 @@ class Discovery:
             return self._tools
 
     def _meanings_of(self, embedder: Embedder) -> Meanings:
-        from .meanings import Meanings  # noqa: PLC0415 - numpy is heavy, and only here when it was asked for
+        from .meanings import Meanings  # noqa: PLC0415 - it imports numpy, which is slow to load
 
         self._meanings = self._meanings or Meanings(embedder, self._vectors)
         return self._meanings
@@ -158,13 +161,9 @@ def _indexed(declarations: Sequence[ToolDeclaration], version: object) -> _Tools
     return _Tools(version, entries, ToolIndex(entries))
 
 
-# Found on the part of the corpus that is for it. Words that match well settle it; words that hardly match say nothing,
-# and then only the meaning counts: therefore the square.
-_BY_WORDS = 1.2
-
-
 def fused(names: Sequence[str], nearness: Sequence[float], by_words: Mapping[str, float], k: int) -> list[Match]:
-    """The best `k` of the names. Nearness is theirs, from -1 to 1; by words, from 0 to 1, are those that share any."""
+    """The best `k` names by words and by meaning. `nearness` has a number from -1 to 1 for each name; `by_words` has a
+    score from 0 to 1 for the names that share a word with the query."""
     scores = (
         ((max(near, 0.0) + _BY_WORDS * by_words.get(name, 0.0) ** 2) / (1 + _BY_WORDS), name)
         for name, near in zip(names, nearness, strict=True)

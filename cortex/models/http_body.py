@@ -22,6 +22,12 @@ CONNECTION_FAULTS = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, anyio.E
 _POLITE_S = 0.2
 
 
+def trust_for(url: str) -> ssl.SSLContext | bool:
+    """The `verify` of an HTTP client for this address. For http an empty trust store: it is not used, and loading the
+    CA certificates takes longer than to connect."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
+
+
 async def leave(chunks: AsyncIterator[bytes], *, is_ending: bool = False) -> None:
     """Stop reading. With `is_ending` the body gets a moment to end by itself, so that its connection can be reused."""
     with anyio.CancelScope(shield=True) as scope, suppress(*CONNECTION_FAULTS):

@@ -515,8 +515,8 @@ REQUIREMENTS = (
         "002",
         "what servers and models write is bounded",
         (
-            "tests/cortex/discovery/test_entry.py::test_a_schema_without_end_costs_no_more_than_a_large_one",
-            "tests/cortex/discovery/test_entry.py::test_no_schema_breaks_an_entry",
+            "tests/cortex/discovery/test_tool_text.py::test_a_schema_without_end_costs_no_more_than_a_large_one",
+            "tests/cortex/discovery/test_tool_text.py::test_no_schema_breaks_an_entry",
             "tests/cortex/discovery/test_tool_index.py::test_a_query_without_end_is_cut",
         ),
     ),
