@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         code_lines as code_lines,
         visible_code as visible_code,
     )
-    from .keyboard import READING_S as READING_S, is_somebody_there as is_somebody_there, typed as typed
+    from .keyboard import READING_S as READING_S, is_person_there as is_person_there, typed as typed
     from .long_texts import Turns as Turns, off_loop as off_loop
     from .terminal import (
         Wrap as Wrap,
@@ -38,7 +38,7 @@ else:
         __name__,
         {
             "code_view": ["CODE", "beyond_ascii", "broken", "code_lines", "visible_code"],
-            "keyboard": ["READING_S", "is_somebody_there", "typed"],
+            "keyboard": ["READING_S", "is_person_there", "typed"],
             "long_texts": ["Turns", "off_loop"],
             "terminal": [
                 "Wrap",

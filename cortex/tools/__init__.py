@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         ScriptedOwner as ScriptedOwner,
         describe as describe,
     )
-    from .policy import policies_for_nobody as policies_for_nobody, policy_of as policy_of
+    from .policy import policies_without_tool as policies_without_tool, policy_of as policy_of
     from .results import cut as cut
     from .tool import Tool as Tool
     from .toolbox import Toolbox as Toolbox
@@ -58,7 +58,7 @@ else:
             "fitting": ["fitted"],
             "names": ["MAX_NAME_LENGTH", "WireNames", "is_core", "wire_name"],
             "owner": ["AbsentOwner", "Decision", "Origin", "Owner", "Question", "ScriptedOwner", "describe"],
-            "policy": ["policies_for_nobody", "policy_of"],
+            "policy": ["policies_without_tool", "policy_of"],
             "results": ["cut"],
             "tool": ["Tool"],
             "toolbox": ["Toolbox"],

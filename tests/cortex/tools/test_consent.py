@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from cortex.settings.sections import ToolSettings
-from cortex.tools import Allowed, Calls, Consent, NotAllowed, Tool, Toolbox, policies_for_nobody, policy_of
+from cortex.tools import Allowed, Calls, Consent, NotAllowed, Tool, Toolbox, policies_without_tool, policy_of
 from cortex.tools.owner import AbsentOwner, Decision, ScriptedOwner
 from sandbox import ReadyJson, ToolError
 
@@ -61,7 +61,7 @@ def test_a_server_gets_past_no_policy_by_the_name_of_its_tool(own, policies, hol
 
 def test_policies_that_mean_no_tool_are_found():
     settings = ToolSettings(policies={"shop.order": "ask", "shop_ordr": "deny", "CORE_EXECUTE": "ask"})
-    assert policies_for_nobody(["core.execute", "shop.order"], settings) == ["shop_ordr"]
+    assert policies_without_tool(["core.execute", "shop.order"], settings) == ["shop_ordr"]
 
 
 async def test_what_is_allowed_asks_nobody_and_what_is_denied_neither():
