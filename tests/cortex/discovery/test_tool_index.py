@@ -49,14 +49,14 @@ def test_a_rare_word_counts_more_than_one_that_all_have():
     assert index.rank("parcel of the shop", 1)[0].name == "shop.z"
 
 
-def test_what_shares_no_word_is_not_found():
+def test_a_tool_that_shares_no_word_is_not_found():
     assert INDEX.rank("quantum chromodynamics", 5) == []
     assert INDEX.rank("", 5) == []
     assert INDEX.rank("the of and", 5) == []
     assert ToolIndex([]).rank("anything", 5) == []
 
 
-def test_no_more_than_asked_for_best_first():
+def test_at_most_k_tools_are_returned_best_first():
     found = INDEX.rank("repository", 2)
     assert len(found) == 2
     assert found[0].score >= found[1].score > 0

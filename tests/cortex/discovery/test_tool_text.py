@@ -11,7 +11,7 @@ def parameters_of(schema: object) -> str:
     return text_of_tool(ToolDeclaration("a.b", "", schema)).parameters  # type: ignore[arg-type]
 
 
-def test_an_entry_has_the_name_the_description_and_the_words_of_the_parameters():
+def test_the_text_of_a_tool_has_its_name_description_and_words_of_parameters():
     schema = {
         "type": "object",
         "properties": {
@@ -67,5 +67,5 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_no_schema_breaks_an_entry(schema):
+def test_any_schema_gives_a_text(schema):
     assert isinstance(parameters_of(schema), str)

@@ -59,12 +59,12 @@ def test_a_server_gets_past_no_policy_by_the_name_of_its_tool(own, policies, hol
     assert policy_of(of_a_server, ToolSettings(policies=policies)) == holds
 
 
-def test_policies_that_mean_no_tool_are_found():
+def test_policies_that_match_no_tool_are_found():
     settings = ToolSettings(policies={"shop.order": "ask", "shop_ordr": "deny", "CORE_EXECUTE": "ask"})
     assert policies_without_tool(["core.execute", "shop.order"], settings) == ["shop_ordr"]
 
 
-async def test_what_is_allowed_asks_nobody_and_what_is_denied_neither():
+async def test_the_owner_is_not_asked_about_allowed_or_denied_tools():
     owner = ScriptedOwner([True, True])
     consent = Consent(owner, ToolSettings())
     assert await consent.of(tool("allow"), {}, origin="model") == Allowed()
@@ -133,7 +133,7 @@ async def test_an_owner_who_could_not_be_asked_is_not_said_to_have_said_no():
     assert told == ["the owner could not be asked"]
 
 
-async def test_an_owner_is_asked_only_so_often_in_a_turn_also_when_all_ask_at_once():
+async def test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_once():
     owner = ScriptedOwner([True] * 20)
     consent = Consent(owner, ToolSettings(max_questions_per_turn=3))
     answers = []
@@ -228,7 +228,7 @@ async def test_a_call_that_is_not_made_is_reported_with_its_reason(arguments, de
     assert told == [("code", "shop.order", given, False, code, 0.0)]
 
 
-async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_copy():
+async def test_the_tool_gets_the_arguments_that_the_owner_saw_whatever_changes_either_copy():
     calls = []
     sent = {"item": "pear", "note": ["a"]}
 
@@ -243,7 +243,7 @@ async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_c
     assert calls == [("pear", 1, ["a"])]
 
 
-async def test_the_time_limit_is_the_tools_and_not_the_owners():
+async def test_the_timeout_counts_the_tool_and_not_the_owners_time():
     class Thinking:
         async def decide(self, question):
             await anyio.sleep(1.25 * limit_ms / 1000)
