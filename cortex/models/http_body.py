@@ -1,4 +1,4 @@
-"""Stop reading the body of an HTTP response in the middle, on asyncio and trio.
+"""HTTP to an endpoint: stop reading a body in the middle, on asyncio and trio, and which certificates to trust.
 
 Bodies of the HTTP client are nested async generators. A generator that is dropped is left to the garbage collector,
 which on trio is an error, and closing the outermost does not reach the innermost. So reading is cancelled from inside:

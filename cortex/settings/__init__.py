@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .home_path import find_home as find_home
     from .mcp_servers import (
         ALIKE as ALIKE,
-        NAME as NAME,
+        SERVER_NAME as SERVER_NAME,
         SSE as SSE,
         McpServerSettings as McpServerSettings,
         McpServerTable as McpServerTable,
@@ -52,7 +52,7 @@ else:
                 "McpServerSettings",
                 "McpServerTable",
                 "MissingVariable",
-                "NAME",
+                "SERVER_NAME",
                 "SSE",
                 "alike",
                 "as_our_references",

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from .sections import Policy, Positive
 
 _URL = re.compile(r"https?://[^/\s]+")
-NAME = re.compile(r"[A-Za-z0-9_-]{1,40}", re.ASCII)
+SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}", re.ASCII)
 """Valid names of servers: `tools.<name>` in code, the first part of a tool's name on the wire."""
 
 
@@ -81,7 +81,7 @@ class McpServerSettings(BaseModel):
 
 
 def _checked_name(name: str) -> str:
-    if not NAME.fullmatch(name) or name.casefold() == "core":
+    if not SERVER_NAME.fullmatch(name) or name.casefold() == "core":
         raise ValueError(
             f"{name[:60]!r} cannot be the name of a server: letters, digits, _ and -, at most 40, and not core"
         )

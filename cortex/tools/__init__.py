@@ -6,7 +6,7 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .arguments import (
-        LIMITS as LIMITS,
+        ARGUMENT_LIMITS as ARGUMENT_LIMITS,
         MAX_ARGUMENT_CHARACTERS as MAX_ARGUMENT_CHARACTERS,
         invalid as invalid,
         object_of as object_of,
@@ -50,7 +50,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "arguments": ["LIMITS", "MAX_ARGUMENT_CHARACTERS", "invalid", "object_of"],
+            "arguments": ["ARGUMENT_LIMITS", "MAX_ARGUMENT_CHARACTERS", "invalid", "object_of"],
             "calls": ["Calls", "LentTools", "OnCall", "UsableTool"],
             "consent": ["Allowed", "Consent", "NotAllowed", "Permission"],
             "core_arguments": ["EXECUTE_CODE", "arguments_for", "code_arguments"],

@@ -30,19 +30,19 @@ MIN_HEAP_MB = 16
 
 _OBJECT = {"type": "object"}
 _FLAG = {"type": "boolean"}
-_LIMITS: Mapping[str, Mapping[str, Any]] = {
+_CODE_LIMITS: Mapping[str, Mapping[str, Any]] = {
     "timeoutMs": NUMBER,
     "heapLimitMB": NUMBER,
     "allowNetwork": _FLAG,
     "allowWrite": _FLAG,
     "allowedReadPaths": NAMES,
 }
-_PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+_CODE_PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "code": TEXT,
     "intent": TEXT,
     "tools": NAMES,
     "context": _OBJECT,
-    "sandbox_config": {"type": "object", "properties": _LIMITS},
+    "sandbox_config": {"type": "object", "properties": _CODE_LIMITS},
 }
 
 
@@ -206,7 +206,7 @@ def _names(value: Any, what: str) -> list[str]:
 
 def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
     """The arguments in the form of `core.execute`, with the context. Raises ToolError with code `invalid_arguments`."""
-    given = fitted(object_of(raw, EXECUTE_CODE, "code"), {"type": "object", "properties": _PARAMETERS})
+    given = fitted(object_of(raw, EXECUTE_CODE, "code"), {"type": "object", "properties": _CODE_PARAMETERS})
     code = given.get("code")
     if not isinstance(code, str) or not code.strip():
         raise invalid(f'{EXECUTE_CODE} needs "code": the body of an async function that returns a value')
@@ -231,9 +231,9 @@ def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
 def _narrowed(limits: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """The limits of one run. A request for more than the host allows is refused rather than ignored: code that believes
     it may write would fail in unexpected places."""
-    unknown = next((name for name in limits if name not in _LIMITS), None)
+    unknown = next((name for name in limits if name not in _CODE_LIMITS), None)
     if unknown is not None:
-        raise invalid(f'{EXECUTE_CODE}: sandbox_config has no "{unknown[:60]}"; there are {", ".join(_LIMITS)}')
+        raise invalid(f'{EXECUTE_CODE}: sandbox_config has no "{unknown[:60]}"; there are {", ".join(_CODE_LIMITS)}')
     if limits.get("allowWrite") or limits.get("allowedReadPaths"):
         raise invalid(f"{EXECUTE_CODE}: this host grants no files; leave allowWrite and allowedReadPaths out")
     narrowed: dict[str, Any] = {}

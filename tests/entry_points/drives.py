@@ -33,7 +33,7 @@ from cortex.redaction import MAX_VALUE_CHARACTERS, Redactor
 from cortex.settings.sections import DiscoverySettings, ModelSettings, RedactionSettings
 from cortex.text.long_texts import off_loop
 from cortex.text.text import whole
-from cortex.tools import LIMITS as ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
+from cortex.tools import ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
 from cortex.tools.core_arguments import MAX_NAMES
 from cortex.tools.fitting import fitted
 from cortex.tools.results import json_of, value_of
