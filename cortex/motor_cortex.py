@@ -28,7 +28,7 @@ from cortex.tools import (
     Toolbox,
     core_definitions,
     openai_tools,
-    policies_for_nobody,
+    policies_without_tool,
     policy_of,
 )
 from cortex.turn import CancellingRuntime, Services, Turn, require_acting
@@ -118,7 +118,7 @@ class MotorCortex:
         """Raises SandboxUnavailable, with what to do, when this machine cannot run Deno."""
         if self._services is not None:
             raise RuntimeError("the cortex is open already: open another one, or share this one between tasks")
-        for name in policies_for_nobody((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
+        for name in policies_without_tool((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
             if self.workbench.server_of(name) is not None:
                 continue  # the tools of a server are not known yet
             log.warning('The settings have a policy for "%s", and no tool is called that', name)

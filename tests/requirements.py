@@ -486,14 +486,14 @@ REQUIREMENTS = (
         "cli-terminal",
         "design",
         "Nothing printed by a script steers the terminal",
-        ("tests/cortex/text/test_terminal.py::test_what_could_steer_a_terminal_is_spelled_out",),
+        ("tests/cortex/text/test_terminal.py::test_characters_that_control_a_terminal_are_spelled_out",),
     ),
     Requirement(
         "settings-known",
         "design",
         "Unknown settings are an error that names the one that was meant",
         (
-            SETTING + "test_a_mistake_is_named",
+            SETTING + "test_an_invalid_setting_is_named_in_the_error",
             SETTING + "test_an_unknown_variable_of_ours_is_a_mistake_and_the_one_that_was_meant_is_named",
             CONFIG + "test_a_key_that_does_not_exist_is_a_mistake_and_the_one_that_was_meant_is_named",
         ),
@@ -503,9 +503,9 @@ REQUIREMENTS = (
         "design",
         "cortex config prints the settings in force and where each came from, and no secret",
         (
-            SETTING + "test_each_setting_is_explained_by_who_set_it",
+            SETTING + "test_each_setting_is_explained_with_its_source",
             SETTING + "test_every_setting_is_explained",
-            SETTING + "test_what_is_explained_has_no_secrets",
+            SETTING + "test_explained_settings_hide_secrets",
             CONFIG + "test_without_a_terminal_it_prints_a_file_that_gives_the_same_settings",
             CONFIG + "test_secrets_are_not_printed",
         ),
@@ -514,14 +514,14 @@ REQUIREMENTS = (
         "settings-file",
         "design",
         "config/defaults.toml has every setting with its default",
-        (SETTING + "test_the_file_of_defaults_says_what_the_code_does",),
+        (SETTING + "test_defaults_toml_has_the_defaults_of_the_code",),
     ),
     Requirement(
         "home",
         "design",
         "State lives in a home that its owner chooses and that nobody else can change",
         (
-            SETTING + "test_the_home_is_the_users_data_folder_unless_somebody_says_another",
+            SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",
             HOME + "test_a_folder_is_made_when_it_is_asked_for_and_is_nobody_elses",
             HOME + "test_a_home_that_others_can_write_to_is_refused",
             HOME + "test_a_home_of_another_user_is_refused",
@@ -833,7 +833,7 @@ SETTINGS = {
     **of_the_neurons.SETTINGS,
     **of_code_mode.SETTINGS,
     "": {
-        "home": SETTING + "test_the_home_is_the_users_data_folder_unless_somebody_says_another",
+        "home": SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",
         "mcpServers": "tests/cortex/turn/test_code_mode.py::"
         "test_code_calls_tools_of_a_server_by_its_own_names_and_in_camel_case",
     },

@@ -8,16 +8,15 @@ if TYPE_CHECKING:
     from .cached_runtime import (
         CachedRuntime as CachedRuntime,
         RepeatableRuntime as RepeatableRuntime,
+        cache_key as cache_key,
         with_cache as with_cache,
     )
-    from .key import cache_key as cache_key
     from .result_cache import ResultCache as ResultCache, open_cache as open_cache
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "cached_runtime": ["CachedRuntime", "RepeatableRuntime", "with_cache"],
-            "key": ["cache_key"],
+            "cached_runtime": ["CachedRuntime", "RepeatableRuntime", "cache_key", "with_cache"],
             "result_cache": ["ResultCache", "open_cache"],
         },
     )

@@ -15,16 +15,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import anyio.lowlevel
+from pydantic_core import to_json
 
-from sandbox import ErrorType, SandboxUnavailable, Tier, may_vary
-
-from .key import cache_key, limits_of
+from sandbox import ErrorType, ExecutionRequest, SandboxUnavailable, Tier, may_vary
 
 if TYPE_CHECKING:
     from sandbox import (
         CodeRuntime,
         ExecutionOutcome,
-        ExecutionRequest,
         HostTools,
         NetworkPolicy,
         SandboxSettings,
@@ -36,6 +34,23 @@ if TYPE_CHECKING:
 MAX_REMEMBERED = 1_000
 # Failures that would be the same under a real clock, or that have used up the time. They are not run again.
 _FINAL = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.LIMIT, ErrorType.CRASH})
+
+FORMAT = 1
+# Left out of the key: a cached result is right for a shorter timeout too, and every cached run was deterministic.
+_LEFT_OUT = frozenset({"timeout_ms", "deterministic"})
+# All other fields of the request, also fields that are added later.
+_ASKED = tuple(name for name in ExecutionRequest.model_fields if name not in _LEFT_OUT)
+# Limits that can change a result: code can catch that memory runs out, and a result that is refused or cut under the
+# limits of today must not come from a run under others.
+_LIMITS = (
+    "max_heap_mb",
+    "max_memory_mb",
+    "max_code_bytes",
+    "max_context_bytes",
+    "max_result_bytes",
+    "max_output_bytes",
+    "max_frame_bytes",
+)
 
 
 class RepeatableRuntime(Protocol):
@@ -178,3 +193,23 @@ class CachedRuntime:
 
 def _digest(code: str) -> bytes:
     return hashlib.sha256(code.encode(errors="surrogatepass")).digest()
+
+
+def limits_of(settings: SandboxSettings) -> tuple[int, ...]:
+    return tuple(getattr(settings, name) for name in _LIMITS)
+
+
+def cache_key(
+    request: ExecutionRequest, *, runtime_version: str, limits: tuple[int, ...], tools_version: str = ""
+) -> str:
+    """The key of a result, 64 hexadecimal digits: a hash of everything that the result depends on, and of nothing else.
+    Raises ValueError for a request that cannot be written as JSON.
+
+    The keys of objects are not sorted: code sees their order.
+    """
+    asked = [getattr(request, name) for name in _ASKED]
+    try:
+        text = to_json([FORMAT, runtime_version, tools_version, limits, asked], inf_nan_mode="null")
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+    return hashlib.sha256(text).hexdigest()

@@ -11,15 +11,14 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cortex.home import Home, HomeError
 from sandbox import private_folder, replace_file
 
-from .room import File, is_fresh, surplus, taken
 from .stored import MAX_BYTES, Stored, body_of, file_of, outcome_of, stored_of
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ MAX_MEMORY_BYTES = 4_194_304
 _MOST_FILE_BYTES = MAX_BYTES + 1_024
 # Subfolders, each with its own share of the size limit: after a result only one subfolder has to be scanned.
 _SHELVES = "0123456789abcdef"
+BLOCK_BYTES = 4_096
+"""What the smallest file takes on a disk. So a limit in bytes also limits the number of files."""
 
 
 def open_cache(home: Home, settings: CacheSettings, flusher: Flusher | None = None) -> ResultCache | None:
@@ -173,3 +174,32 @@ class ResultCache:
 def _unlink(path: Path) -> None:
     with suppress(OSError):
         os.unlink(path)
+
+
+class File(NamedTuple):
+    name: str
+    size: int
+    at: float
+
+
+def is_fresh(at: float, now: float, max_age_s: float) -> bool:
+    """Whether the time is at most `max_age_s` away, in both directions: a file that a wrong clock has dated into the
+    future must not stay for years."""
+    return abs(now - at) <= max_age_s
+
+
+def surplus(files: Iterable[File], now: float, max_bytes: int, max_age_s: float) -> list[str]:
+    """The names of the files to delete: those that are too old, and the oldest until the rest fits into `max_bytes`."""
+    gone: list[str] = []
+    kept = 0
+    for file in sorted(files, key=lambda file: (-file.at, file.name)):
+        if is_fresh(file.at, now, max_age_s):
+            kept += taken(file.size)
+            if kept <= max_bytes:
+                continue
+        gone.append(file.name)
+    return gone
+
+
+def taken(size: int) -> int:
+    return max(BLOCK_BYTES, size)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from sandbox import ExecutionOutcome, LogEntry, Metrics
+from sandbox import ExecutionOutcome, LogEntry, Metrics, says_outside_strings
 
 MAX_BYTES = 262_144
 """At most this much for one result with its logs; a larger result is not cached."""
@@ -29,13 +29,16 @@ def body_of(outcome: ExecutionOutcome) -> bytes | None:
         body = to_json([outcome.result, logs, metrics.level, metrics.layers])
     except (ValueError, RecursionError):
         return None
-    return body if len(body) <= MAX_BYTES else None
+    # Written as JavaScript writes them, and no JSON: `JSON.parse` in the sandbox would refuse the result.
+    if len(body) > MAX_BYTES or says_outside_strings(body, b"NaN", b"Infinity"):
+        return None
+    return body
 
 
 def outcome_of(body: bytes) -> ExecutionOutcome | None:
     """The result in a body; None if the body is not a valid one."""
     try:
-        parts: Any = from_json(body)
+        parts: Any = from_json(body, allow_inf_nan=False)
         result, logs, level, layers = parts
         entries = tuple(LogEntry(kind, text) for kind, text in logs)
         metrics = Metrics(cached=True, level=level, layers=tuple(layers))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from cortex.channels import HASH_CHARACTERS, owner_summary, owner_view, set_in
-from cortex.text import READING_S, is_somebody_there, styled, terminal_columns, typed
+from cortex.text import READING_S, is_person_there, styled, terminal_columns, typed
 from neurons import NeuronError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ProposalDesk:
 
     def offer(self, *, again: bool = False) -> None:
         """Ask about each waiting proposal once in a chat; with `again` also about those put off. Ctrl-C puts off."""
-        if not is_somebody_there(self._keyboard, self._screen):
+        if not is_person_there(self._keyboard, self._screen):
             return
         if again:
             self._later.clear()

@@ -15,7 +15,7 @@ import anyio
 from cortex.mcp_config import servers_of
 from cortex.settings import McpServerSettings, Settings
 from cortex.text import visible
-from cortex.tools import policies_for_nobody
+from cortex.tools import policies_without_tool
 from neurons import KillSwitch
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
@@ -138,4 +138,4 @@ def _misspelt(trials: list[Trial], settings: Settings) -> list[str]:
     """Names in `tools.policies` that match no tool of the tried servers: a misspelt `deny` would protect nothing."""
     tools = [tool for trial in trials for tool in trial.tools]
     tried = tuple(f"{trial.name.casefold()}{mark}" for trial in trials if trial.ok for mark in "._")
-    return [name for name in policies_for_nobody(tools, settings.tools) if name.casefold().startswith(tried)]
+    return [name for name in policies_without_tool(tools, settings.tools) if name.casefold().startswith(tried)]

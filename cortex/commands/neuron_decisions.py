@@ -14,7 +14,7 @@ from cortex.channels import HASH_CHARACTERS, owner_view, set_in
 from cortex.home import Home, HomeFiles
 from cortex.learning import Plasticity
 from cortex.settings import Settings
-from cortex.text import is_somebody_there, styled, terminal_columns, typed, visible
+from cortex.text import is_person_there, styled, terminal_columns, typed, visible
 from neurons import ApprovalKey, KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
 from sandbox import SandboxError
 
@@ -56,7 +56,7 @@ def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
     neuron = plasticity.store.get(options.neuron)
     if options.hash is not None:
         return pipeline.approve(neuron.id, options.hash)
-    if not is_somebody_there(sys.stdin, sys.stderr):
+    if not is_person_there(sys.stdin, sys.stderr):
         raise CommandError(
             f'there is no terminal to ask at; look at it with "cortex neurons show {neuron.id}", and then repeat the'
             f" hash that is shown: cortex neurons approve {neuron.id} --hash HASH",

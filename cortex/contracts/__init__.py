@@ -23,9 +23,11 @@ if TYPE_CHECKING:
         Watch as Watch,
     )
     from .intents import RunCode as RunCode, RunCodeIntent as RunCodeIntent, Trace as Trace
-    from .refusals import Blocked as Blocked, Denied as Denied, Refusal as Refusal
     from .replies import (
+        Blocked as Blocked,
+        Denied as Denied,
         Reason as Reason,
+        Refusal as Refusal,
         blocked as blocked,
         denied as denied,
         failed as failed,
@@ -56,7 +58,18 @@ else:
                 "Watch",
             ],
             "intents": ["RunCode", "RunCodeIntent", "Trace"],
-            "refusals": ["Blocked", "Denied", "Refusal"],
-            "replies": ["Reason", "blocked", "denied", "failed", "reason_of", "reason_of_fault", "reply", "reply_code"],
+            "replies": [
+                "Blocked",
+                "Denied",
+                "Reason",
+                "Refusal",
+                "blocked",
+                "denied",
+                "failed",
+                "reason_of",
+                "reason_of_fault",
+                "reply",
+                "reply_code",
+            ],
         },
     )

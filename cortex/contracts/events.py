@@ -1,7 +1,8 @@
-"""What happens in a cortex, as typed events. Each fact is announced once: the audit hears it first and may refuse; the
-watcher of a turn and the listeners of `cortex.subscribe` hear it afterwards.
+"""What happens in a cortex, as typed events, each announced once.
 
-Events hold what was run and called: code, arguments, results. A listener that passes them on decides what to leave out.
+The audit hears an event first and may refuse; the watcher of a turn and the listeners of `cortex.subscribe` hear it
+afterwards. Events hold what was run and called: code, arguments, results. A listener that passes them on decides what
+to leave out.
 """
 
 from __future__ import annotations

@@ -1,18 +1,33 @@
-"""Makes the string that a model reads from an outcome. Only this module makes these strings.
+"""Refusals as values, and the string that a model reads about an outcome or a refusal.
 
-Nothing parses them back: inside the program, outcomes are values.
+Only this module makes these strings, and nothing parses them back: inside the program, outcomes are values.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from .refusals import Blocked, Denied
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from sandbox import ExecutionOutcome, Finding
 
-    from .refusals import Refusal
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """Energy, the kill switch, the owner, a limit of the turn, or a sandbox without a free place."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """The guard found a pattern in the code."""
+
+    finding: Finding
+
+
+Refusal: TypeAlias = Denied | Blocked
+"""Why nothing was run."""
 
 OK = "OK"
 """The code of a result, which has none of its own, where a code is recorded."""

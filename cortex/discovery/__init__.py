@@ -1,23 +1,21 @@
-"""Discovery: the few tools, of many, that an intent needs."""
+"""Discovery: finds the few tools that an intent needs among thousands, by words and, if wanted, by meaning."""
 
 from typing import TYPE_CHECKING
 
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .choice import discovery_of as discovery_of, embedder_of as embedder_of
-    from .discovery import Discovery as Discovery
+    from .discovery import Discovery as Discovery, discovery_of as discovery_of, embedder_of as embedder_of
     from .embedder import Embedder as Embedder, EmbeddingFailed as EmbeddingFailed
-    from .entry import Entry as Entry, entry_of as entry_of
     from .tool_index import Match as Match, ToolIndex as ToolIndex
+    from .tool_text import ToolText as ToolText, text_of_tool as text_of_tool
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "choice": ["discovery_of", "embedder_of"],
-            "discovery": ["Discovery"],
+            "discovery": ["Discovery", "discovery_of", "embedder_of"],
             "embedder": ["Embedder", "EmbeddingFailed"],
-            "entry": ["Entry", "entry_of"],
             "tool_index": ["Match", "ToolIndex"],
+            "tool_text": ["ToolText", "text_of_tool"],
         },
     )

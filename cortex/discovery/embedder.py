@@ -1,4 +1,7 @@
-"""What discovery needs to rank by meaning: something that turns texts into directions."""
+"""The port of a model that turns texts into vectors, so that discovery can rank by meaning.
+
+A module of its own because the embedders and `meanings` import it, and discovery imports them late.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ from typing import Protocol
 
 
 class EmbeddingFailed(Exception):
-    """There are no vectors for these texts now. The message says why."""
+    """The embedder has no vectors for these texts now. The message says why."""
 
 
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """Which model, in words that change when its vectors do: those on disk are kept under it."""
+        """A name that changes when the vectors of the model change. Vectors on disk are stored under it."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -21,5 +24,5 @@ class Embedder(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of what it holds. It is not used after that."""
+        """Close connections and free memory. The embedder is not used after that."""
         ...

@@ -1,9 +1,8 @@
-"""Embeddings by the endpoint of the language model: `POST …/embeddings`. Imported late, for it is heavy."""
+"""Gets embeddings from the endpoint of the language model: `POST …/embeddings`. Imported late: it loads slowly."""
 
 from __future__ import annotations
 
 import json
-import ssl
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -12,24 +11,32 @@ import anyio
 import anyio.to_thread
 import httpx2
 
-from cortex.models import CONNECTION_FAULTS, OPENAI_URL, innermost_reason, key_of, read_at_most, retry_after_s
+from cortex.models import (
+    CONNECTION_FAULTS,
+    OPENAI_URL,
+    innermost_reason,
+    is_passing_status,
+    key_of,
+    read_at_most,
+    retry_after_s,
+    trust_for,
+)
 from cortex.settings import ModelSettings
 from cortex.text import visible
 from sandbox import JsonLimits, check_json
 
 from .embedder import EmbeddingFailed
 
-# Reading numbers holds up everything else, in a thread as well: so many vectors of 4096 numbers take 50 ms.
+# To parse numbers blocks the process, in a thread as well: this many vectors of 4096 numbers take 50 ms.
 _TEXTS_AT_ONCE = 32
 _MAX_REPLY_BYTES = 4 * 1024 * 1024
 _REPLY_LIMITS = JsonLimits(containers=1_000, values=150_000, digits=4_000_000)
 _FIRST_WAIT_S = 0.5
-_PASSING = {408, 409, 429}
 _CLOSE_S = 2
 
 
 class EndpointEmbedder:
-    """An `Embedder`. The address, the key and the patience are those of `[model]`."""
+    """An `Embedder` with the address, the key, the timeouts and the retries of `[model]`."""
 
     def __init__(
         self, model: str, settings: ModelSettings, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
@@ -77,7 +84,7 @@ class EndpointEmbedder:
         if not response.is_success:
             status = response.status_code
             wait_s = retry_after_s(response.headers, time.time())
-            raise self._failed(f"status {status}", passing=status in _PASSING or status >= 500, wait_s=wait_s)
+            raise self._failed(f"status {status}", passing=is_passing_status(status), wait_s=wait_s)
         if body is None:
             raise self._failed(f"the reply has more than {_MAX_REPLY_BYTES} bytes")
         vectors = await anyio.to_thread.run_sync(_vectors, body)
@@ -92,10 +99,9 @@ class EndpointEmbedder:
                 headers["Authorization"] = f"Bearer {key}"
             self._client = httpx2.AsyncClient(
                 headers=headers,
-                # Where nothing is encrypted nobody needs to be trusted, and to load whom we trust takes long.
-                verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if self._url.startswith("http://") else True,
+                verify=trust_for(self._url),
                 timeout=httpx2.Timeout(self._settings.stall_timeout_s, connect=self._settings.connect_timeout_s),
-                # Descriptions of tools go where the owner said, and not where a server points.
+                # The descriptions of tools go only to the owner's endpoint, not where a server redirects.
                 follow_redirects=False,
             )
         return self._client
@@ -109,7 +115,7 @@ class EndpointEmbedder:
 
 
 class _Passing(EmbeddingFailed):
-    """It may be better the next time."""
+    """A failure that is retried, because the next attempt may succeed."""
 
     def __init__(self, message: str, wait_s: float | None) -> None:
         super().__init__(message)
@@ -117,7 +123,8 @@ class _Passing(EmbeddingFailed):
 
 
 def _vectors(body: bytes) -> list[list[float]] | None:
-    """In the order of the texts, whatever that of the reply. None when it is something else."""
+    """The vectors in the order of the texts, whatever the order in the reply. None if the reply is not a list of
+    embeddings."""
     try:
         check_json(body, _REPLY_LIMITS)
         found: Any = json.loads(body)["data"]

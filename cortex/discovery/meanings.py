@@ -1,4 +1,4 @@
-"""How near each tool is to a query by meaning. Imports numpy, so it is imported late."""
+"""Computes how near each tool is to a query by meaning. Imports numpy, so it is imported late."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from .vector_file import MAX_DIMENSION, VectorFile, key_of
 
 if TYPE_CHECKING:
     from .embedder import Embedder
-    from .entry import Entry
+    from .tool_text import ToolText
 
 Matrix = np.ndarray[Any, np.dtype[np.float32]]
 
-# The first so many; the others are found by their words only.
+# At most this many tools are ranked by meaning; the others are found by their words only.
 MAX_TOOLS = 5_000
 MAX_TEXT_CHARACTERS = 1_000
-# Of all vectors, which are kept twice: 64 MB. 5,000 tools with vectors of 384, or 1,300 with vectors of 2,048.
+# Numbers in all vectors together, which are kept twice: 64 MB. Enough for 5,000 tools with vectors of 384 numbers, or
+# 1,300 tools with vectors of 2,048.
 MAX_NUMBERS = 8_000_000
-# One call of the model. Between two of them the work can be stopped, and what is done is not lost.
+# Texts in one call of the model. Between two calls the work can be cancelled, and what is done is kept.
 _TEXTS_AT_ONCE = 100
 _QUERY_S, _TOOLS_S = 15.0, 120.0
 
@@ -36,10 +37,10 @@ _OTHER_LENGTH = "the model gives vectors of another length than before"
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[._\W]+")
 
 
-def texts_of(entry: Entry) -> list[str]:
-    """A tool is as near as the nearest of these: its name, its name without the server, what it is said to do.
+def texts_of(entry: ToolText) -> list[str]:
+    """The texts of a tool: its name, its name without the server, and its description. The nearest one counts.
 
-    One text with all of them is further from a short request than the right one of them alone.
+    One text with all of them is further from a short request than the best of them alone.
     """
     name = _BETWEEN_WORDS.sub(" ", entry.name).strip()
     alone = _BETWEEN_WORDS.sub(" ", entry.name.partition(".")[2]).strip()
@@ -52,11 +53,11 @@ class _Learned(NamedTuple):
     tools: Matrix
     """A row for each text of each tool."""
     first: list[int]
-    """Of each tool, the row of its first text."""
+    """For each tool, the row of its first text."""
 
 
 class Meanings:
-    """Keeps the vectors of the tools that it was last given, and on disk those of all that it has seen."""
+    """Keeps the vectors of the tools that it was last given in memory, and those of all tools it has seen on disk."""
 
     def __init__(self, embedder: Embedder, vectors: Path | None) -> None:
         self._embedder = embedder
@@ -65,8 +66,8 @@ class Meanings:
         self._learned = _Learned(object(), _matrix([]), [])
         self._learning = anyio.Lock()
 
-    async def near(self, query: str, entries: Sequence[Entry], version: object) -> list[float]:
-        """For each entry, from -1 to 1. Raises EmbeddingFailed."""
+    async def near(self, query: str, entries: Sequence[ToolText], version: object) -> list[float]:
+        """How near each entry is to the query, from -1 to 1. Raises EmbeddingFailed."""
         _, tools, first = await self._learn(entries[:MAX_TOOLS], version)
         if not first:
             return [0.0] * len(entries)
@@ -76,7 +77,7 @@ class Meanings:
         nearness = np.maximum.reduceat(tools @ np.asarray(asked, dtype=np.float32), first)
         return [*map(float, nearness), *[0.0] * (len(entries) - len(first))]
 
-    async def _learn(self, entries: Sequence[Entry], version: object) -> _Learned:
+    async def _learn(self, entries: Sequence[ToolText], version: object) -> _Learned:
         if self._learned.version == version:
             return self._learned
         async with self._learning:
@@ -96,7 +97,7 @@ class Meanings:
         missing = {key: text for key, text in wanted.items() if key not in known}
         await self._make(missing)
         if missing and self._file is not None:
-            # Those of today first: when there is no room for all, older ones are left out.
+            # The present tools first: when there is no room for all, older vectors are left out.
             await anyio.to_thread.run_sync(self._file.save, known | stored)
 
     async def _make(self, missing: Mapping[str, str]) -> None:
@@ -104,8 +105,11 @@ class Meanings:
         for begin in range(0, len(keys), _TEXTS_AT_ONCE):
             some = keys[begin : begin + _TEXTS_AT_ONCE]
             vectors = await self._vectors([missing[key] for key in some], _TOOLS_S)
-            if len(vectors[0]) * (len(self._known) + len(keys) - begin) > MAX_NUMBERS:
-                raise EmbeddingFailed(f"vectors of {len(vectors[0])} numbers for so many tools are more than is kept")
+            size, count = len(vectors[0]), len(self._known) + len(keys) - begin
+            if size * count > MAX_NUMBERS:
+                raise EmbeddingFailed(
+                    f"{count} vectors of {size} numbers are more than the limit of {MAX_NUMBERS} numbers"
+                )
             self._known.update(zip(some, vectors, strict=True))
 
     async def _vectors(self, texts: Sequence[str], limit_s: float) -> list[array[float]]:
@@ -116,17 +120,17 @@ class Meanings:
 
 
 def _checked(vectors: Sequence[Iterable[float]], count: int) -> list[array[float]]:
-    """All of length 1, so that their products are cosines. They may come from an endpoint, which may send anything."""
+    """The vectors, scaled to length 1, so that their products are cosines. An endpoint may send anything."""
     try:
         found = [array("f", vector) for vector in vectors]
     except (TypeError, OverflowError):
-        raise EmbeddingFailed("vectors that are not lists of numbers") from None
+        raise EmbeddingFailed("the vectors are not lists of numbers") from None
     if len(found) != count or len({len(vector) for vector in found}) != 1 or not 0 < len(found[0]) <= MAX_DIMENSION:
-        raise EmbeddingFailed(f"vectors of other lengths, or not {count} of them")
+        raise EmbeddingFailed(f"the vectors differ in length, or there are not {count} of them")
     matrix = np.asarray(found, dtype=np.float32)
     lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
     if not all(map(math.isfinite, lengths)):
-        raise EmbeddingFailed("vectors with numbers that are none")
+        raise EmbeddingFailed("a vector holds NaN or infinity")
     matrix = matrix / np.maximum(lengths, 1e-12)[:, None]
     return [array("f", row.astype(np.float32).tobytes()) for row in matrix]
 

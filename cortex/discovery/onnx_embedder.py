@@ -1,4 +1,4 @@
-"""Embeddings by an ONNX model in a folder on this machine. fastembed runs it; it is imported when first needed."""
+"""Gets embeddings from an ONNX model in a folder on this machine, run by fastembed, which is imported late."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODELS = ("model.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 _POOLING = "1_Pooling/config.json"
 _MAX_CONFIG_BYTES = 1_048_576
-# One call of a thread. Between two of them the work can be stopped.
+# Texts for one call of a thread. Between two calls the work can be cancelled.
 _TEXTS_AT_ONCE = 16
 
 
@@ -44,7 +44,7 @@ class ModelFolder(NamedTuple):
 
 
 def find_model(named: str) -> ModelFolder:
-    """The folder that `discovery.model` names. Loads nothing. Raises SettingsError that says what is missing."""
+    """The folder that `discovery.model` names. Loads nothing. Raises SettingsError, which says what is missing."""
     path = Path(named)
     with suppress(RuntimeError):
         path = path.expanduser()
@@ -60,7 +60,7 @@ def find_model(named: str) -> ModelFolder:
 
 
 class OnnxEmbedder:
-    """An `Embedder`. Loads and encodes in a thread, and never asks the network."""
+    """An `Embedder`. Loads the model and encodes texts in a thread, and never uses the network."""
 
     def __init__(self, folder: ModelFolder) -> None:
         self.name = f"onnx {folder.path.name} {folder.identity}"
@@ -87,14 +87,14 @@ class OnnxEmbedder:
             from fastembed import TextEmbedding  # noqa: PLC0415 - heavy
             from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415
 
-            # The list of models is the library's, of this process: the same files may be in it already.
+            # fastembed has one list of models for the process: ValueError means that it has these files.
             with suppress(ValueError):
                 TextEmbedding.add_custom_model(
                     self.name,
                     pooling=PoolingType.CLS if _pools_first_token(folder.path) else PoolingType.MEAN,
                     normalization=True,
-                    sources=ModelSource(hf=self.name),  # required, and not used for a folder
-                    dim=0,  # likewise
+                    sources=ModelSource(hf=self.name),  # required, but not used for a folder
+                    dim=0,  # required, but not used
                     model_file=folder.model,
                 )
             return TextEmbedding(
@@ -103,16 +103,16 @@ class OnnxEmbedder:
                 specific_model_path=str(folder.path),
                 local_files_only=True,
                 providers=["CPUExecutionProvider"],
-                # For texts this short several threads wait for each other longer than they work.
+                # For texts this short, several threads wait for each other longer than they compute.
                 threads=1,
             )
-        except Exception as error:  # noqa: BLE001 - the libraries raise whatever they like for a file they dislike
+        except Exception as error:  # noqa: BLE001 - for a damaged file the libraries raise many kinds
             raise EmbeddingFailed(f'the model in "{folder.path}" cannot be loaded: {error}') from None
 
 
 def _encoded(model: TextEmbedding, texts: Sequence[str]) -> list[list[float]]:
     try:
-        # One by one: beside a longer text each would be computed at the length of that one.
+        # One by one: in a batch each text would be padded to the length of the longest.
         return [vector.tolist() for vector in model.embed(list(texts), batch_size=1)]
     except Exception as error:  # noqa: BLE001 - as above
         raise EmbeddingFailed(f"the model cannot be run: {error}") from None

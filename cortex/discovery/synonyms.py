@@ -1,4 +1,7 @@
-"""Words that tools and people use for the same. Few, and only such as hold for every catalogue of tools."""
+"""Synonyms: words that tools and people use for the same thing. Only those that hold for every catalogue of tools.
+
+A module of its own because it is a table, which is edited without a look at the code of the index.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from collections.abc import Sequence
 from .words import stem
 
 _ACT, _THING = 0.6, 0.4
-"""What another word for the same counts, beside the word itself."""
+"""What a synonym counts, for verbs and for nouns, where the word itself counts 1."""
 
-# Each line is what one would not be surprised to see in the place of another. A word may be in several.
+# The words of a line can stand for each other. A word may be in several lines.
 _ACTS = (
     "get fetch read retrieve show view list load display see look give tell print",
     "get check inspect describe detail",
@@ -97,5 +100,5 @@ _RELATED = _table()
 
 
 def related(word: str) -> Sequence[tuple[str, float]]:
-    """Stems that mean much the same as this stem, and how near they are, from 0 to 1."""
+    """The stems that mean nearly the same as this stem, and how near each is, from 0 to 1."""
     return _RELATED.get(word, ())

@@ -1,4 +1,4 @@
-"""Ranks tools by the words of a query: BM25 over weighted fields. Pure; the same tools and words, the same order."""
+"""Ranks tools by the words of a query: BM25 over weighted fields. Pure: the same input gives the same order."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from .entry import Entry
 from .synonyms import related
+from .tool_text import ToolText
 from .words import query_words, words
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_QUERY_WORDS = 64
-# Of one field of one tool, and of all tools together: names and descriptions are a stranger's, and each word that only
-# one tool has takes a third of a kilobyte.
+# Words of one field of one tool, and of all tools together: names and descriptions come from strangers, and each word
+# that only one tool has takes a third of a kilobyte.
 MAX_FIELD_WORDS = 200
 MAX_WORDS = 50_000
 MAX_AMOUNTS = 400_000
@@ -25,48 +25,48 @@ MAX_AMOUNTS = 400_000
 class Match(NamedTuple):
     name: str
     score: float
-    """From 0 to 1: how much of what was asked for is in the tool. Few reach a half."""
+    """From 0 to 1: how much of the query the tool has. Few tools reach 0.5."""
 
 
 class _Field(NamedTuple):
     weight: float
-    """What a word counts here."""
+    """What a word counts in this field."""
     by_length: float
-    """How much less it counts among many others: 0 not at all, 1 in proportion."""
+    """How much less a word counts in a long field: 0 not at all, 1 in proportion to the length."""
 
 
-# Figures found on the part of the corpus that is for it (tests/discovery), each where its neighbours do about as well.
-# The fields are those of an entry, in its order.
+# Measured on the tuning part of the corpus (tests/cortex/discovery); values close to these do about as well.
+# The fields of a ToolText, in their order.
 _FIELDS = (_Field(3.0, 0.1), _Field(1.0, 0.4), _Field(0.2, 0.5))
-# A word that is there twice is not twice as telling.
+# A word that occurs twice does not count twice.
 _SATURATION = 1.5
-# Nor does one word that hardly any tool has outweigh two that few have.
+# One very rare word does not outweigh two rare words.
 _RARENESS = 0.8
-# The more of the query a tool has, and the more of its name is in the query, the more it is meant.
+# A bonus for tools that have much of the query, and for tools whose name is mostly in the query.
 _COVERED, _NAMED = 0.6, 0.3
 
 _MIN_PART, _MAX_COMPOUNDED = 3, 16
 
 
 class ToolIndex:
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ToolText]) -> None:
         self._names = [entry.name for entry in entries]
         self._in_names = [frozenset(words(entry.name)) for entry in entries]
         self._amounts = _amounts(entries)
 
     def rank(self, query: str, k: int) -> list[Match]:
-        """The best `k` of those that share a word with the query; of equal ones, the first by name."""
+        """The best `k` tools that share a word with the query; equal tools in the order of their names."""
         asked = query_words(query[:MAX_QUERY_CHARACTERS])[:MAX_QUERY_WORDS]
         said: defaultdict[int, dict[str, float]] = defaultdict(dict)
         covered: defaultdict[int, float] = defaultdict(float)
         most = 0.0
         for word, times in Counter(self._with_compounds(asked)).items():
             found = self._of_meaning(word)
-            # Words that no tool has count too: of a query that is full of them, nothing found is sure.
+            # Words that no tool has count, too: a query full of them gives low scores.
             worth = math.sqrt(times) * self._rareness(len(found))
             most += worth
             for tool, (amount, spelled) in found.items():
-                # A word of the tool counts once, though "find" and "look for" may both have led to it.
+                # A word of the tool counts once, even if "find" and "look for" both led to it.
                 said[tool][spelled] = max(said[tool].get(spelled, 0.0), worth * amount / (amount + _SATURATION))
                 covered[tool] += worth
         scores = ((self._score(tool, words, covered[tool], most), self._names[tool]) for tool, words in said.items())
@@ -79,14 +79,14 @@ class ToolIndex:
         return sum(said.values()) / most * extra
 
     def _with_compounds(self, asked: Sequence[str]) -> Iterator[str]:
-        """Also two of them as one word, where a tool spells them so: "log work" finds "worklog"."""
+        """The words, and also two of them as one word where a tool has it: "log work" finds "worklog"."""
         yield from asked
         for one, other in permutations(dict.fromkeys(asked[:_MAX_COMPOUNDED]), 2):
             if len(one) >= _MIN_PART <= len(other) and one + other in self._amounts:
                 yield one + other
 
     def _of_meaning(self, word: str) -> Mapping[int, tuple[float, str]]:
-        """How much each tool has of the word, or of one that means much the same, whichever is more: never of both."""
+        """How much each tool has of the word or of a synonym, whichever is more, and which of them it is."""
         found = {tool: (amount, word) for tool, amount in self._amounts.get(word, {}).items()}
         for other, nearness in related(word):
             for tool, amount in self._amounts.get(other, {}).items():
@@ -95,20 +95,19 @@ class ToolIndex:
         return found
 
     def _rareness(self, having: int) -> float:
-        """What a word is worth, by how many tools have it or another word for it."""
+        """What a word is worth, by the number of tools that have it or a synonym."""
         return float(math.log(1 + (len(self._names) - having + 0.5) / (having + 0.5)) ** _RARENESS)
 
 
-def _fields(entry: Entry) -> tuple[list[str], list[str], list[str]]:
-    # Servers like to put their own name into those of their tools, which says nothing twice.
+def _fields(entry: ToolText) -> tuple[list[str], list[str], list[str]]:
+    # As a set: servers repeat their own name in the names of their tools.
     name, description, parameters = list(set(words(entry.name))), words(entry.description), words(entry.parameters)
     return name[:MAX_FIELD_WORDS], description[:MAX_FIELD_WORDS], parameters[:MAX_FIELD_WORDS]
 
 
-def _amounts(entries: Sequence[Entry]) -> dict[str, dict[int, float]]:
-    """How much each tool has of each word, its fields taken together."""
-    # Each entry is taken apart twice, rather than all of them kept: a server may list thousands of tools that have no
-    # word in common.
+def _amounts(entries: Sequence[ToolText]) -> dict[str, dict[int, float]]:
+    """How much each tool has of each word, in all its fields together."""
+    # Each entry is split into words twice, to save memory: a server may list thousands of tools without a common word.
     lengths = [0] * len(_FIELDS)
     for entry in entries:
         for place, found in enumerate(_fields(entry)):

@@ -1,4 +1,7 @@
-"""Vectors of texts, kept on disk by what they are of: a text is not given to the model twice. Pure bytes in between."""
+"""Stores the vectors of texts on disk by the hash of the text, so that no text is given to the model twice.
+
+A module of its own because it works without numpy, which `meanings` imports.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def key_of(text: str) -> str:
 
 
 class VectorFile:
-    """All vectors of one model. What is damaged, or of another model, is as if it were not there."""
+    """All vectors of one model. A file that is damaged, or of another model, counts as missing."""
 
     def __init__(self, folder: Path, model: str) -> None:
         self._folder = folder
@@ -31,7 +34,7 @@ class VectorFile:
         self._path = folder / f"{key_of(model)}.vectors"
 
     def load(self) -> dict[str, array[float]]:
-        """By key. Never raises."""
+        """The vectors by key. Never raises."""
         try:
             if self._path.stat().st_size > MAX_BYTES + _MAX_HEADER_BYTES:
                 return {}
@@ -43,7 +46,7 @@ class VectorFile:
             return {}
 
     def save(self, vectors: Mapping[str, Iterable[float]]) -> None:
-        """In their order, as many as there is room for. Never raises: what is not kept is made again."""
+        """Write as many vectors as there is room for, in their order. Never raises: a missing vector is made again."""
         try:
             private_folder(self._folder)
             replace_file(self._path, _written(vectors, self._model))

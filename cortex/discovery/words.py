@@ -1,4 +1,4 @@
-"""Which words a text is searched by: names taken apart, endings removed, what is said in any case left out. Pure."""
+"""Splits a text into the words by which it is searched: names split, endings removed, stop words left out. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import unicodedata
 from functools import lru_cache
 
 MAX_WORD_CHARACTERS = 40
-"""A longer one is cut: it is a hash or worse, and nobody asks for it by its end."""
+"""A longer word is cut: it is a hash or the like, and no query asks for its end."""
 
-# The second: "HTTPResponse" has two words, and "PRs" one.
+# The second pattern: "HTTPResponse" is two words, and "PRs" is one.
 _SMALL_AND_LARGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
-# Names that are written with a capital inside, and are one word for all that.
+# Names with a capital inside that are one word.
 _ONE_NAME = re.compile(
     r"\b(?:Git(?:Hub|Lab)|HubSpot|LinkedIn|YouTube|PayPal|WhatsApp|QuickBooks|BigQuery|OneDrive|SharePoint|PagerDuty"
     r"|Circle(?=CI)|My(?=SQL)|Postgre(?=SQL)|Mongo(?=DB)|GraphQL|OpenAI|JavaScript|TypeScript|DevOps|OAuth)"
@@ -41,7 +41,7 @@ _LEFT_OUT = frozenset(
     """.split()  # noqa: SIM905 - as a text it can be read
 )
 
-# What everybody writes short, in full. Only what means one thing wherever tools are named.
+# Common abbreviations, in full. Only those that mean one thing wherever tools are named.
 _IN_FULL: dict[str, tuple[str, ...]] = {
     "pr": ("pull", "request"),
     "prs": ("pull", "request"),
@@ -107,7 +107,8 @@ _IRREGULAR = {
 
 
 def words(text: str) -> list[str]:
-    """In order, each as its stem. `listPull-requests` and "the pull requests listed" give the same ones."""
+    """The words of the text in order, each as its stem. `listPull-requests` and "the pull requests listed" give the
+    same words."""
     if not text.isascii():
         text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
     found: list[str] = []
@@ -118,7 +119,7 @@ def words(text: str) -> list[str]:
 
 
 def query_words(text: str) -> list[str]:
-    """Those of a request, with what its signs say: `*.csv` is about files, and `https://…` about an address."""
+    """The words of a query, and words that its signs stand for: `*.csv` adds "file", and `https://…` adds "url"."""
     return words(text) + [stem(word) for word, sign in _SIGNS if sign.search(text)]
 
 
@@ -132,15 +133,16 @@ def _stems(word: str) -> tuple[str, ...]:
         return ()
     if word.isalpha() or word.isdecimal():
         return (stem(word),)
-    # "s3" and "k8s" are words as they are; "file2" also has one in it.
+    # "s3" stays one word; "file2" also gives "file".
     return (word, *(stem(part) for part in _LETTERS_AND_DIGITS.findall(word) if len(part) > 2 and part.isalpha()))
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """The word without its ending: `commits`, `committed` and `committing` are one, and so are `create` and `creation`.
+    """The word without its ending: `commits`, `committed` and `committing` have one stem, as have `create` and
+    `creation`.
 
-    Light on purpose: two words that are taken for one cost more than two that are not.
+    Removes little on purpose: to take two words for one costs more than to take two forms of a word for two words.
     """
     if len(word) < 4 or not word.isascii():
         return _IRREGULAR.get(word, word)
@@ -178,7 +180,7 @@ def _singular(word: str) -> str:
 
 
 def _undoubled(word: str) -> str:
-    """`committ` is `commit`, but `call` and `pass` end so by themselves."""
+    """`committ` becomes `commit`; `call` and `pass` keep their double letter."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         return word[:-1]
     return word

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
     )
     from .conversations import Conversations as Conversations, ConversationSummary as ConversationSummary
     from .endings import Stopped as Stopped, TurnEnd as TurnEnd
-    from .events import (
-        CallEnded as CallEnded,
-        CallStarted as CallStarted,
-        Event as Event,
-        Notice as Notice,
-        RoundEnded as RoundEnded,
-        TextArrived as TextArrived,
-        Waiting as Waiting,
-    )
-    from .instructions import INSTRUCTIONS as INSTRUCTIONS
     from .messages import (
         AssistantMessage as AssistantMessage,
         Finish as Finish,
@@ -36,13 +26,20 @@ if TYPE_CHECKING:
     )
     from .ports import (
         Answer as Answer,
+        AnsweringTurn as AnsweringTurn,
+        CallEnded as CallEnded,
+        CallStarted as CallStarted,
+        Event as Event,
         LanguageModel as LanguageModel,
         ModelError as ModelError,
-        Turn as Turn,
+        Notice as Notice,
+        RoundEnded as RoundEnded,
+        TextArrived as TextArrived,
+        Waiting as Waiting,
         ignore as ignore,
     )
     from .requests import MAX_CALLS as MAX_CALLS, parsed_arguments as parsed_arguments
-    from .turn import run_turn as run_turn
+    from .turn import INSTRUCTIONS as INSTRUCTIONS, run_turn as run_turn
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -51,8 +48,6 @@ else:
             "conversation": ["Conversation", "ConversationBusy", "ConversationError"],
             "conversations": ["ConversationSummary", "Conversations"],
             "endings": ["Stopped", "TurnEnd"],
-            "events": ["CallEnded", "CallStarted", "Event", "Notice", "RoundEnded", "TextArrived", "Waiting"],
-            "instructions": ["INSTRUCTIONS"],
             "messages": [
                 "AssistantMessage",
                 "Finish",
@@ -64,8 +59,21 @@ else:
                 "Usage",
                 "UserMessage",
             ],
-            "ports": ["Answer", "LanguageModel", "ModelError", "Turn", "ignore"],
+            "ports": [
+                "Answer",
+                "AnsweringTurn",
+                "CallEnded",
+                "CallStarted",
+                "Event",
+                "LanguageModel",
+                "ModelError",
+                "Notice",
+                "RoundEnded",
+                "TextArrived",
+                "Waiting",
+                "ignore",
+            ],
             "requests": ["MAX_CALLS", "parsed_arguments"],
-            "turn": ["run_turn"],
+            "turn": ["INSTRUCTIONS", "run_turn"],
         },
     )

@@ -12,9 +12,8 @@ from cortex.text import whole
 
 from .conversation import Conversation
 from .endings import CALL_INTERRUPTED
-from .events import CallEnded, CallStarted, Event
 from .messages import ToolAnswer, ToolRequest
-from .ports import Answer, Turn
+from .ports import Answer, AnsweringTurn, CallEnded, CallStarted, Event
 from .requests import firsts
 
 _answered: ContextVar[str | None] = ContextVar("answered_call", default=None)
@@ -26,7 +25,7 @@ def answered_call() -> str | None:
 
 
 async def answer_all(
-    turn: Turn,
+    turn: AnsweringTurn,
     calls: Sequence[ToolRequest],
     refusals: Sequence[str | None],
     conversation: Conversation,

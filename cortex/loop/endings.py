@@ -1,4 +1,4 @@
-"""How a turn ends, and the words for it when the model finds none."""
+"""How a turn ends, and what the loop says about the end when the model gives no answer."""
 
 from __future__ import annotations
 

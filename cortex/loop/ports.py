@@ -1,4 +1,7 @@
-"""The ports of the loop: a model that replies, and a turn that answers tool calls."""
+"""The ports of the loop: a model that replies, a turn that answers tool calls, and events for a watcher.
+
+The whole last word is sent as events, too: the model's words as `TextArrived`, and the loop's as `Notice`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .messages import Message, ModelReply
+from .messages import Message, ModelReply, ToolRequest, Usage
 
 
 class ModelError(Exception):
@@ -49,7 +52,7 @@ class Answer:
     ok: bool = True
 
 
-class Turn(Protocol):
+class AnsweringTurn(Protocol):
     """One turn as the loop sees it: something that answers calls by the name that the model used."""
 
     @property
@@ -67,3 +70,50 @@ class Turn(Protocol):
     async def answer(self, name: str, arguments: str | Mapping[str, Any]) -> Answer:
         """Answer a call; unknown tools and malformed arguments are answered, too. Raises nothing but a cancellation."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class TextArrived:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Words of the loop, not of the model: why there is no answer, or an incomplete one. Comes last in a turn."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The model has not answered yet. Sent by models and their wrappers, not by the loop."""
+
+    reason: str = ""
+    """What went wrong in the last attempt; empty when nothing did, but nothing came either."""
+    again_in_s: float | None = None
+    """Seconds until the next attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    call: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """Comes once for each `CallStarted`, unless the turn is cancelled. Refused calls have both."""
+
+    call: ToolRequest
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """The model has replied and its calls are answered."""
+
+    rounds: int
+    usage: Usage
+    """Tokens used in the turn so far."""
+
+
+Event = TextArrived | Notice | Waiting | CallStarted | CallEnded | RoundEnded

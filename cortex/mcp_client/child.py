@@ -21,7 +21,7 @@ from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
-from cortex.mcp_wire import HEAD_BYTES, Line, MessageLines, Refused
+from cortex.mcp_wire import HEAD_BYTES, Line, MessageLines, RefusedMessage
 from cortex.text import Turns
 from sandbox import Running, SandboxUnavailable, TooComplex
 
@@ -157,14 +157,14 @@ async def _read(
 
 
 async def _pass_on(
-    lines: Iterator[Line | Refused], to_us: MemoryObjectSendStream[SessionMessage | Exception], witness: Witness
+    lines: Iterator[Line | RefusedMessage], to_us: MemoryObjectSendStream[SessionMessage | Exception], witness: Witness
 ) -> None:
     """Send the messages in these lines. A function of its own, so that the last line read, which may have megabytes, is
     freed before more comes."""
     turns = Turns()
     for line in lines:
         message = message_of(line)
-        if message is None and not isinstance(line, Refused) and not witness.printed:
+        if message is None and not isinstance(line, RefusedMessage) and not witness.printed:
             witness.printed = bytes(line[:HEAD_BYTES].strip()[:PRINTED_BYTES])
         del line  # freed while the message is being sent, too
         if message is not None:
@@ -172,10 +172,10 @@ async def _pass_on(
         await turns.take()
 
 
-def message_of(line: Line | Refused) -> JSONRPCMessage | None:
+def message_of(line: Line | RefusedMessage) -> JSONRPCMessage | None:
     """The message in a line. An answer that cannot be read becomes an error for the caller that waits for it. Other
     lines, as of a program that prints to stdout, give None."""
-    if isinstance(line, Refused):
+    if isinstance(line, RefusedMessage):
         return _error(line, TOO_LARGE, too_large(line.reason))
     if not line or line.isspace():
         return None
@@ -187,10 +187,10 @@ def message_of(line: Line | Refused) -> JSONRPCMessage | None:
     except TooComplex as error:
         code, reason = TOO_LARGE, too_large(str(error))
     log.debug("An MCP server wrote a line that is no message: %r", bytes(line[:200]))
-    return _error(Refused(bytes(line[:HEAD_BYTES]), bytes(line[-HEAD_BYTES:]), reason), code, reason)
+    return _error(RefusedMessage(bytes(line[:HEAD_BYTES]), bytes(line[-HEAD_BYTES:]), reason), code, reason)
 
 
-def _error(line: Refused, code: int, reason: str) -> JSONRPCError | None:
+def _error(line: RefusedMessage, code: int, reason: str) -> JSONRPCError | None:
     asked = line.id
     # Our own requests have integer ids.
     if not isinstance(asked, int):

@@ -1,5 +1,7 @@
-"""The file of the MCP servers that `cortex mcp add` adds: mcp.json in the home, in the format of `.mcp.json`. Nothing
-is read from the current folder: a cloned repository must not start programs."""
+"""The file of the MCP servers that `cortex mcp add` adds: mcp.json in the home, in the format of `.mcp.json`.
+
+Nothing is read from the current folder: a cloned repository must not start programs.
+"""
 
 from __future__ import annotations
 

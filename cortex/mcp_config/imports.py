@@ -1,5 +1,8 @@
-"""Import MCP servers from the files of Claude, Cursor, VS Code and similar programs. Their other keys and spellings are
-translated, or left out with a warning. Nothing is started, and only the named file is read."""
+"""Import MCP servers from the files of Claude, Cursor, VS Code and similar programs.
+
+Their other keys and spellings are translated, or left out with a warning. Nothing is started, and only the named file
+is read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from cortex.settings import NAME, SSE, McpServerSettings, SettingsError, as_our_references
+from cortex.settings import SERVER_NAME, SSE, McpServerSettings, SettingsError, as_our_references
 
 from .file import TABLE_NAME, checked_servers, json_object, table_in
 
@@ -83,7 +86,7 @@ def _table_of(whole: Mapping[str, Any], source: object) -> Mapping[str, Any]:
 def _fit(foreign: str) -> str:
     if foreign.casefold() == "core":
         return f"{foreign}-server"
-    return foreign if NAME.fullmatch(foreign) else _ODD.sub("-", foreign).strip("-")[:40] or "server"
+    return foreign if SERVER_NAME.fullmatch(foreign) else _ODD.sub("-", foreign).strip("-")[:40] or "server"
 
 
 def _server(name: str, given: Any, warn: Callable[[str], None], source: object) -> dict[str, Any]:

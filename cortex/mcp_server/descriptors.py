@@ -11,22 +11,23 @@ from contextlib import suppress
 import anyio
 import anyio.lowlevel
 
-from cortex.mcp_wire import Line, MessageLines, Refused
+from cortex.mcp_wire import Line, MessageLines, RefusedMessage
 
 _READ_BYTES = 65_536
 # A write of this size to a writable pipe does not block: POSIX promises it.
 _PIPE_BYTES = 4_096
 
 
-async def lines(descriptor: int, max_line_bytes: int) -> AsyncGenerator[Line | Refused, None]:
-    """The lines that are not blank. A line that is too large comes as Refused, with only enough to find its id."""
+async def lines(descriptor: int, max_line_bytes: int) -> AsyncGenerator[Line | RefusedMessage, None]:
+    """The lines that are not blank. A line that is too large comes as a RefusedMessage, which has
+    enough of it to find its id."""
     found = MessageLines(max_line_bytes)
     while chunk := await _read(descriptor):
         for line in found.feed(chunk):
-            if isinstance(line, Refused) or (line and not line.isspace()):
+            if isinstance(line, RefusedMessage) or (line and not line.isspace()):
                 yield line
     last = found.end()
-    if last is not None and (isinstance(last, Refused) or not last.isspace()):
+    if last is not None and (isinstance(last, RefusedMessage) or not last.isspace()):
         yield last
 
 

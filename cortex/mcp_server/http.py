@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from pydantic_core import to_json
 
-from cortex.mcp_wire import Refused
+from cortex.mcp_wire import RefusedMessage
 
 from .address import Address
 from .http_body import Bodies, Gone, NoRoom
@@ -186,10 +186,10 @@ class Front:
             except NoRoom:
                 await _refuse(BUSY, send)
                 return
-            refused = given if isinstance(given, Refused) else given.refused
+            refused = given if isinstance(given, RefusedMessage) else given.refused
             if refused is not None:
                 await _refuse_message(refused, scope, send)
-            elif not isinstance(given, Refused):
+            elif not isinstance(given, RefusedMessage):
                 await self._app(scope, given, send)
 
     def _elsewhere(self, path: str) -> Refusal | None:
@@ -206,7 +206,7 @@ def _welcome(scope: Scope) -> None:
         connection.welcome()
 
 
-async def _refuse_message(refused: Refused, scope: Scope, send: Send) -> None:
+async def _refuse_message(refused: RefusedMessage, scope: Scope, send: Send) -> None:
     """Answer with a JSON-RPC error that has the id of the refused request, if that can be found."""
     status, code, what = 413, INVALID_REQUEST, "The message is too large"
     if isinstance(refused, NoMessage):

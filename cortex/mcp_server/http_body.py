@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cortex.mcp_wire import HEAD_BYTES, MESSAGE_LIMITS, Refused, longer_than
+from cortex.mcp_wire import HEAD_BYTES, MESSAGE_LIMITS, RefusedMessage, longer_than
 from sandbox import JsonMeter, TooComplex
 
 from .messages import message_of
@@ -54,14 +54,14 @@ class Given:
         self._receive = receive
 
     @property
-    def refused(self) -> Refused | None:
+    def refused(self) -> RefusedMessage | None:
         """Why the body is JSON but no message that may be passed on, or None. To clients of the handshake era the SDK
         would answer with pydantic's error, which quotes the whole body."""
         try:
             found = message_of(self._body or b"")
         except ValueError:
             return None  # not JSON: the SDK answers with a short error
-        return found if isinstance(found, Refused) else None
+        return found if isinstance(found, RefusedMessage) else None
 
     async def __call__(self) -> Message:
         if self._body is None:
@@ -76,7 +76,7 @@ class Body:
         self._take = take
         self.size = 0
 
-    async def read(self, receive: Receive) -> Given | Refused:
+    async def read(self, receive: Receive) -> Given | RefusedMessage:
         """The whole body, or why it is refused. A refusal comes only after the whole body was received: a client that
         is still sending would not read it. Raises NoRoom and Gone."""
         kept, head = bytearray(), b""
@@ -97,7 +97,7 @@ class Body:
             if reason is not None:
                 head = head or bytes(kept[:HEAD_BYTES])
                 del kept[:-HEAD_BYTES]
-        return Given(bytes(kept), receive) if reason is None else Refused(head, bytes(kept), reason)
+        return Given(bytes(kept), receive) if reason is None else RefusedMessage(head, bytes(kept), reason)
 
     def _charge(self, size: int) -> None:
         if not self._take(size):

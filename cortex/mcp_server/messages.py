@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import ValidationError, from_json
 
-from cortex.mcp_wire import HEAD_BYTES, Refused, longer_than
+from cortex.mcp_wire import HEAD_BYTES, RefusedMessage, longer_than
 
 if TYPE_CHECKING:
     from mcp_types import JSONRPCMessage
@@ -20,11 +20,11 @@ request comes."""
 MAX_NAME_CHARACTERS = 1_000
 
 
-class NoMessage(Refused):
+class NoMessage(RefusedMessage):
     """JSON that is not a JSON-RPC message."""
 
 
-def message_of(data: Line) -> JSONRPCMessage | Refused:
+def message_of(data: Line) -> JSONRPCMessage | RefusedMessage:
     """Parse one message, or say why it is refused. Raises a short ValueError if the data is not JSON.
 
     Pydantic's error is dropped: it quotes the data, and formatting it takes a second for a few megabytes.
@@ -34,7 +34,7 @@ def message_of(data: Line) -> JSONRPCMessage | Refused:
     value = from_json(data)
     reason = _too_large(value, len(data)) if isinstance(value, dict) else None
     if reason is not None:
-        return Refused(*_ends(data), reason)
+        return RefusedMessage(*_ends(data), reason)
     try:
         return jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cortex.tools import NAME as EXECUTE_CODE, CoreTool, core_definitions, openai_tools, policy_of
+from cortex.tools import EXECUTE_CODE, CoreTool, core_definitions, openai_tools, policy_of
 
 if TYPE_CHECKING:
     from cortex.settings import Settings

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from cortex.contracts import Denied, reason_of, reason_of_fault
-from cortex.tools import NAME as EXECUTE_CODE
+from cortex.tools import EXECUTE_CODE
 
 from .calls import PROGRESS_S, STOPPING, Calls, Progress
 from .offered import INSTRUCTIONS, offered

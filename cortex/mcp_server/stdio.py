@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import anyio
 
-from cortex.mcp_wire import Line, Refused
+from cortex.mcp_wire import Line, RefusedMessage
 
 from .descriptors import lines, written
 from .messages import NoMessage, message_of
@@ -126,18 +126,18 @@ class _Client:
         log.log(logging.DEBUG if self._is_told else logging.WARNING, "A client sent %s", what)
         self._is_told = True
 
-    async def _take(self, line: Line | Refused, requests: Requests) -> None:
+    async def _take(self, line: Line | RefusedMessage, requests: Requests) -> None:
         from mcp.shared.message import SessionMessage  # noqa: PLC0415 - as above
         from mcp_types import JSONRPCRequest  # noqa: PLC0415
 
         try:
-            found = line if isinstance(line, Refused) else message_of(line)
+            found = line if isinstance(line, RefusedMessage) else message_of(line)
         except ValueError:
             found = None
         if found is None or isinstance(found, NoMessage):
             # Skip this line and go on: the connection stays open.
             self._tell("a line that is no message of MCP, which was passed over")
-        elif isinstance(found, Refused):
+        elif isinstance(found, RefusedMessage):
             self._tell(f"a message of {found.reason}, which was refused")
             if found.id is not None:
                 await self._say(_refusal(found.id, f"The message is too large: {found.reason}"))

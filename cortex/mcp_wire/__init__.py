@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         EventReader as EventReader,
         Line as Line,
         MessageLines as MessageLines,
-        Refused as Refused,
+        RefusedMessage as RefusedMessage,
         check_pieces as check_pieces,
         longer_than as longer_than,
     )
@@ -27,7 +27,7 @@ else:
                 "Line",
                 "MESSAGE_LIMITS",
                 "MessageLines",
-                "Refused",
+                "RefusedMessage",
                 "check_pieces",
                 "longer_than",
             ],

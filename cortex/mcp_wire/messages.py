@@ -26,7 +26,7 @@ _LAST_ID = re.compile(
 Line: TypeAlias = bytes | bytearray
 
 
-class Refused(NamedTuple):
+class RefusedMessage(NamedTuple):
     """A message that was not parsed: its beginning, its end, and the reason."""
 
     head: bytes
@@ -50,7 +50,7 @@ def longer_than(max_bytes: int) -> str:
     return f"more than {max_bytes} bytes"
 
 
-class MessageLines(LineSplitter[Line | Refused]):
+class MessageLines(LineSplitter[Line | RefusedMessage]):
     """Splits chunks into lines. Of a refused line only the beginning and the end are kept, however long it is."""
 
     def __init__(self, max_bytes: int, limits: JsonLimits = MESSAGE_LIMITS) -> None:
@@ -60,7 +60,7 @@ class MessageLines(LineSplitter[Line | Refused]):
         self._uncounted_bytes = min(limits)
         self._unseen_bytes = min(self._uncounted_bytes, max_bytes)
 
-    def end(self) -> Line | Refused | None:
+    def end(self) -> Line | RefusedMessage | None:
         """The last line, if it has no line end; None if nothing is left. Call it at the end of the input."""
         return self._taken() if self.size else None
 
@@ -70,8 +70,8 @@ class MessageLines(LineSplitter[Line | Refused]):
         self._reason: str | None = None
         self._meter.begin()
 
-    def _ended(self) -> Line | Refused:
-        return super()._ended() if self._reason is None else Refused(self._head, self._tail, self._reason)
+    def _ended(self) -> Line | RefusedMessage:
+        return super()._ended() if self._reason is None else RefusedMessage(self._head, self._tail, self._reason)
 
     def _add(self, part: bytes) -> None:
         if self._reason is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -24,10 +23,8 @@ from cortex.settings import ModelSettings
 from cortex.text import Turns
 from sandbox import JsonLimits, TooComplex, check_json
 
-from .chat_reply import MalformedReply, ReplyAssembly, estimated_tokens
-from .chat_request import chat_request
-from .event_stream import EventStream, EventTooLong
-from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most
+from .chat_format import EventStream, EventTooLong, MalformedReply, ReplyAssembly, chat_request, estimated_tokens
+from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most, trust_for
 from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
 
 log = logging.getLogger("motor_cortex")
@@ -72,7 +69,7 @@ class ChatClient:
             # No compression: a small response could unpack to a large one.
             default_headers={"Accept-Encoding": "identity"},
             http_client=httpx2.AsyncClient(
-                verify=_trust(settings.base_url or OPENAI_URL),
+                verify=trust_for(settings.base_url or OPENAI_URL),
                 timeout=httpx2.Timeout(stall_s, connect=settings.connect_timeout_s),
                 # The conversation goes only to the owner's endpoint, not where a server redirects.
                 follow_redirects=False,
@@ -242,11 +239,6 @@ class ChatClient:
             raise self._faults.garbage(str(error)) from None
         if text:
             on_text(text)
-
-
-def _trust(url: str) -> ssl.SSLContext | bool:
-    """For http an empty trust store: it is not used, and loading the CA certificates takes longer than to connect."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
 
 
 async def _bound_error(response: httpx2.Response) -> None:

@@ -1,4 +1,4 @@
-"""Stop reading the body of an HTTP response in the middle, on asyncio and trio.
+"""HTTP to an endpoint: stop reading a body in the middle, on asyncio and trio, and which certificates to trust.
 
 Bodies of the HTTP client are nested async generators. A generator that is dropped is left to the garbage collector,
 which on trio is an error, and closing the outermost does not reach the innermost. So reading is cancelled from inside:
@@ -20,6 +20,12 @@ CONNECTION_FAULTS = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, anyio.E
 """Exceptions of a broken connection while a body is read. Not every OSError: one may come from writing the output."""
 
 _POLITE_S = 0.2
+
+
+def trust_for(url: str) -> ssl.SSLContext | bool:
+    """The `verify` of an HTTP client for this address. For http an empty trust store: it is not used, and loading the
+    CA certificates takes longer than to connect."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
 
 
 async def leave(chunks: AsyncIterator[bytes], *, is_ending: bool = False) -> None:

@@ -23,8 +23,6 @@ _MAX_QUOTED_CHARS = 300
 _TOO_LONG = 413
 # Many endpoints have no status for it, and say it in the text of an ordinary error.
 _TOO_LONG_IN_WORDS = re.compile(r"maximum context|context[ _](?:length|size|window)", re.IGNORECASE)
-# Statuses that are retried, as the official client does: request timeout, lock conflict, rate limit.
-_PASSING = {408, 409, 429}
 
 _REFUSED = ("it refused the request", "; check model.name, and whether the model can call tools")
 # For each status: what happened, and what to do. The endpoint's own words go between the two.
@@ -83,7 +81,7 @@ class Faults:
         if "insufficient_quota" in codes:
             return self._error(f"the account has no credit left{said}; look at its billing page")
         asked_again = headers.get("x-should-retry", "").lower()
-        retryable = asked_again == "true" or (asked_again != "false" and (status in _PASSING or status >= 500))
+        retryable = asked_again == "true" or (asked_again != "false" and is_passing_status(status))
         is_said = status in {400, 422} and _TOO_LONG_IN_WORDS.search(said)
         is_too_long = is_said or "context_length_exceeded" in codes
         complaint, advice = _complaint(_TOO_LONG if is_too_long else status)
@@ -157,6 +155,12 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
         return None
 
 
+def is_passing_status(status: int) -> bool:
+    """Whether the request may succeed later, as the official client has it: after a request timeout, a lock conflict, a
+    rate limit or a failure of the server."""
+    return status in {408, 409, 429} or status >= 500
+
+
 def _complaint(status: int) -> tuple[str, str]:
     if status in _COMPLAINTS:
         return _COMPLAINTS[status]
@@ -197,7 +201,7 @@ def _codes(body: object) -> set[str]:
 
 def _is_passing(code: str) -> bool:
     if code.isdecimal() and len(code) == 3:
-        return int(code) in _PASSING or int(code) >= 500
+        return is_passing_status(int(code))
     return any(word in code for word in ("server_error", "overloaded", "rate_limit", "unavailable", "timeout"))
 
 

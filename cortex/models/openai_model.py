@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from .chat_client import ChatClient
 
-__all__ = ["OpenAIModel", "settings_problem"]
-
 
 class OpenAIModel:
     """Use it with `async with`. Streams, retries temporary failures, and gives up after `reply_timeout_s`."""

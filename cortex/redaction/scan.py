@@ -1,21 +1,65 @@
-"""Scans a text with the rules for the wanted kinds of secrets. Pure; the time is linear in the text."""
+"""Scans a text with the rules for the wanted kinds of secrets. Pure; the time is linear in the text.
+
+What fits no other module of rules is here, too: values that were cut, and JSON escapes, which hide values.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
+from functools import cache
 
 from cortex.settings import RedactedKind
 
-from .addresses import ipv6
-from .api_keys import bots, hooks, signed_keys, unsigned_keys
-from .cut_ends import cut_ends
-from .emails import emails
-from .escapes import smooth
+from .addresses import emails, ipv6
+from .checksums import IBAN_LENGTHS, is_card_beginning
 from .key_words import bearers, key_words, url_passwords
-from .keys import jwts, private_keys
-from .numbers import ibans, named_ssns, numbers, phones
-from .phones import named_phones
+from .keys import bots, hooks, jwts, private_keys, signed_keys, unsigned_keys
+from .numbers import ibans, named_phones, named_ssns, numbers, phones
 from .spans import Span, disjoint
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_MARK = "…"
+_LOOK_BACK = 120
+# A text is cut once, and each text of a list once. Text with more marks than this is not searched further.
+_MAX_MARKS = 1_000
+# Nine digits of a card are enough to leak it: the missing ones can be guessed from the check digit and a second leak.
+_MIN_CARD_DIGITS = 9
+
+_ENDS = (
+    r"(?:(?<![\w.+'@-])(?P<email>[\w.+'-]{1,64}@[\w.-]{1,63})"
+    r"|(?<![\w.-])(?P<card>[2-6][0-9]{3}(?:[ -]?[0-9]){5,14})[ -]?"
+    r"|(?<!\w)(?P<iban>[A-Z]{2}[0-9]{2}(?:[ ]?[A-Z0-9]){8,28})[ ]?"
+    r"|(?<![\w-])(?P<api_key>(?:sk-|sk_live_|rk_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AKIA|AIza|npm_|hf_)[\w-]{6,100})"
+    r")\Z"
+)
+
+
+def cut_ends(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
+    """Values that were cut in the middle: an address, a card or a key before the "…" of a shortened text."""
+    at = text.find(_MARK)
+    for _ in range(_MAX_MARKS):
+        if at < 0:
+            return
+        match = _compiled().search(text, max(0, at - _LOOK_BACK), at)
+        if match is not None:
+            value = match[match.lastgroup or 0]
+            if match["email"] or match["api_key"] or _is_beginning(value):
+                yield Span(match.start(), match.start() + len(value), match.lastgroup)  # type: ignore[arg-type]
+        at = text.find(_MARK, at + 1)
+
+
+@cache
+def _compiled() -> re.Pattern[str]:
+    return re.compile(_ENDS)
+
+
+def _is_beginning(value: str) -> bool:
+    digits = re.sub(r"[ -]", "", value)
+    if value[0].isdigit():
+        return len(digits) >= _MIN_CARD_DIGITS and is_card_beginning(digits)
+    return value[:2] in IBAN_LENGTHS and len(digits) < IBAN_LENGTHS[value[:2]]
+
 
 Rule = Callable[[str, str], Iterator[Span]]
 
@@ -113,3 +157,22 @@ class Scan:
         rules = [rule for rule in _worth_asking(text, lowered) if rule in self._rules]
         spans = [span for rule in rules for span in rule(text, lowered) if span.kind in self._kinds]
         return disjoint(spans) if len(spans) > 1 else spans
+
+
+def smooth(text: str) -> str:
+    """The text with escapes replaced, at the same length, for searching: in `\\nann@example.com` the name is ann.
+
+    Done for every text, because a result is often JSON that contains JSON. A path like `C:\\new` is distorted, but only
+    for the search.
+    """
+    if "\\" not in text:
+        return text
+    text = text.replace("\\n", "  ").replace('\\"', '""').replace("\\t", "  ").replace("\\r", "  ").replace("\\/", "//")
+    return _ESCAPE.sub(_six, text) if "\\u" in text else text
+
+
+def _six(match: re.Match[str]) -> str:
+    """Six characters for an escape: a letter repeated; for a sign, blanks and then the sign, because a value may
+    follow."""
+    letter = chr(int(match[1], 16))
+    return letter * 6 if letter.isalnum() else letter.rjust(6) if letter.isprintable() else " " * 6

@@ -13,7 +13,6 @@ from cortex.settings import RedactedKind
 if TYPE_CHECKING:
     from .token_file import TokenFile
 
-
 MAX_VALUES = 10_000
 MAX_CHARACTERS = 8_388_608
 """Characters of all values that are kept for restoring, together."""

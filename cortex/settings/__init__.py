@@ -8,14 +8,12 @@ if TYPE_CHECKING:
     from .home_path import find_home as find_home
     from .mcp_servers import (
         ALIKE as ALIKE,
-        NAME as NAME,
+        SERVER_NAME as SERVER_NAME,
         SSE as SSE,
         McpServerSettings as McpServerSettings,
         McpServerTable as McpServerTable,
-        alike as alike,
-    )
-    from .references import (
         MissingVariable as MissingVariable,
+        alike as alike,
         as_our_references as as_our_references,
         defaults_in as defaults_in,
         expanded as expanded,
@@ -49,8 +47,19 @@ else:
         __name__,
         {
             "home_path": ["find_home"],
-            "mcp_servers": ["ALIKE", "McpServerSettings", "McpServerTable", "NAME", "SSE", "alike"],
-            "references": ["MissingVariable", "as_our_references", "defaults_in", "expanded", "has_reference"],
+            "mcp_servers": [
+                "ALIKE",
+                "McpServerSettings",
+                "McpServerTable",
+                "MissingVariable",
+                "SERVER_NAME",
+                "SSE",
+                "alike",
+                "as_our_references",
+                "defaults_in",
+                "expanded",
+                "has_reference",
+            ],
             "sections": [
                 "AuditSettings",
                 "CacheSettings",

@@ -22,7 +22,7 @@ _HIDDEN_PARTS = re.compile(r"(?<=://)[^/?#@]*(?=@)|(?<=\?).+")
 Key = tuple[str, ...]
 
 
-class Said(NamedTuple):
+class SettingValue(NamedTuple):
     """One value from a source: a file, a variable, or the caller. A later one overrides."""
 
     key: Key
@@ -42,7 +42,7 @@ def variable_of(key: Key) -> str:
     return PREFIX + "__".join(key).upper()
 
 
-def sources_of(key: Key, said: Sequence[Said]) -> tuple[str, ...]:
+def sources_of(key: Key, said: Sequence[SettingValue]) -> tuple[str, ...]:
     """The sources that set it, the last first. A table can have several, if each set a part of it."""
     found: dict[str, None] = {}
     for other, value, source in reversed(said):

@@ -28,7 +28,18 @@ from .sections import (
     ToolSettings,
 )
 from .setting_errors import SettingsError
-from .setting_keys import PREFIX, Explained, Key, Said, known_beside, leaves, nearest, shown, sources_of, variable_of
+from .setting_keys import (
+    PREFIX,
+    Explained,
+    Key,
+    SettingValue,
+    known_beside,
+    leaves,
+    nearest,
+    shown,
+    sources_of,
+    variable_of,
+)
 
 DEFAULT, OPTION = "default", "option"
 
@@ -94,27 +105,27 @@ def explain_settings(
 
 def _all_said(
     config: Path | None, environment: Mapping[str, str] | None, home: Path | None, overrides: Mapping[str, Any]
-) -> Iterator[Said]:
+) -> Iterator[SettingValue]:
     environment = os.environ if environment is None else environment
-    yield Said(("home",), default_home(environment), DEFAULT)
+    yield SettingValue(("home",), default_home(environment), DEFAULT)
     yield from _flat(_read(data_file("config", "defaults.toml")), DEFAULT)
     for key, name in MODEL_VARIABLES.items():
         if environment.get(name):
-            yield Said(("model", key), environment[name], name)
+            yield SettingValue(("model", key), environment[name], name)
     if config is not None or environment.get(CONFIG_VARIABLE):
         yield from _from_file(Path(os.path.expanduser(config or environment[CONFIG_VARIABLE])))
     yield from _from_environment(environment)
     yield from _flat(overrides if home is None else {**overrides, "home": home}, OPTION)
 
 
-def _from_file(path: Path) -> Iterator[Said]:
+def _from_file(path: Path) -> Iterator[SettingValue]:
     values = _read(path)
     if "home" in values:
         values["home"] = home_in_file(values["home"], path)
     return _flat(values, str(path.absolute()))
 
 
-def _from_environment(environment: Mapping[str, str]) -> Iterator[Said]:
+def _from_environment(environment: Mapping[str, str]) -> Iterator[SettingValue]:
     """`CORTEX_SANDBOX__POOL_SIZE=2` is `pool_size = 2` in `[sandbox]`. pydantic converts the texts to numbers."""
     names = sorted(name for name in environment if name.startswith(PREFIX) and name != CONFIG_VARIABLE)
     keys: dict[Key, str] = {}
@@ -125,7 +136,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[Said]:
                 raise SettingsError(f'"{name}" names a part of "{keys[above]}", which is a single value')
         keys[key] = name
         if name != HOME_VARIABLE or environment[name]:
-            yield Said(key, environment[name], name)
+            yield SettingValue(key, environment[name], name)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -137,15 +148,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise SettingsError(f'Cannot read settings from "{path}": {error}') from error
 
 
-def _flat(values: Mapping[str, Any], source: str, above: Key = ()) -> Iterator[Said]:
+def _flat(values: Mapping[str, Any], source: str, above: Key = ()) -> Iterator[SettingValue]:
     for name, value in values.items():
         if isinstance(value, Mapping) and value:
             yield from _flat(value, source, (*above, name))
         else:
-            yield Said((*above, name), value, source)
+            yield SettingValue((*above, name), value, source)
 
 
-def _settled(said: Sequence[Said]) -> Settings:
+def _settled(said: Sequence[SettingValue]) -> Settings:
     merged: dict[str, Any] = {}
     for key, value, _ in said:
         place = merged
@@ -165,7 +176,7 @@ def _settled(said: Sequence[Said]) -> Settings:
         raise SettingsError("\n".join(complaints)) from error
 
 
-def _complaint(place: tuple[int | str, ...], kind: str, message: str, said: Sequence[Said]) -> str:
+def _complaint(place: tuple[int | str, ...], kind: str, message: str, said: Sequence[SettingValue]) -> str:
     # Parts of an entry in a list are named as if the list were a section.
     key = tuple(part for part in place if isinstance(part, str))
     entry = next((entry for entry in reversed(said) if entry.key[: len(key)] == key[: len(entry.key)]), None)

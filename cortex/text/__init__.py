@@ -12,9 +12,8 @@ if TYPE_CHECKING:
         code_lines as code_lines,
         visible_code as visible_code,
     )
-    from .keyboard import READING_S as READING_S, is_somebody_there as is_somebody_there, typed as typed
+    from .keyboard import READING_S as READING_S, is_person_there as is_person_there, typed as typed
     from .long_texts import Turns as Turns, off_loop as off_loop
-    from .near_names import NearNames as NearNames
     from .terminal import (
         Wrap as Wrap,
         columns_of as columns_of,
@@ -27,15 +26,20 @@ if TYPE_CHECKING:
         visible as visible,
         wrapped as wrapped,
     )
-    from .text import WholePieces as WholePieces, beginning as beginning, bounded as bounded, whole as whole
+    from .text import (
+        NearNames as NearNames,
+        WholePieces as WholePieces,
+        beginning as beginning,
+        bounded as bounded,
+        whole as whole,
+    )
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
             "code_view": ["CODE", "beyond_ascii", "broken", "code_lines", "visible_code"],
-            "keyboard": ["READING_S", "is_somebody_there", "typed"],
+            "keyboard": ["READING_S", "is_person_there", "typed"],
             "long_texts": ["Turns", "off_loop"],
-            "near_names": ["NearNames"],
             "terminal": [
                 "Wrap",
                 "columns_of",
@@ -48,6 +52,6 @@ else:
                 "visible",
                 "wrapped",
             ],
-            "text": ["WholePieces", "beginning", "bounded", "whole"],
+            "text": ["NearNames", "WholePieces", "beginning", "bounded", "whole"],
         },
     )

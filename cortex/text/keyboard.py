@@ -14,7 +14,7 @@ READING_S = 0.7
 _MAX_LINE_BYTES = 1_024
 
 
-def is_somebody_there(keyboard: TextIO, screen: TextIO) -> bool:
+def is_person_there(keyboard: TextIO, screen: TextIO) -> bool:
     return keyboard.isatty() and screen.isatty()
 
 

@@ -1,4 +1,7 @@
-"""Keeps the event loop responsive: works on long texts in a thread, and yields in loops that rarely wait."""
+"""Keeps the event loop responsive: works on long texts in a thread, and yields in loops that rarely wait.
+
+A module of its own because it imports anyio, and the other modules of the room must load fast without it.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sandbox import JsonLimits, TooComplex, ToolError, bounded_json, check_json
 
 MAX_ARGUMENT_CHARACTERS = 1_048_576
 # Each invalid value becomes a separate error before the first can be reported.
-LIMITS = JsonLimits(containers=20_000, values=20_000)
+ARGUMENT_LIMITS = JsonLimits(containers=20_000, values=20_000)
 
 _FENCE = "```"
 
@@ -79,7 +79,7 @@ def _parsed(text: str, tool: str, bare: str | None) -> Any:
 
 
 def _loaded(text: str) -> Any:
-    check_json(text, LIMITS)
+    check_json(text, ARGUMENT_LIMITS)
     try:
         return from_json(text, allow_inf_nan=False)
     except ValueError:
@@ -102,7 +102,7 @@ def _plain(value: Mapping[Any, Any], tool: str) -> dict[str, Any]:
     if len(text) > 4 * MAX_ARGUMENT_CHARACTERS:
         raise invalid(f"The arguments of {tool} are {len(text)} bytes long, more than {4 * MAX_ARGUMENT_CHARACTERS}")
     try:
-        plain: dict[str, Any] = bounded_json(text, LIMITS)
+        plain: dict[str, Any] = bounded_json(text, ARGUMENT_LIMITS)
     except TooComplex as error:
         raise invalid(f"The arguments of {tool} hold {error}") from error
     except ValueError as error:

@@ -1,28 +1,63 @@
 """Makes one call of a tool: read the arguments, get consent, call, report.
 
-There is no other way to call a tool for a model, so that no caller can leave out a step.
+There is no other way to call a tool for a model or for its code in the sandbox, so that no caller can leave out a step.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sandbox import ToolError, time_is_up
 
-from .consent import Refused
+from .consent import NotAllowed
 
 if TYPE_CHECKING:
-    from sandbox import ReadyJson
+    from cortex.settings import Policy
+    from sandbox import ReadyJson, ToolDeclaration
 
     from .consent import Consent
     from .owner import Origin
-    from .usable import UsableTool
 
 OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]
 """The caller, the tool's name, the arguments, whether it succeeded, the error code if not, and the milliseconds that
 the tool itself took."""
+
+
+class ReadArguments(Protocol):
+    """Arguments, read and checked once, so that what is shown is what the tool gets."""
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """As JSON."""
+        ...
+
+
+class UsableTool(Protocol):
+    """A tool that can be called through `Calls`: a function of the toolbox, or a tool of an MCP server."""
+
+    @property
+    def name(self) -> str:
+        """The name with dots: `shop.stock`, `github.list_commits`."""
+        ...
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def for_code(self) -> bool: ...
+
+    @property
+    def declaration(self) -> ToolDeclaration: ...
+
+    def read(self, arguments: Mapping[str, Any] | str | None) -> ReadArguments:
+        """Read and check the arguments. Raises ToolError (`invalid_arguments`)."""
+        ...
+
+    async def call_json(self, arguments: Any, *, timeout_ms: int | None = None) -> ReadyJson:
+        """Call the tool with what `read` returned. Raises ToolError, and nothing else but a cancellation."""
+        ...
 
 
 class Calls:
@@ -64,7 +99,7 @@ class Calls:
             read = tool.read(self._restored(arguments, written))
             given = read.shown
             permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
-            if isinstance(permission, Refused):
+            if isinstance(permission, NotAllowed):
                 raise ToolError(permission.reason, code="denied")
             self._require()  # the owner took time to answer, and may have turned on the kill switch meanwhile
             began = time.perf_counter()
@@ -82,3 +117,23 @@ class Calls:
             duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000
             self._on_call(origin, tool.name, given, error_code is None, error_code, duration_ms)
         return result
+
+
+class LentTools:
+    """The tools that code may call in one run, a `sandbox.HostTools`. A call that needs the owner's consent outside
+    needs it here, too. A denied tool is listed, and refuses when called; core tools are never lent."""
+
+    def __init__(self, tools: Iterable[UsableTool], calls: Calls, *, purpose: str = "", code: str = "") -> None:
+        self._calls = calls
+        self._purpose = purpose
+        self._code = code
+        self._tools: dict[str, UsableTool] = {tool.name: tool for tool in tools if tool.for_code}
+
+    def declarations(self) -> Sequence[ToolDeclaration]:
+        return [tool.declaration for tool in self._tools.values()]
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ReadyJson:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ToolError(f'No tool "{name[:100]}" was lent to this run', code="not_lent")
+        return await self._calls.make(tool, arguments, origin="code", purpose=self._purpose, written=self._code)

@@ -36,11 +36,11 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotAllowed:
     reason: str
 
 
-Permission: TypeAlias = Allowed | Refused
+Permission: TypeAlias = Allowed | NotAllowed
 
 
 class Consent:
@@ -70,7 +70,7 @@ class Consent:
             case "allow":
                 return Allowed()
             case "deny":
-                return Refused(f"the owner does not allow {tool.name}")
+                return NotAllowed(f"the owner does not allow {tool.name}")
             case "ask":
                 return await self._ask(tool, arguments, origin, purpose)
             case _:
@@ -80,7 +80,7 @@ class Consent:
         limit = self._settings.max_questions_per_turn
         # Counted before waiting: of calls made together, not all may be the last allowed question.
         if self._questions >= limit:
-            return Refused(f"{tool.name} needs the owner's consent, and {limit} questions in one turn are the most")
+            return NotAllowed(f"{tool.name} needs the owner's consent, and {limit} questions in one turn are the most")
         self._questions += 1
         # A copy: changes that the owner's side makes must not affect the call.
         question = Question(tool.name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
@@ -93,11 +93,11 @@ class Consent:
         if decision.allowed is True:
             return Allowed()
         if isinstance(self._owner, AbsentOwner):
-            return Refused(f'{tool.name} has the policy "ask", and here nobody can be asked; do without it')
+            return NotAllowed(f'{tool.name} has the policy "ask", and here nobody can be asked; do without it')
         if decision is _UNASKED:
-            return Refused(f"{tool.name} needs the owner's consent, and {decision.reason}")
+            return NotAllowed(f"{tool.name} needs the owner's consent, and {decision.reason}")
         reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")
-        return Refused(f"the owner was asked about {tool.name} and said no" + (f": {reason}" if reason else ""))
+        return NotAllowed(f"the owner was asked about {tool.name} and said no" + (f": {reason}" if reason else ""))
 
     async def _decision(self, question: Question) -> Decision:
         seconds = self._settings.owner_timeout_s

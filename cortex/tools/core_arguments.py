@@ -1,6 +1,6 @@
-"""Reads the arguments of the core tools. Unknown names are ignored, and only listed parameters are accepted.
+"""Reads the arguments of the core tools and of `execute_code`. Only listed parameters are accepted.
 
-No argument chooses hosts or limits, and named tools must exist.
+No argument chooses hosts or widens a limit, and named tools must exist. Core tools ignore unknown names.
 """
 
 from __future__ import annotations
@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arguments import MAX_ARGUMENT_CHARACTERS, invalid, object_of, unfenced
 from .fitting import fitted
+
+if TYPE_CHECKING:
+    from cortex.settings import Settings
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 NAMES = {"type": "array", "items": TEXT}
@@ -20,6 +23,27 @@ MAX_NAMES = 500
 MAX_NAMES_CHARACTERS = 65_536
 _BETWEEN_NAMES = re.compile(r"[,;\s]+")
 TIER = {"enum": ["isolated", "network"]}
+
+EXECUTE_CODE = "execute_code"
+"""The tool that MCP clients call: code with a context, and limits that are never wider than those of the host."""
+MIN_HEAP_MB = 16
+
+_OBJECT = {"type": "object"}
+_FLAG = {"type": "boolean"}
+_CODE_LIMITS: Mapping[str, Mapping[str, Any]] = {
+    "timeoutMs": NUMBER,
+    "heapLimitMB": NUMBER,
+    "allowNetwork": _FLAG,
+    "allowWrite": _FLAG,
+    "allowedReadPaths": NAMES,
+}
+_CODE_PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "code": TEXT,
+    "intent": TEXT,
+    "tools": NAMES,
+    "context": _OBJECT,
+    "sandbox_config": {"type": "object", "properties": _CODE_LIMITS},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,3 +202,50 @@ def _names(value: Any, what: str) -> list[str]:
     if len(value) > MAX_NAMES:
         raise invalid(f"{what} has {len(value)} names, more than {MAX_NAMES}")
     return list(dict.fromkeys(name.strip() for name in value if name.strip()))
+
+
+def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
+    """The arguments in the form of `core.execute`, with the context. Raises ToolError with code `invalid_arguments`."""
+    given = fitted(object_of(raw, EXECUTE_CODE, "code"), {"type": "object", "properties": _CODE_PARAMETERS})
+    code = given.get("code")
+    if not isinstance(code, str) or not code.strip():
+        raise invalid(f'{EXECUTE_CODE} needs "code": the body of an async function that returns a value')
+    intent, tools = given.get("intent", ""), given.get("tools", [])
+    if not isinstance(intent, str):
+        raise invalid(f'{EXECUTE_CODE}: "intent" is a text')
+    if not isinstance(tools, list) or not all(isinstance(name, str) for name in tools):
+        raise invalid(f'{EXECUTE_CODE}: "tools" is a list of names')
+    context, limits = given.get("context", {}), given.get("sandbox_config", {})
+    for name, value in (("context", context), ("sandbox_config", limits)):
+        if not isinstance(value, dict):
+            raise invalid(f'{EXECUTE_CODE}: "{name}" is an object')
+    return {
+        "purpose": intent or EXECUTE_CODE,
+        "code": code,
+        "intent": intent,
+        "tools": tools,
+        "context": context,
+    } | _narrowed(limits, settings)
+
+
+def _narrowed(limits: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """The limits of one run. A request for more than the host allows is refused rather than ignored: code that believes
+    it may write would fail in unexpected places."""
+    unknown = next((name for name in limits if name not in _CODE_LIMITS), None)
+    if unknown is not None:
+        raise invalid(f'{EXECUTE_CODE}: sandbox_config has no "{unknown[:60]}"; there are {", ".join(_CODE_LIMITS)}')
+    if limits.get("allowWrite") or limits.get("allowedReadPaths"):
+        raise invalid(f"{EXECUTE_CODE}: this host grants no files; leave allowWrite and allowedReadPaths out")
+    narrowed: dict[str, Any] = {}
+    if limits.get("allowNetwork"):
+        if not settings.sandbox.network.allow:
+            raise invalid(f"{EXECUTE_CODE}: this host allows no network; leave allowNetwork out, or ask its owner")
+        narrowed["tier"] = "network"
+    for name, key, least in (("timeoutMs", "timeout", 1), ("heapLimitMB", "max_memory_mb", MIN_HEAP_MB)):
+        value = limits.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < least:
+            raise invalid(f"{EXECUTE_CODE}: {name} is a number of at least {least}")
+        narrowed[key] = int(value)
+    return narrowed

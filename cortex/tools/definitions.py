@@ -6,11 +6,14 @@ so text that grows with the host's tools and hosts goes to the parameters, where
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sandbox import ToolDeclaration, typescript_of
+
+from .names import wire_name
 
 if TYPE_CHECKING:
     from cortex.settings import ExecuteSettings, Policy
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 MAX_DESCRIPTION_CHARACTERS = 1_000
 MAX_DECLARATION_BYTES = 4_096
 MAX_NAMED_HOSTS = 20
+
+Api = Literal["chat", "responses"]
+"""OpenAI's two APIs."""
 
 CORE_TOOLS = (
     "core.execute",
@@ -89,12 +95,8 @@ def core_definitions(
         ),
         *(searching if searches else ()),
         ToolDefinition("core.energy", _ENERGY, _object({})),
-        ToolDefinition("core.say", _SAY, _object({"text": {"type": "string"}})),
-        ToolDefinition(
-            "core.remember",
-            _REMEMBER,
-            _object({"text": {"type": "string"}}),
-        ),
+        ToolDefinition("core.say", _SAY, _object({"text": text})),
+        ToolDefinition("core.remember", _REMEMBER, _object({"text": text})),
     )
     return (*tools, ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())) if learns else tools
 
@@ -183,3 +185,23 @@ def _declared(lent: Sequence[ToolDeclaration]) -> str:
             room -= size
     more = len(lent) - len(shown)
     return typescript_of(shown).rstrip() + (f"\n… and {more} more" if more else "")
+
+
+def openai_tools(definitions: Iterable[ToolDefinition], api: Api = "chat") -> list[dict[str, Any]]:
+    """A list for `tools=` of chat.completions or of the Responses API, byte for byte the same for the same tools. The
+    caller may modify it."""
+    match api:
+        case "chat":
+            return [{"type": "function", "function": _described(tool)} for tool in definitions]
+        case "responses":
+            # Explicit, because that API is strict by default, and then parameters cannot be optional.
+            return [{"type": "function", **_described(tool), "strict": False} for tool in definitions]
+    raise ValueError(f'No API {api!r}: there are "chat" and "responses"')
+
+
+def _described(tool: ToolDefinition) -> dict[str, Any]:
+    return {
+        "name": wire_name(tool.name),
+        "description": tool.description,
+        "parameters": deepcopy(dict(tool.parameters)),
+    }

@@ -13,7 +13,7 @@ from typing import Any
 
 from sandbox import bounded_json
 
-from .arguments import LIMITS, invalid, unfenced
+from .arguments import ARGUMENT_LIMITS, invalid, unfenced
 
 # Less than 100 ms: a step is one value, one name, one choice, or 64 characters read.
 MAX_STEPS = 20_000
@@ -172,7 +172,7 @@ class _Fitting:
             return value
         self._spend(1 + len(value) // _STEP_CHARACTERS)
         try:
-            inside = bounded_json(unfenced(value), LIMITS)
+            inside = bounded_json(unfenced(value), ARGUMENT_LIMITS)
         except ValueError:
             return value
         return inside if isinstance(inside, kind) else value

@@ -37,7 +37,7 @@ def policy_of(tool: Governed, settings: ToolSettings) -> Policy:
     return _strictest([_strictest(exact) or tool.policy, *meant.values()]) or tool.policy
 
 
-def policies_for_nobody(names: Iterable[str], settings: ToolSettings) -> list[str]:
+def policies_without_tool(names: Iterable[str], settings: ToolSettings) -> list[str]:
     """Names in the settings that match no tool: a `deny` with a typing error would protect nothing."""
     known = {_folded(name) for name in names}
     return [name for name in settings.policies if _folded(name) not in known]

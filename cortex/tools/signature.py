@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError, from_json
 
-from .docstrings import Docs, docs_of
-from .hashed import hashed_fields
 from .schemas import schema_of
-from .validation_work import Breadth, breadths
+from .validation_work import Breadth, breadths, hashed_fields
+
+_SECTIONS = (
+    "args|arguments|parameters|params|attributes|returns?|yields?|raises|examples?|notes?|warnings?|see also|todo"
+)
+_SECTION = re.compile(rf"({_SECTIONS}):\s*$", re.IGNORECASE)
+_UNREAD = re.compile(
+    r"[ \w]+\n-{3,}\s*$|:(param|parameter|arg|argument|key|type|returns?|rtype|yields?|raises?)\b[^:]*:"
+)
+_ARGUMENTS = re.compile(r"(args|arguments|parameters|params):\s*$", re.IGNORECASE)
+_ENTRY = re.compile(r"\*{0,2}(?P<name>\w+)\s*(\([^)]*\))?:\s*(?P<text>.*)")
 
 _TYPES = "str, int, float, bool, list, dict, an Enum, a Literal, a dataclass or a pydantic model"
 # A number is accepted for a text, because models write postcodes like that; NaN, which JSON lacks, is not.
@@ -60,7 +69,7 @@ class Signature:
     parameters: tuple[Parameter, ...]
     hashed: Mapping[str, int]
     """Parameters, by their public names, that become sets of numbers and the like, with the weight of one value: see
-    `hashed.py`."""
+    `validation_work.py`."""
     breadths: Mapping[str, Breadth]
     """Parameters that take more work to validate than their size suggests: see `validation_work.py`."""
 
@@ -222,3 +231,45 @@ def _result(hints: Mapping[str, Any], name: str) -> tuple[TypeAdapter[Any], dict
             f'Cannot make a tool of "{name}": its result has the type {type_}, which JSON cannot describe; '
             f"return {_TYPES}"
         ) from error
+
+
+class Docs(NamedTuple):
+    description: str
+    parameters: dict[str, str]
+
+
+def docs_of(function: Callable[..., Any]) -> Docs:
+    """The description of a function and, from an `Args:` section in Google style, of its parameters. NumPy and Sphinx
+    sections are not read, and are not part of the description either."""
+    lines = (inspect.getdoc(function) or "").splitlines()
+    end = next((number for number in range(len(lines)) if _ends_description(lines, number)), len(lines))
+    return Docs("\n".join(lines[:end]).strip(), _parameter_texts(lines[end:]))
+
+
+def _ends_description(lines: list[str], number: int) -> bool:
+    return bool(_SECTION.match(lines[number]) or _UNREAD.match("\n".join(lines[number : number + 2])))
+
+
+def _parameter_texts(lines: list[str]) -> dict[str, str]:
+    """The entries of the `Args:` section. All have the same indent; deeper lines continue the entry above."""
+    found: dict[str, str] = {}
+    is_inside, indent, last = False, 0, ""
+    for line in lines:
+        if _SECTION.match(line):
+            is_inside, indent, last = _ARGUMENTS.match(line) is not None, 0, ""
+            continue
+        text = line.strip()
+        depth = len(line) - len(line.lstrip())
+        if not is_inside or not text:
+            continue
+        if depth == 0:
+            is_inside = False
+            continue
+        indent = indent or depth
+        entry = _ENTRY.match(text) if depth <= indent else None
+        if entry is not None:
+            last = entry["name"]
+            found[last] = entry["text"]
+        elif last:
+            found[last] = f"{found[last]} {text}".strip()
+    return found

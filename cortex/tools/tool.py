@@ -20,11 +20,10 @@ from sandbox import ToolDeclaration, ToolError
 from .arguments import invalid, object_of
 from .definitions import ToolDefinition
 from .fitting import fitted
-from .hashed import MAX_HASHED, counted
 from .names import wire_name
 from .results import json_of, value_of
 from .threads import AllStuck, Escaped, Threads
-from .validation_work import MAX_WORK, work
+from .validation_work import MAX_HASHED, MAX_WORK, counted, work
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

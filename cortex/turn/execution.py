@@ -28,7 +28,7 @@ from cortex.contracts import (
     reply,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
-from cortex.tools import CoreTool, LentTools, Refused as NotAllowed, policy_of
+from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from cortex.energy import EnergyError, energy_note, prices
 from cortex.loop import Answer
 from cortex.redaction import MAX_VALUE_CHARACTERS
 from cortex.text import off_loop
-from cortex.tools import CORE_TOOLS, LIMITS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
+from cortex.tools import ARGUMENT_LIMITS, CORE_TOOLS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
 from .code_answer import CodeAnswer, answer_without_result, code_answer
@@ -236,7 +236,7 @@ class Turn:
         if isinstance(arguments, str):
             # Parse first, then restore: a restored value may hold characters that JSON would have to escape.
             with suppress(ValueError):
-                arguments = bounded_json(arguments, LIMITS)
+                arguments = bounded_json(arguments, ARGUMENT_LIMITS)
         return self._redactor.restored(arguments, written)
 
     async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox import FileLock, private_folder, read_private, replace_file, set_aside
+from sandbox import FileLock, move_aside, private_folder, read_private, replace_file
 
 from ..contracts import Approval, Neuron, StorageError
 from .hashes import about_hash, canonical, code_hash, policy_hash
@@ -134,7 +134,7 @@ def _read(path: Path) -> bytes | None:
     secret = read_private(path, KEY_BYTES + 1, close=True)
     if secret is None or len(secret) == KEY_BYTES:
         return secret
-    aside = set_aside(path)
+    aside = move_aside(path)
     log.warning('"%s" was damaged and is now "%s": all neurons have to be approved again', path, aside)
     return None
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         private_folder as private_folder,
         read_private as read_private,
         replace_file as replace_file,
-        set_aside as set_aside,
         sweep_unfinished as sweep_unfinished,
     )
 else:
@@ -48,7 +47,6 @@ else:
                 "private_folder",
                 "read_private",
                 "replace_file",
-                "set_aside",
                 "sweep_unfinished",
             ],
         },

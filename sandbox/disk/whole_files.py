@@ -63,13 +63,6 @@ def read_private(path: Path, most: int, *, close: bool = False) -> bytes | None:
         return None
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a damaged file, so that a person can look at it later; return its new path."""
-    aside = path.with_name(f"{path.name}.damaged-{os.urandom(4).hex()}")
-    os.replace(path, aside)
-    return aside
-
-
 _swept: dict[Path, float] = {}
 
 

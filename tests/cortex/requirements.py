@@ -87,7 +87,7 @@ REQUIREMENTS = (
         "A turn can end in a message and a memory",
         (
             "tests/cortex/turn/test_turn.py::test_a_turn_can_end_in_a_message_and_a_memory",
-            LOOP + "test_said.py::test_who_has_said_it_with_a_tool_need_not_say_it_again",
+            LOOP + "test_said.py::test_an_empty_reply_ends_the_turn_after_core_say",
         ),
     ),
     Requirement(
@@ -290,9 +290,9 @@ REQUIREMENTS = (
         (
             TOOLS + "test_calls.py::test_models_enums_literals_and_dates_are_made_of_json",
             TOOLS + "test_calls.py::test_whatever_a_function_raises_is_an_error_without_its_text",
-            TOOLS + "test_calls.py::test_a_tool_that_cancels_itself_cancels_nobody_else",
+            TOOLS + "test_calls.py::test_a_tool_that_cancels_itself_does_not_cancel_its_caller",
             TOOLS + "test_calls.py::test_a_tool_that_hangs_is_left_at_its_timeout_in_a_task_or_in_a_thread",
-            TOOLS + "test_calls.py::test_calls_that_do_not_end_take_up_only_so_many_threads_and_only_their_own_tools",
+            TOOLS + "test_calls.py::test_calls_that_do_not_end_take_up_the_threads_of_their_own_tool_only",
             TOOLS + "test_calls.py::test_a_call_that_hangs_does_not_keep_a_program_from_ending",
             TOOLS + "test_calls.py::test_results_are_json",
             TOOLS + "test_calls.py::test_a_result_that_is_not_json_is_an_error",
@@ -332,7 +332,7 @@ REQUIREMENTS = (
         "Allow, ask, deny; settings beat the declaration",
         (
             TOOLS + "test_consent.py::test_settings_beat_the_declaration_and_the_strictest_of_them_holds",
-            TOOLS + "test_consent.py::test_policies_that_mean_no_tool_are_found",
+            TOOLS + "test_consent.py::test_policies_that_match_no_tool_are_found",
         ),
     ),
     Requirement(
@@ -343,8 +343,8 @@ REQUIREMENTS = (
             TOOLS + "test_consent.py::test_the_owner_decides_wherever_the_call_comes_from",
             TOOLS + "test_consent.py::test_silence_is_no",
             TOOLS + "test_consent.py::test_everything_but_a_clear_yes_is_no",
-            TOOLS + "test_consent.py::test_an_owner_is_asked_only_so_often_in_a_turn_also_when_all_ask_at_once",
-            TOOLS + "test_consent.py::test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_copy",
+            TOOLS + "test_consent.py::test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_once",
+            TOOLS + "test_consent.py::test_the_tool_gets_the_arguments_that_the_owner_saw_whatever_changes_either_copy",
         ),
     ),
     Requirement(
@@ -352,8 +352,8 @@ REQUIREMENTS = (
         "design",
         "The same inside sandboxed code; the run's clock stands still",
         (
-            TOOLS + "test_lent.py::test_the_owners_word_decides_inside_code_too",
-            TOOLS + "test_lent.py::test_settings_hold_inside_code_too",
+            TOOLS + "test_lent.py::test_the_owner_decides_about_calls_from_code_too",
+            TOOLS + "test_lent.py::test_policies_of_the_settings_hold_for_calls_from_code_too",
             TOOLS + "test_lent.py::test_a_forged_call_of_a_tool_that_needs_consent_needs_it",
             TOOLS + "test_lent.py::test_the_clock_of_a_run_stands_still_while_a_person_decides",
         ),
@@ -383,8 +383,8 @@ REQUIREMENTS = (
         "design",
         "What the owner is shown cannot steer a terminal and says what is left out",
         (
-            TOOLS + "test_owner.py::test_nothing_in_a_question_can_steer_a_terminal_or_pass_for_a_line_of_ours",
-            TOOLS + "test_owner.py::test_what_is_left_out_of_a_question_is_said",
+            TOOLS + "test_owner.py::test_nothing_in_a_question_can_control_a_terminal_or_pass_for_a_line_of_ours",
+            TOOLS + "test_owner.py::test_a_question_says_what_it_leaves_out",
         ),
     ),
     Requirement(
@@ -403,7 +403,7 @@ REQUIREMENTS = (
         (
             LOOP + "test_turn.py::test_rounds_are_bounded_and_calls_of_the_last_round_are_not_run",
             LOOP + "test_turn.py::test_calls_are_bounded_and_the_model_is_told_before_the_turn_ends",
-            LOOP + "test_turn.py::test_time_is_bounded_wherever_it_goes",
+            LOOP + "test_turn.py::test_the_time_of_a_turn_is_bounded_in_models_and_in_tools",
             LOOP + "test_turn.py::test_tokens_are_bounded",
         ),
     ),
@@ -500,7 +500,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/models/test_openai_model.py::test_a_server_that_says_nothing_is_given_up",
             "tests/cortex/models/test_openai_model.py::test_a_stream_that_stalls_is_given_up",
-            "tests/cortex/models/test_openai_model.py::test_a_reply_has_a_time_whatever_trickles",
+            "tests/cortex/models/test_openai_model.py::test_a_reply_that_trickles_in_ends_at_its_timeout",
             "tests/cortex/models/test_http_body.py::test_a_body_that_is_left_ends_in_all_its_parts",
         ),
     ),
@@ -529,7 +529,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/models/test_openai_model.py::test_text_is_shown_as_it_comes_and_tokens_are_counted",
             "tests/cortex/models/test_openai_model.py::test_tokens_are_estimated_when_the_server_does_not_count",
-            "tests/cortex/models/test_openai_model.py::test_a_server_that_does_not_know_how_to_count_in_a_stream_is_asked_without",
+            "tests/cortex/models/test_openai_model.py::test_a_server_without_stream_options_is_asked_without_them",
         ),
     ),
     Requirement(
@@ -828,7 +828,7 @@ SETTINGS = {
     "tools": {
         "policies": TURN + "test_a_policy_in_the_settings_denies_a_tool",
         "owner_timeout_s": CONSENT + "test_silence_is_no",
-        "max_questions_per_turn": CONSENT + "test_an_owner_is_asked_only_so_often_in_a_turn_also_when_all_ask_at_once",
+        "max_questions_per_turn": CONSENT + "test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_once",
         "call_timeout_ms": _ANSWERS,
         "max_result_bytes": _ANSWERS,
     },
@@ -837,7 +837,7 @@ SETTINGS = {
         "max_memories": _SEEN,
         "max_rounds": LOOP_TURN + "test_rounds_are_bounded_and_calls_of_the_last_round_are_not_run",
         "max_tool_calls": LOOP_TURN + "test_calls_are_bounded_and_the_model_is_told_before_the_turn_ends",
-        "max_turn_s": LOOP_TURN + "test_time_is_bounded_wherever_it_goes",
+        "max_turn_s": LOOP_TURN + "test_the_time_of_a_turn_is_bounded_in_models_and_in_tools",
         "max_turn_tokens": LOOP_TURN + "test_tokens_are_bounded",
         "max_history_bytes": LOOP_TURN + "test_the_model_sees_only_whole_recent_turns_and_the_present_one_always",
     },
@@ -850,7 +850,7 @@ SETTINGS = {
         "stream": MODEL + "test_without_a_stream_the_reply_comes_whole",
         "connect_timeout_s": MODEL + "test_a_server_that_does_not_take_connections_is_given_up",
         "stall_timeout_s": MODEL + "test_a_server_that_says_nothing_is_given_up",
-        "reply_timeout_s": MODEL + "test_a_reply_has_a_time_whatever_trickles",
+        "reply_timeout_s": MODEL + "test_a_reply_that_trickles_in_ends_at_its_timeout",
         "max_attempts": MODEL + "test_failures_are_tried_again_with_growing_waits_up_to_the_number_of_attempts",
         "max_wait_s": MODEL + "test_waits_are_seconds_milliseconds_or_dates_and_never_longer_than_set",
         "max_reply_bytes": MODEL + "test_a_reply_that_is_too_long_is_cut_and_the_rest_is_not_read",

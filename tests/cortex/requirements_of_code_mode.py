@@ -497,7 +497,7 @@ REQUIREMENTS = (
         "002",
         "light stemming",
         (
-            "tests/cortex/discovery/test_words.py::test_forms_of_a_word_are_one",
+            "tests/cortex/discovery/test_words.py::test_forms_of_a_word_have_one_stem",
             "tests/cortex/discovery/test_words.py::test_words_that_only_look_alike_stay_apart",
         ),
     ),
@@ -515,8 +515,8 @@ REQUIREMENTS = (
         "002",
         "what servers and models write is bounded",
         (
-            "tests/cortex/discovery/test_entry.py::test_a_schema_without_end_costs_no_more_than_a_large_one",
-            "tests/cortex/discovery/test_entry.py::test_no_schema_breaks_an_entry",
+            "tests/cortex/discovery/test_tool_text.py::test_a_schema_without_end_costs_no_more_than_a_large_one",
+            "tests/cortex/discovery/test_tool_text.py::test_any_schema_gives_a_text",
             "tests/cortex/discovery/test_tool_index.py::test_a_query_without_end_is_cut",
         ),
     ),
@@ -574,7 +574,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/discovery/test_by_meaning.py::test_when_the_model_fails_tools_are_found_by_words_and_the_log_says_so_once",
             "tests/cortex/discovery/test_by_meaning.py::test_after_a_failure_it_rests_a_while_and_then_asks_again",
-            "tests/cortex/discovery/test_by_meaning.py::test_vectors_that_are_none_are_a_failure_and_no_crash",
+            "tests/cortex/discovery/test_by_meaning.py::test_invalid_vectors_are_a_failure_and_no_crash",
             "tests/cortex/discovery/test_by_meaning.py::test_a_model_that_never_answers_has_a_limit",
             "tests/cortex/discovery/test_onnx_embedder.py::test_a_model_that_cannot_be_loaded_leaves_the_words",
         ),
@@ -585,7 +585,7 @@ REQUIREMENTS = (
         "a tool is given to the model once: vectors are kept on disk, bounded, and a damaged file is none",
         (
             "tests/cortex/discovery/test_by_meaning.py::test_tools_that_were_seen_before_are_not_given_to_the_model_again",
-            "tests/cortex/discovery/test_vector_file.py::test_a_damaged_file_is_as_if_it_were_not_there",
+            "tests/cortex/discovery/test_vector_file.py::test_a_damaged_vector_file_counts_as_missing",
             "tests/cortex/discovery/test_vector_file.py::test_no_more_is_kept_than_there_is_room_for_the_first_ones_first",
         ),
     ),
@@ -717,7 +717,7 @@ REQUIREMENTS = (
         "002",
         "JWTs, API keys of well-known services, private keys (whole block, also as a list of lines) and web hooks are found",
         (
-            "tests/cortex/redaction/test_found.py::test_a_jwt_is_one_whole",
+            "tests/cortex/redaction/test_found.py::test_a_jwt_is_one_token",
             "tests/cortex/redaction/test_found.py::test_keys_of_well_known_services",
             "tests/cortex/redaction/test_found.py::test_a_private_key_goes_with_all_its_lines",
             "tests/cortex/redaction/test_found.py::test_a_private_key_as_a_list_of_its_lines",
@@ -729,7 +729,7 @@ REQUIREMENTS = (
         "002",
         "Also in JSON, in JSON of JSON, in parsed values, in names of members and in numbers",
         (
-            "tests/cortex/redaction/test_found.py::test_and_also_in_json_in_json_of_json_and_in_parsed_values",
+            "tests/cortex/redaction/test_found.py::test_values_are_also_found_in_nested_json_and_in_parsed_values",
             "tests/cortex/redaction/test_found.py::test_values_of_a_json_value_are_known_by_their_names",
             "tests/cortex/redaction/test_redactor.py::test_names_of_members_and_numbers_are_looked_at_too",
             "tests/cortex/redaction/test_found.py::test_the_brackets_of_go_around_an_address_stay",
@@ -752,7 +752,7 @@ REQUIREMENTS = (
             "tests/cortex/redaction/test_tokens.py::test_after_a_restart_a_value_has_the_token_that_it_had",
             "tests/cortex/redaction/test_tokens.py::test_the_file_holds_no_value_and_belongs_to_its_owner",
             "tests/cortex/redaction/test_tokens.py::test_damaged_lines_are_passed_over",
-            "tests/cortex/redaction/test_tokens.py::test_without_its_key_no_number_is_given_to_somebody_else",
+            "tests/cortex/redaction/test_tokens.py::test_without_the_key_of_the_file_no_old_number_is_given_to_another_value",
             "tests/cortex/redaction/test_tokens.py::test_a_file_that_cannot_be_written_is_reported_once_and_done_without",
         ),
     ),
@@ -780,8 +780,8 @@ REQUIREMENTS = (
         "No false alarm on ordinary numbers, hashes, dates and code",
         (
             "tests/cortex/redaction/test_ordinary.py::test_ordinary_text_is_left_alone",
-            "tests/cortex/redaction/test_ordinary.py::test_ordinary_numbers_and_hashes_by_the_thousand",
-            "tests/cortex/redaction/test_ordinary.py::test_a_program_raises_no_alarm",
+            "tests/cortex/redaction/test_ordinary.py::test_thousands_of_ordinary_numbers_and_hashes_are_left_alone",
+            "tests/cortex/redaction/test_ordinary.py::test_nothing_in_a_program_is_taken_for_a_secret",
         ),
     ),
     Requirement(
@@ -789,9 +789,9 @@ REQUIREMENTS = (
         "002",
         "Linear time",
         (
-            "tests/cortex/redaction/test_hostile.py::test_time_grows_with_the_length_only",
-            "tests/cortex/redaction/test_hostile.py::test_also_in_a_megabyte",
-            "tests/cortex/redaction/test_hostile.py::test_and_of_values_with_their_size",
+            "tests/cortex/redaction/test_hostile.py::test_the_time_to_redact_grows_linearly_with_the_text",
+            "tests/cortex/redaction/test_hostile.py::test_a_hostile_text_of_a_megabyte_is_redacted_in_time",
+            "tests/cortex/redaction/test_hostile.py::test_the_time_to_redact_a_value_grows_linearly_with_its_size",
         ),
     ),
     Requirement(
@@ -801,7 +801,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/redaction/test_redactor.py::test_more_values_than_there_is_room_for_have_a_token_without_a_number",
             "tests/cortex/redaction/test_redactor.py::test_a_long_key_handed_back_a_thousand_times_does_not_fill_the_memory",
-            "tests/cortex/redaction/test_redactor.py::test_what_is_deeper_than_anybody_looks_is_left_out",
+            "tests/cortex/redaction/test_redactor.py::test_values_nested_too_deep_to_be_searched_are_left_out",
         ),
     ),
     Requirement(
@@ -809,8 +809,8 @@ REQUIREMENTS = (
         "002",
         "Values cut in the middle, and where kinds overlap",
         (
-            "tests/cortex/redaction/test_found.py::test_what_was_cut_in_the_middle",
-            "tests/cortex/redaction/test_found.py::test_where_kinds_meet",
+            "tests/cortex/redaction/test_found.py::test_a_value_cut_in_the_middle_is_found",
+            "tests/cortex/redaction/test_found.py::test_values_that_overlap_or_stand_side_by_side",
         ),
     ),
     Requirement(
@@ -818,8 +818,8 @@ REQUIREMENTS = (
         "002",
         "Redacting twice is redacting once; what was redacted comes back whole",
         (
-            "tests/cortex/redaction/test_redactor.py::test_what_is_redacted_twice_is_redacted_once_and_comes_back_whole",
-            "tests/cortex/redaction/test_redactor.py::test_what_is_redacted_once_holds_nothing_more",
+            "tests/cortex/redaction/test_redactor.py::test_a_text_redacted_twice_has_the_same_tokens_and_is_restored_whole",
+            "tests/cortex/redaction/test_redactor.py::test_a_second_redaction_finds_nothing_more",
         ),
     ),
     Requirement(
@@ -837,8 +837,8 @@ REQUIREMENTS = (
         "002",
         "Of random secrets beside a key word at most 0.5 % are missed",
         (
-            "tests/cortex/redaction/test_chance.py::test_of_two_hundred_secrets_beside_a_word_at_most_one_is_missed",
-            "tests/cortex/redaction/test_chance.py::test_what_is_beside_a_name_of_a_value_is_found_as_well",
+            "tests/cortex/redaction/test_chance.py::test_at_most_one_of_two_hundred_secrets_after_a_key_word_is_missed",
+            "tests/cortex/redaction/test_chance.py::test_a_secret_in_a_member_with_a_telling_name_is_found",
             "tests/cortex/redaction/test_found.py::test_a_long_secret_goes_to_its_last_character",
         ),
     ),
@@ -847,16 +847,16 @@ REQUIREMENTS = (
         "002",
         "The first look (which rules are asked at all) hides nothing from the rules",
         (
-            "tests/cortex/redaction/test_first_look.py::test_of_the_values_that_are_known",
-            "tests/cortex/redaction/test_first_look.py::test_of_what_chance_makes",
-            "tests/cortex/redaction/test_first_look.py::test_and_most_texts_are_asked_about_little",
+            "tests/cortex/redaction/test_first_look.py::test_the_first_look_skips_no_rule_that_finds_a_known_value",
+            "tests/cortex/redaction/test_first_look.py::test_the_first_look_skips_no_rule_that_finds_a_random_value",
+            "tests/cortex/redaction/test_first_look.py::test_the_first_look_skips_most_rules_for_most_texts",
         ),
     ),
     Requirement(
         "RED-9 (more)",
         "002",
         "Key words within values of key words: linear (M7)",
-        ("tests/cortex/redaction/test_hostile.py::test_also_in_a_megabyte",),
+        ("tests/cortex/redaction/test_hostile.py::test_a_hostile_text_of_a_megabyte_is_redacted_in_time",),
     ),
     Requirement(
         "E7",
@@ -869,13 +869,13 @@ REQUIREMENTS = (
         "002",
         "Identical code, context, tier, tool versions and runtime version (and limits) give the stored result; whatever a result depends on makes another key",
         (
-            "tests/cortex/cache/test_key.py::test_the_same_is_kept_under_the_same_name",
-            "tests/cortex/cache/test_key.py::test_whatever_a_result_depends_on_makes_another_name",
-            "tests/cortex/cache/test_key.py::test_what_a_result_does_not_depend_on_makes_no_other_name",
-            "tests/cortex/cache/test_key.py::test_all_else_that_can_be_asked_for_is_part_of_the_name",
-            "tests/cortex/cache/test_cached_runtime.py::test_what_is_not_the_same_runs",
+            "tests/cortex/cache/test_key.py::test_equal_requests_have_the_same_key",
+            "tests/cortex/cache/test_key.py::test_everything_that_a_result_depends_on_changes_the_key",
+            "tests/cortex/cache/test_key.py::test_what_a_result_does_not_depend_on_does_not_change_the_key",
+            "tests/cortex/cache/test_key.py::test_every_other_field_of_a_request_is_part_of_the_key",
+            "tests/cortex/cache/test_cached_runtime.py::test_a_different_request_runs",
             "tests/cortex/cache/test_cached_runtime.py::test_another_version_of_the_runtime_runs_it_again",
-            "tests/cortex/cache/test_in_a_turn.py::test_context_is_part_of_what_is_the_same",
+            "tests/cortex/cache/test_in_a_turn.py::test_another_context_is_another_result",
         ),
     ),
     Requirement(
@@ -883,10 +883,10 @@ REQUIREMENTS = (
         "002",
         "Only isolated runs, without lent tools, without a workspace",
         (
-            "tests/cortex/cache/test_cached_runtime.py::test_what_may_vary_by_its_words_or_its_tier_is_run_as_ever",
-            "tests/cortex/cache/test_cached_runtime.py::test_a_run_with_a_workspace_is_run_as_ever",
+            "tests/cortex/cache/test_cached_runtime.py::test_code_that_may_vary_or_has_the_network_is_never_cached",
+            "tests/cortex/cache/test_cached_runtime.py::test_a_run_with_a_workspace_is_never_cached",
             "tests/cortex/cache/test_cached_runtime.py::test_code_that_names_no_tools_is_lent_none",
-            "tests/cortex/cache/test_in_a_turn.py::test_who_has_a_toolbox_has_the_cache_too",
+            "tests/cortex/cache/test_in_a_turn.py::test_the_cache_works_with_a_toolbox_too",
         ),
     ),
     Requirement(
@@ -894,13 +894,13 @@ REQUIREMENTS = (
         "002",
         "Only deterministic runs: decided by the words and by running under a fixed clock and seed; what asked for either is run again for real, in the time that is left, is never kept, and runs once the next time",
         (
-            "tests/cortex/cache/test_cached_runtime.py::test_what_gave_the_same_under_a_fixed_clock_runs_once",
-            "tests/cortex/cache/test_cached_runtime.py::test_what_asked_for_the_clock_after_all_is_run_again_for_real_and_never_kept",
-            "tests/cortex/cache/test_cached_runtime.py::test_a_run_that_may_take_as_long_as_the_settings_say_has_the_rest_of_that",
+            "tests/cortex/cache/test_cached_runtime.py::test_deterministic_code_runs_once",
+            "tests/cortex/cache/test_cached_runtime.py::test_code_that_read_the_clock_runs_again_for_real_and_is_never_cached",
+            "tests/cortex/cache/test_cached_runtime.py::test_the_second_run_has_the_time_that_the_first_has_left",
             "tests/cortex/cache/test_cached_runtime.py::test_a_failure_of_code_that_asked_for_the_clock_is_tried_for_real",
             "tests/cortex/cache/test_cached_runtime.py::test_a_failure_that_no_clock_changes_is_not_tried_twice",
-            "tests/cortex/cache/test_cached_runtime.py::test_so_many_codes_that_vary_are_remembered_and_no_more",
-            "tests/cortex/cache/test_in_a_turn.py::test_a_clock_that_no_word_gave_away_is_the_real_one_and_the_result_is_not_kept",
+            "tests/cortex/cache/test_cached_runtime.py::test_the_number_of_remembered_varying_codes_is_limited",
+            "tests/cortex/cache/test_in_a_turn.py::test_code_that_hides_its_use_of_the_clock_gets_the_real_time_and_is_not_cached",
         ),
     ),
     Requirement(
@@ -910,11 +910,11 @@ REQUIREMENTS = (
         (
             "tests/cortex/cache/test_room.py::test_what_stays_is_within_the_limits_and_newer_than_what_went",
             "tests/cortex/cache/test_result_cache.py::test_the_disk_is_never_fuller_than_the_limit_and_the_newest_stay",
-            "tests/cortex/cache/test_result_cache.py::test_what_is_too_old_is_not_there_and_is_deleted",
+            "tests/cortex/cache/test_result_cache.py::test_a_result_that_is_too_old_is_not_found_and_is_deleted",
             "tests/cortex/cache/test_result_cache.py::test_a_sweep_deletes_what_is_too_old",
             "tests/cortex/cache/test_result_cache.py::test_memory_is_bounded_too",
             "tests/cortex/cache/test_result_cache.py::test_several_processes_share_a_folder",
-            "tests/cortex/cache/test_room.py::test_what_a_wrong_clock_has_dated_into_the_future_goes",
+            "tests/cortex/cache/test_room.py::test_results_dated_into_the_future_by_a_wrong_clock_are_deleted",
         ),
     ),
     Requirement(
@@ -943,12 +943,12 @@ REQUIREMENTS = (
         "002",
         "Only whole results that succeeded are kept; a damaged, foreign or strange file is a miss and goes",
         (
-            "tests/cortex/cache/test_result_cache.py::test_what_is_no_whole_result_that_stays_the_same_is_not_kept",
-            "tests/cortex/cache/test_result_cache.py::test_a_damaged_file_is_as_none_and_is_deleted",
-            "tests/cortex/cache/test_result_cache.py::test_a_file_under_the_name_of_another_is_as_none",
+            "tests/cortex/cache/test_result_cache.py::test_failed_cut_large_or_varying_results_are_not_cached",
+            "tests/cortex/cache/test_result_cache.py::test_a_damaged_file_is_a_miss_and_is_deleted",
+            "tests/cortex/cache/test_result_cache.py::test_a_file_under_the_key_of_another_is_a_miss",
             "tests/cortex/cache/test_result_cache.py::test_a_pipe_in_the_place_of_a_file_is_not_waited_for",
-            "tests/cortex/cache/test_stored.py::test_a_file_that_was_damaged_anywhere_is_none",
-            "tests/cortex/cache/test_stored.py::test_a_result_comes_back_as_it_was",
+            "tests/cortex/cache/test_stored.py::test_a_stored_file_damaged_anywhere_is_rejected",
+            "tests/cortex/cache/test_stored.py::test_a_stored_result_is_read_back_unchanged",
         ),
     ),
     Requirement(
@@ -956,13 +956,13 @@ REQUIREMENTS = (
         "002",
         "The next call in the process finds it at once, the disk comes later and stops nobody; files are private",
         (
-            "tests/cortex/cache/test_result_cache.py::test_what_was_put_is_there_at_once",
+            "tests/cortex/cache/test_result_cache.py::test_a_result_is_found_right_after_put",
             "tests/cortex/cache/test_result_cache.py::test_a_flusher_writes_it",
             "tests/cortex/cache/test_result_cache.py::test_another_process_finds_it_once_it_is_written",
             "tests/cortex/cache/test_in_a_turn.py::test_another_process_finds_it_in_the_home",
-            "tests/cortex/cache/test_result_cache.py::test_a_disk_that_refuses_is_said_once_and_stops_nobody",
-            "tests/cortex/cache/test_result_cache.py::test_files_are_for_nobody_but_the_owner",
-            "tests/cortex/cache/test_result_cache.py::test_a_place_where_others_may_write_holds_no_results",
+            "tests/cortex/cache/test_result_cache.py::test_a_disk_that_cannot_be_written_is_logged_once_and_raises_nothing",
+            "tests/cortex/cache/test_result_cache.py::test_files_of_the_cache_are_for_the_owner_only",
+            "tests/cortex/cache/test_result_cache.py::test_a_home_that_other_users_may_write_to_has_no_cache",
         ),
     ),
     Requirement(
@@ -971,7 +971,7 @@ REQUIREMENTS = (
         "--no-cache` of run, chat and mcp serve; `cortex run --json` says whether it was a hit",
         (
             "tests/cortex/cache/test_commands.py::test_the_same_script_runs_once_unless_it_is_told_to_run",
-            "tests/cortex/cache/test_commands.py::test_each_command_that_runs_code_can_do_without",
+            "tests/cortex/cache/test_commands.py::test_each_command_that_runs_code_can_skip_the_cache",
         ),
     ),
     Requirement(
@@ -1252,7 +1252,7 @@ REQUIREMENTS = (
         "002",
         "cortex mcp add` keeps a server (command, args, env; url, headers; policy) in the home, in the format of .mcp.json, private, whole or not at all",
         (
-            "tests/cortex/mcp_config/test_mcp_file.py::test_what_is_added_is_there_for_the_next_reader_and_for_nobody_else",
+            "tests/cortex/mcp_config/test_mcp_file.py::test_an_added_server_is_there_for_the_next_reader_and_readable_by_the_owner_only",
             "tests/cortex/mcp_config/test_mcp_file.py::test_a_change_is_made_whole_or_not_at_all",
             "tests/cortex/commands/test_mcp_command.py::test_a_command_is_added_as_it_stands_behind_the_dashes",
             "tests/cortex/commands/test_mcp_command.py::test_a_url_is_added_with_its_headers_in_both_spellings",
@@ -1281,7 +1281,7 @@ REQUIREMENTS = (
         "The own file is strict, bounded, and refused when others could have written it; errors tell no values",
         (
             "tests/cortex/mcp_config/test_mcp_file.py::test_the_file_of_the_home_is_taken_as_it_is_meant_or_not_at_all",
-            "tests/cortex/mcp_config/test_mcp_file.py::test_what_others_could_have_written_starts_nothing",
+            "tests/cortex/mcp_config/test_mcp_file.py::test_a_file_that_other_users_could_have_written_is_refused",
             "tests/cortex/mcp_config/test_mcp_file.py::test_a_mistake_is_told_without_the_value_which_may_be_a_secret",
         ),
     ),
@@ -1298,7 +1298,7 @@ REQUIREMENTS = (
             "tests/cortex/mcp_config/test_mcp_file.py::test_names_are_made_to_fit_and_two_never_become_one",
             "tests/cortex/mcp_config/test_mcp_file.py::test_comments_and_last_commas_of_editors_are_no_mistake",
             "tests/cortex/mcp_config/test_mcp_file.py::test_nothing_in_a_foreign_file_takes_long",
-            "tests/cortex/mcp_config/test_mcp_file.py::test_what_cannot_be_understood_is_told",
+            "tests/cortex/mcp_config/test_mcp_file.py::test_a_file_that_cannot_be_understood_is_reported",
             "tests/cortex/commands/test_mcp_command.py::test_servers_of_another_program_are_taken_over",
             "tests/cortex/commands/test_mcp_command.py::test_servers_come_through_a_pipe_too",
         ),
@@ -1308,7 +1308,7 @@ REQUIREMENTS = (
         "002",
         "A literal secret is warned of, and never shown (nor any env or header)",
         (
-            "tests/cortex/mcp_config/test_mcp_file.py::test_secrets_that_stand_there_as_they_are_are_found",
+            "tests/cortex/mcp_config/test_mcp_file.py::test_secrets_written_literally_in_settings_are_found",
             "tests/cortex/mcp_config/test_mcp_file.py::test_arguments_are_shown_without_their_secrets",
             "tests/cortex/commands/test_mcp_command.py::test_a_secret_that_is_written_down_is_warned_of_and_never_shown",
         ),
@@ -1324,7 +1324,7 @@ REQUIREMENTS = (
         "002",
         "add and remove are in the audit first, or not made",
         (
-            "tests/cortex/mcp_config/test_mcp_file.py::test_what_prevents_a_change_is_called_before_it_and_only_for_one_that_would_be_made",
+            "tests/cortex/mcp_config/test_mcp_file.py::test_on_change_is_called_before_each_change_that_would_be_made_and_may_prevent_it",
             "tests/cortex/commands/test_mcp_command.py::test_what_cannot_be_recorded_is_not_changed",
             "tests/cortex/commands/test_mcp_command.py::test_what_was_added_is_listed_and_removed",
         ),
@@ -1405,7 +1405,7 @@ REQUIREMENTS = (
         "Two servers whose names are the same but for case, - and _ are refused: in the settings, the file, between both, in an import",
         (
             "tests/cortex/mcp_config/test_mcp_file.py::test_two_names_that_code_cannot_tell_apart_are_refused_wherever_they_come_from",
-            "tests/cortex/settings/test_settings.py::test_a_mistake_is_named",
+            "tests/cortex/settings/test_settings.py::test_an_invalid_setting_is_named_in_the_error",
             "tests/cortex/commands/test_mcp_command.py::test_what_the_settings_have_is_theirs",
         ),
     ),
@@ -1413,7 +1413,7 @@ REQUIREMENTS = (
         "CMD-17",
         "002",
         "A secret that is the default of a reference is warned of and hidden like any other",
-        ("tests/cortex/mcp_config/test_mcp_file.py::test_secrets_that_stand_there_as_they_are_are_found",),
+        ("tests/cortex/mcp_config/test_mcp_file.py::test_secrets_written_literally_in_settings_are_found",),
     ),
     Requirement(
         "CMD-18",
@@ -1423,7 +1423,7 @@ REQUIREMENTS = (
             "tests/cortex/mcp_config/test_mcp_file.py::test_a_key_that_is_probably_one_of_ours_is_not_left_out",
             "tests/cortex/mcp_config/test_mcp_file.py::test_keys_of_other_programs_are_left_out_and_named",
             "tests/cortex/mcp_config/test_mcp_file.py::test_the_file_of_the_home_is_taken_as_it_is_meant_or_not_at_all",
-            "tests/cortex/settings/test_settings.py::test_a_mistake_is_named",
+            "tests/cortex/settings/test_settings.py::test_an_invalid_setting_is_named_in_the_error",
         ),
     ),
     Requirement(
@@ -1594,8 +1594,8 @@ REQUIREMENTS = (
         "002",
         "A misspelt tool is told which names come near, quickly among thousands",
         (
-            "tests/cortex/text/test_near_names.py::test_a_misspelt_name_is_near_to_the_one_that_was_meant",
-            "tests/cortex/text/test_near_names.py::test_a_name_without_end_is_looked_at_in_part",
+            "tests/cortex/text/test_near_names.py::test_a_misspelt_name_suggests_the_name_that_was_meant",
+            "tests/cortex/text/test_near_names.py::test_only_the_beginning_of_a_very_long_name_is_compared",
         ),
     ),
     Requirement(
@@ -1679,7 +1679,7 @@ SETTINGS = {
     "cache": {
         "enabled": "tests/cortex/cache/test_in_a_turn.py::test_what_it_costs_and_whether_it_is_there_can_be_set",
         "hit_cost": "tests/cortex/cache/test_in_a_turn.py::test_what_it_costs_and_whether_it_is_there_can_be_set",
-        "max_age_s": "tests/cortex/cache/test_result_cache.py::test_what_is_too_old_is_not_there_and_is_deleted",
+        "max_age_s": "tests/cortex/cache/test_result_cache.py::test_a_result_that_is_too_old_is_not_found_and_is_deleted",
         "max_bytes": "tests/cortex/cache/test_result_cache.py::test_the_disk_is_never_fuller_than_the_limit_and_the_newest_stay",
     },
     "discovery": {
@@ -1687,7 +1687,7 @@ SETTINGS = {
         "max_results": "tests/cortex/commands/test_tools_command.py::test_the_settings_bound_a_search",
         "model": "tests/cortex/discovery/test_onnx_embedder.py::test_a_model_that_is_not_there_is_said_with_what_to_do",
         "semantic": "tests/cortex/discovery/test_onnx_embedder.py::test_tools_are_found_by_meaning_as_the_settings_say",
-        "tools_per_intent": "tests/cortex/discovery/test_by_meaning.py::test_no_more_than_are_lent_for_an_intent_unless_another_number_is_asked_for",
+        "tools_per_intent": "tests/cortex/discovery/test_by_meaning.py::test_at_most_tools_per_intent_are_found_unless_another_number_is_given",
     },
     "mcp": {
         "call_timeout_ms": "tests/cortex/mcp_client/test_stdio.py::test_a_call_that_takes_too_long_is_given_up_and_the_server_hears_of_it",

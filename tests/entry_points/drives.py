@@ -28,13 +28,12 @@ from cortex.mcp_client.listing import MAX_SCHEMA_BYTES, tools_of
 from cortex.mcp_client.unwrap import unwrapped
 from cortex.mcp_wire.messages import MESSAGE_LIMITS, EventMeter, MessageLines
 from cortex.models.chat_client import REPLY_LIMITS, ChatClient
-from cortex.models.chat_reply import ReplyAssembly
-from cortex.models.event_stream import EventStream, EventTooLong
+from cortex.models.chat_format import EventStream, EventTooLong, ReplyAssembly
 from cortex.redaction import MAX_VALUE_CHARACTERS, Redactor
 from cortex.settings.sections import DiscoverySettings, ModelSettings, RedactionSettings
 from cortex.text.long_texts import off_loop
 from cortex.text.text import whole
-from cortex.tools import LIMITS as ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
+from cortex.tools import ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
 from cortex.tools.core_arguments import MAX_NAMES
 from cortex.tools.fitting import fitted
 from cortex.tools.results import json_of, value_of

@@ -17,7 +17,7 @@ def cached(folder: Path, script: RepeatableScript) -> CachedRuntime:
     return CachedRuntime(script, ResultCache(folder, CacheSettings()))
 
 
-async def test_what_gave_the_same_under_a_fixed_clock_runs_once(tmp_path: Path):
+async def test_deterministic_code_runs_once(tmp_path: Path):
     script = RepeatableScript(SAME)
     runtime = cached(tmp_path, script)
     first, second = [await runtime.execute(REQUEST) for _ in range(2)]
@@ -38,7 +38,7 @@ async def test_what_gave_the_same_under_a_fixed_clock_runs_once(tmp_path: Path):
     ],
     ids=["code", "context", "tier"],
 )
-async def test_what_is_not_the_same_runs(other: ExecutionRequest, tmp_path: Path):
+async def test_a_different_request_runs(other: ExecutionRequest, tmp_path: Path):
     script = RepeatableScript(SAME, SAME)
     runtime = cached(tmp_path, script)
     assert not (await runtime.execute(REQUEST)).metrics.cached
@@ -62,7 +62,7 @@ async def test_another_version_of_the_runtime_runs_it_again(tmp_path: Path):
         ("return 1 + 1", Tier.NETWORK),
     ],
 )
-async def test_what_may_vary_by_its_words_or_its_tier_is_run_as_ever(code: str, tier: Tier, tmp_path: Path):
+async def test_code_that_may_vary_or_has_the_network_is_never_cached(code: str, tier: Tier, tmp_path: Path):
     request = ExecutionRequest(code=code, tier=tier)
     script = RepeatableScript(SAME, SAME)
     runtime, tools = cached(tmp_path, script), FunctionTools({})
@@ -72,7 +72,7 @@ async def test_what_may_vary_by_its_words_or_its_tier_is_run_as_ever(code: str, 
     assert script.lent == [tools, tools]
 
 
-async def test_a_run_with_a_workspace_is_run_as_ever(tmp_path: Path):
+async def test_a_run_with_a_workspace_is_never_cached(tmp_path: Path):
     script = RepeatableScript(SAME, SAME)
     runtime = cached(tmp_path / "cache", script)
     for _ in range(2):
@@ -86,7 +86,7 @@ async def test_code_that_names_no_tools_is_lent_none(tmp_path: Path):
     assert script.lent == [None]
 
 
-async def test_what_asked_for_the_clock_after_all_is_run_again_for_real_and_never_kept(tmp_path: Path):
+async def test_code_that_read_the_clock_runs_again_for_real_and_is_never_cached(tmp_path: Path):
     script = RepeatableScript(VARIED, REAL, REAL)
     runtime, tools = cached(tmp_path, script), FunctionTools({})
     outcome = await runtime.execute(REQUEST, tools)
@@ -102,7 +102,7 @@ async def test_what_asked_for_the_clock_after_all_is_run_again_for_real_and_neve
     assert script.requests[2] == REQUEST
 
 
-async def test_a_run_that_may_take_as_long_as_the_settings_say_has_the_rest_of_that(tmp_path: Path):
+async def test_the_second_run_has_the_time_that_the_first_has_left(tmp_path: Path):
     script = RepeatableScript(VARIED, REAL, VARIED, REAL, default_timeout_ms=2_000, max_timeout_ms=3_000)
     runtime = cached(tmp_path, script)
     await runtime.execute(ExecutionRequest(code="return 1"))
@@ -118,7 +118,7 @@ async def test_a_failure_that_no_clock_changes_is_not_tried_twice(kind: ErrorTyp
     assert (await cached(tmp_path, script).execute(REQUEST)).error.type == kind
 
 
-async def test_a_failure_of_code_that_asked_for_nothing_stands_and_is_not_kept(tmp_path: Path):
+async def test_a_failure_of_deterministic_code_is_returned_and_not_cached(tmp_path: Path):
     script = RepeatableScript(failed(ErrorType.RUNTIME, deterministic=True), SAME)
     runtime = cached(tmp_path, script)
     assert not (await runtime.execute(REQUEST)).ok
@@ -130,7 +130,7 @@ async def test_a_failure_of_code_that_asked_for_the_clock_is_tried_for_real(tmp_
     assert (await cached(tmp_path, script).execute(REQUEST)).result == 17
 
 
-async def test_what_was_refused_is_not_tried_again_and_nothing_is_learned_of_its_code(tmp_path: Path):
+async def test_a_refused_run_is_not_repeated_and_its_code_is_not_remembered(tmp_path: Path):
     script = RepeatableScript(failed(ErrorType.LIMIT, refused=True), SAME)
     runtime = cached(tmp_path, script)
     assert (await runtime.execute(REQUEST)).refused
@@ -148,7 +148,7 @@ async def test_while_nothing_may_run_nothing_comes_from_the_cache(tmp_path: Path
     assert (await runtime.execute(REQUEST)).metrics.cached
 
 
-async def test_so_many_codes_that_vary_are_remembered_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_the_number_of_remembered_varying_codes_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MAX_REMEMBERED", 2)
     script = RepeatableScript(*[VARIED, REAL] * 10)
     runtime = cached(tmp_path, script)
@@ -166,13 +166,13 @@ async def test_so_many_codes_that_vary_are_remembered_and_no_more(tmp_path: Path
     ],
     ids=["surrogate", "context", "long"],
 )
-async def test_what_cannot_be_sent_is_left_to_the_runtime(request_: ExecutionRequest, tmp_path: Path):
+async def test_an_invalid_request_is_left_to_the_runtime(request_: ExecutionRequest, tmp_path: Path):
     script = RepeatableScript(failed(ErrorType.LIMIT, refused=True))
     assert (await cached(tmp_path, script).execute(request_)).refused
     assert script.requests == [request_]
 
 
-async def test_a_runtime_that_is_not_there_says_so_itself(tmp_path: Path):
+async def test_an_unavailable_runtime_reports_it_itself(tmp_path: Path):
     class Gone(RepeatableScript):
         @property
         def version(self) -> str:

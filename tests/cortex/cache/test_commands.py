@@ -50,7 +50,7 @@ def test_nothing_is_known_while_the_kill_switch_is_on_or_where_there_is_no_home(
 
 
 @pytest.mark.parametrize("add", [run_command.add_arguments, chat.add_arguments, mcp_serve.add_serve_arguments])
-def test_each_command_that_runs_code_can_do_without(add, tmp_path: Path):
+def test_each_command_that_runs_code_can_skip_the_cache(add, tmp_path: Path):
     parser = ArgumentParser()
     add(parser)
     words = ["-"] if add is run_command.add_arguments else []

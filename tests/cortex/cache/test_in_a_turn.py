@@ -73,7 +73,7 @@ async def test_another_process_finds_it_in_the_home(tmp_path: Path, deno: DenoRu
         assert executions(cortex)[-1]["cached"]
 
 
-async def test_context_is_part_of_what_is_the_same(tmp_path: Path, deno: DenoRuntime):
+async def test_another_context_is_another_result(tmp_path: Path, deno: DenoRuntime):
     async with opened(tmp_path, deno) as cortex:
         for number in (1, 2, 1):
             async with cortex.turn() as turn:
@@ -82,7 +82,7 @@ async def test_context_is_part_of_what_is_the_same(tmp_path: Path, deno: DenoRun
         assert [facts.get("cached") for facts in executions(cortex)] == [None, None, True]
 
 
-async def test_who_has_a_toolbox_has_the_cache_too(tmp_path: Path, deno: DenoRuntime):
+async def test_the_cache_works_with_a_toolbox_too(tmp_path: Path, deno: DenoRuntime):
     toolbox = Toolbox()
 
     @toolbox.tool(name="shop.stock")
@@ -97,7 +97,7 @@ async def test_who_has_a_toolbox_has_the_cache_too(tmp_path: Path, deno: DenoRun
         assert [facts.get("cached") for facts in executions(cortex)] == [None, True, None, None]
 
 
-async def test_a_clock_that_no_word_gave_away_is_the_real_one_and_the_result_is_not_kept(
+async def test_code_that_hides_its_use_of_the_clock_gets_the_real_time_and_is_not_cached(
     tmp_path: Path, deno: DenoRuntime
 ):
     code = "console.log('looking'); return new Date(...[]).getTime()"

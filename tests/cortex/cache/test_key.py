@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex.cache import cache_key
-from cortex.cache.key import limits_of
+from cortex.cache.cached_runtime import limits_of
 from sandbox import ExecutionRequest, SandboxSettings, Tier
 
 
@@ -19,7 +19,7 @@ def asked(**changes: object) -> ExecutionRequest:
     return ExecutionRequest.model_validate({"code": "return context.a", "context": {"a": 1, "b": 2}, **changes})
 
 
-def test_the_same_is_kept_under_the_same_name():
+def test_equal_requests_have_the_same_key():
     assert key() == key(asked())
     assert len(key()) == 64
 
@@ -47,7 +47,7 @@ def test_the_same_is_kept_under_the_same_name():
     ],
     ids=lambda other: other[:6],
 )
-def test_whatever_a_result_depends_on_makes_another_name(other: str):
+def test_everything_that_a_result_depends_on_changes_the_key(other: str):
     assert other != key()
 
 
@@ -56,25 +56,25 @@ def test_code_and_context_cannot_be_shifted_into_each_other():
 
 
 @pytest.mark.parametrize("changes", [{"timeout_ms": 100}, {"deterministic": True}])
-def test_what_a_result_does_not_depend_on_makes_no_other_name(changes: dict[str, object]):
+def test_what_a_result_does_not_depend_on_does_not_change_the_key(changes: dict[str, object]):
     assert key(asked(**changes)) == key()
 
 
-def test_all_else_that_can_be_asked_for_is_part_of_the_name():
+def test_every_other_field_of_a_request_is_part_of_the_key():
     # A field that is added one day must be in the key, or be left out on purpose.
-    from cortex.cache import key as module
+    from cortex.cache import cached_runtime as module
 
     assert {*module._ASKED, *module._LEFT_OUT} == set(ExecutionRequest.model_fields)
     assert {"code", "tier", "context"} <= set(module._ASKED)
 
 
 @pytest.mark.parametrize("changes", [{"code": "return '\ud800'"}, {"context": {"a": object()}}])
-def test_what_is_no_json_has_no_name(changes: dict[str, object]):
+def test_a_request_that_is_not_json_has_no_key(changes: dict[str, object]):
     with pytest.raises(ValueError):  # noqa: PT011 - the words are the library's
         key(asked(**changes))
 
 
-def test_a_context_without_an_end_has_no_name():
+def test_a_context_that_contains_itself_has_no_key():
     context: list[object] = []
     context.append(context)
     with pytest.raises(ValueError):  # noqa: PT011

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from cortex.cache import ResultCache, open_cache, result_cache as module
-from cortex.cache.room import BLOCK_BYTES
+from cortex.cache.result_cache import BLOCK_BYTES
 from cortex.home.home import Home
 from cortex.settings.sections import CacheSettings
 from sandbox import ErrorType, ExecutionOutcome, Flusher
@@ -41,14 +41,14 @@ def written(folder: Path, **settings: object) -> ResultCache:
     return place
 
 
-def test_what_was_put_is_there_at_once(tmp_path: Path):
+def test_a_result_is_found_right_after_put(tmp_path: Path):
     place = cache(tmp_path)
     assert place.get(KEY) is None
     place.put(KEY, SAME)
     found = place.get(KEY)
     assert found is not None
     assert (found.result, found.metrics.cached) == (2, True)
-    assert files(tmp_path) == []  # nobody has waited for the disk
+    assert files(tmp_path) == []  # the caller did not wait for the disk
 
 
 def test_another_process_finds_it_once_it_is_written(tmp_path: Path):
@@ -74,14 +74,14 @@ async def test_a_flusher_writes_it(tmp_path: Path):
     assert cache(tmp_path).get(KEY) is not None
 
 
-def test_files_are_for_nobody_but_the_owner(tmp_path: Path):
+def test_files_of_the_cache_are_for_the_owner_only(tmp_path: Path):
     written(tmp_path / "cache")
     [path] = files(tmp_path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in list(path.parents)[:2]} == {0o700}
 
 
-def test_who_changes_what_he_was_given_changes_it_for_himself(tmp_path: Path):
+def test_each_caller_gets_a_copy_of_a_cached_result(tmp_path: Path):
     place = cache(tmp_path)
     result = {"list": [1]}
     place.put(KEY, replace(SAME, result=result))
@@ -100,7 +100,7 @@ def test_who_changes_what_he_was_given_changes_it_for_himself(tmp_path: Path):
     ],
     ids=["varied", "failed", "truncated", "large"],
 )
-def test_what_is_no_whole_result_that_stays_the_same_is_not_kept(outcome: ExecutionOutcome, tmp_path: Path):
+def test_failed_cut_large_or_varying_results_are_not_cached(outcome: ExecutionOutcome, tmp_path: Path):
     place = cache(tmp_path)
     place.put(KEY, outcome)
     place.write_out()
@@ -109,7 +109,7 @@ def test_what_is_no_whole_result_that_stays_the_same_is_not_kept(outcome: Execut
 
 
 @pytest.mark.parametrize("later", [True, False], ids=["memory", "disk"])
-def test_what_is_too_old_is_not_there_and_is_deleted(tmp_path: Path, later: bool):
+def test_a_result_that_is_too_old_is_not_found_and_is_deleted(tmp_path: Path, later: bool):
     times = [1_000.0]
     place = written(tmp_path, now=lambda: times[0], max_age_s=60)
     if later:
@@ -155,7 +155,7 @@ def test_memory_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert place.get(keys(50)[0]) is not None
 
 
-def test_those_that_were_used_last_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_results_that_were_used_last_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MAX_MEMORY_BYTES", 3_500)
     place = cache(tmp_path)
     first, second, third, fourth = keys(4)
@@ -167,7 +167,7 @@ def test_those_that_were_used_last_stay_in_memory(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"x" * 400_000, None], ids=["empty", "other", "huge", "cut"])
-def test_a_damaged_file_is_as_none_and_is_deleted(data: bytes | None, tmp_path: Path):
+def test_a_damaged_file_is_a_miss_and_is_deleted(data: bytes | None, tmp_path: Path):
     written(tmp_path)
     [path] = files(tmp_path)
     path.write_bytes(path.read_bytes()[:-1] if data is None else data)
@@ -179,7 +179,7 @@ def test_a_damaged_file_is_as_none_and_is_deleted(data: bytes | None, tmp_path: 
     assert cache(tmp_path).get(KEY) is not None
 
 
-def test_a_file_under_the_name_of_another_is_as_none(tmp_path: Path):
+def test_a_file_under_the_key_of_another_is_a_miss(tmp_path: Path):
     written(tmp_path)
     other = KEY[:-1] + ("0" if KEY[-1] != "0" else "1")
     [path] = files(tmp_path)
@@ -193,7 +193,9 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path):
     assert cache(tmp_path).get(KEY) is None
 
 
-def test_a_disk_that_refuses_is_said_once_and_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_a_disk_that_cannot_be_written_is_logged_once_and_raises_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     (tmp_path / "cache").write_text("in the way")
     place = cache(tmp_path / "cache")
     with caplog.at_level(logging.WARNING):
@@ -254,7 +256,7 @@ def test_it_can_be_switched_off(tmp_path: Path):
     assert files(tmp_path / "cache")
 
 
-def test_a_place_where_others_may_write_holds_no_results(tmp_path: Path):
+def test_a_home_that_other_users_may_write_to_has_no_cache(tmp_path: Path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
     assert open_cache(Home(tmp_path), CacheSettings()) is None

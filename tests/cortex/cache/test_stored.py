@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -9,14 +11,14 @@ from sandbox import ExecutionOutcome, LogEntry, Metrics
 KEY, OTHER = "a" * 64, "b" * 64
 TEXT = st.text(st.characters(exclude_categories=("Cs",)))
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=10,
 )
 
 
 @given(JSON, st.lists(st.tuples(st.sampled_from(["log", "error"]), TEXT), max_size=3))
-def test_a_result_comes_back_as_it_was(result: object, logs: list[tuple[str, str]]):
+def test_a_stored_result_is_read_back_unchanged(result: object, logs: list[tuple[str, str]]):
     entries = tuple(LogEntry(level, text) for level, text in logs)
     body = body_of(ExecutionOutcome(ok=True, result=result, logs=entries, metrics=Metrics(level="full", layers=("x",))))
     assert body is not None
@@ -26,14 +28,14 @@ def test_a_result_comes_back_as_it_was(result: object, logs: list[tuple[str, str
     assert (found.metrics.cached, found.metrics.level, found.metrics.layers) == (True, "full", ("x",))
 
 
-def test_a_file_is_what_was_written_under_its_name():
+def test_a_stored_file_is_valid_only_under_its_own_key():
     stored = Stored(12.5, b'[2,[],"none",[]]')
     assert stored_of(KEY, file_of(KEY, stored)) == stored
     assert stored_of(OTHER, file_of(KEY, stored)) is None
 
 
 @given(st.data())
-def test_a_file_that_was_damaged_anywhere_is_none(data: st.DataObject):
+def test_a_stored_file_damaged_anywhere_is_rejected(data: st.DataObject):
     file = file_of(KEY, Stored(12.5, b'[2,[],"none",[]]'))
     place = data.draw(st.integers(0, len(file) - 1))
     change = data.draw(st.integers(1, 255))
@@ -42,15 +44,17 @@ def test_a_file_that_was_damaged_anywhere_is_none(data: st.DataObject):
     assert stored_of(KEY, file + bytes([change])) is None
 
 
-def test_a_time_that_is_none_is_no_file():
+def test_a_stored_file_with_an_invalid_time_is_rejected():
     from cortex.cache.stored import _digest
 
     rest = b"soon\n[]"
     assert stored_of(KEY, _digest(KEY, rest) + rest) is None
 
 
-@pytest.mark.parametrize("body", [b"", b"[", b"null", b"[1]", b"[1,2,3,4]", b"[1,[[1]],3,[]]", b"[1,[],3,4]", b"{}"])
-def test_what_is_no_result_is_none(body: bytes):
+@pytest.mark.parametrize(
+    "body", [b"", b"[", b"null", b"[1]", b"[1,2,3,4]", b"[1,[[1]],3,[]]", b"[1,[],3,4]", b"{}", b'[NaN,[],"x",[]]']
+)
+def test_a_body_that_is_no_result_is_rejected(body: bytes):
     assert outcome_of(body) is None
 
 
@@ -60,8 +64,14 @@ def test_what_is_no_result_is_none(body: bytes):
         ExecutionOutcome(ok=True, result="x" * MAX_BYTES),
         ExecutionOutcome(ok=True, logs=(LogEntry("log", "x" * (MAX_BYTES + 1)),)),
         ExecutionOutcome(ok=True, result="\ud800"),
+        ExecutionOutcome(ok=True, result=[math.nan]),
+        ExecutionOutcome(ok=True, result={"a": -math.inf}),
     ],
-    ids=["result", "logs", "surrogate"],
+    ids=["result", "logs", "surrogate", "NaN", "Infinity"],
 )
-def test_what_is_too_large_or_no_json_is_not_kept(outcome: ExecutionOutcome):
+def test_a_result_that_is_too_large_or_not_json_is_not_stored(outcome: ExecutionOutcome):
     assert body_of(outcome) is None
+
+
+def test_a_text_with_the_word_nan_is_stored():
+    assert body_of(ExecutionOutcome(ok=True, result="NaN, or Infinity")) is not None

@@ -45,7 +45,7 @@ def test_the_owner_sees_everything_that_is_approved():
     assert lines[-1].split() == ["hash", "ef" * 32]
 
 
-def test_a_neuron_is_called_one_once():
+def test_the_title_says_neuron_once():
     assert owner_view(proposal(name="CryptoPriceNeuron"))[0] == "Agent wants to learn: CryptoPriceNeuron"
 
 
@@ -55,7 +55,7 @@ def test_a_neuron_that_is_no_proposal_has_no_hash_to_repeat():
     assert not any(line.split()[:1] == ["hash"] for line in lines)
 
 
-def test_a_day_that_no_calendar_has_hides_nothing():
+def test_a_deadline_beyond_the_calendar_hides_nothing():
     neuron = proposal()
     request = neuron.request.model_copy(update={"expires_at": 1e15})
     lines = owner_view(neuron.model_copy(update={"request": request}))
@@ -79,7 +79,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("character", HOSTILE)
-def test_nothing_of_the_agent_steers_the_terminal_or_hides(character):
+def test_no_text_of_the_agent_controls_the_terminal_or_hides(character):
     metadata = Metadata(created_at="now", code_hash="ab" * 32, purpose=f"a{character}b", habit=f"h{character}1")
     neuron = proposal(code=f"const a = 1;{character}const b = 2;", metadata=metadata, hosts=(f"a{character}b",))
     for line in owner_view(neuron):
@@ -117,14 +117,14 @@ async def test_the_console_tells_of_the_habit():
     assert "h-1, seen 8 times: check the price" in out.getvalue()
 
 
-async def test_a_long_line_goes_on_where_none_of_ours_begins():
+async def test_continuation_lines_are_indented_so_that_none_looks_like_ours():
     out = io.StringIO()
     await ConsoleChannel(out).notify(notice(code="x" * 500 + "  hash  " + "0" * 64))
     marks = {line[:4] for line in out.getvalue().splitlines() if "xxx" in line or "000" in line}
     assert marks == {"  | ", "  : "}
 
 
-async def test_standard_error_is_the_console_that_nobody_has_to_name(capsys):
+async def test_the_console_is_standard_error_by_default(capsys):
     await ConsoleChannel().notify(notice())
     assert capsys.readouterr().err.startswith("Agent wants to learn")
 

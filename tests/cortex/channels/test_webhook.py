@@ -97,7 +97,7 @@ async def test_a_connection_that_breaks_is_made_again():
     assert len(server.heard) == 2
 
 
-async def test_after_the_last_attempt_it_is_said_why():
+async def test_the_error_after_the_last_attempt_gives_the_reason():
     with hook_server(500, 500, 502, 200) as server, pytest.raises(ChannelError) as caught:
         await told(server, webhook_attempts=3)
     assert len(server.heard) == 3
@@ -106,8 +106,8 @@ async def test_after_the_last_attempt_it_is_said_why():
     )
 
 
-async def test_nobody_there_is_an_error_of_the_channel():
-    # Taken and not listened at, so that nobody else comes to have it meanwhile.
+async def test_a_refused_connection_is_a_channel_error():
+    # Bound but not listening, so that no other process takes the port meanwhile.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         server = HookServer([], port=taken.getsockname()[1])
@@ -133,7 +133,7 @@ async def test_no_redirect_is_followed(status):
     assert (len(server.heard), elsewhere.heard) == (1, [])
 
 
-async def test_an_answer_that_does_not_come_is_given_up():
+async def test_a_webhook_without_an_answer_times_out():
     # On a machine that stands still for a moment the first limit may be over before anything is heard.
     for limit_s in (0.2, 5):
         with (
@@ -167,7 +167,7 @@ async def test_a_proxy_of_the_environment_is_not_told_what_is_for_this_machine(m
     assert (len(server.heard), proxy.heard) == (1, [])
 
 
-async def test_https_is_verified_against_those_who_are_trusted():
+async def test_https_is_verified_against_trusted_certificates():
     authority = trustme.CA()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(tls)
@@ -186,7 +186,7 @@ async def test_a_name_of_this_machine_is_looked_up_once_and_connected_to_by_addr
 
     async def resolve(host: str, port: int) -> list[str]:
         asked.append((host, port))
-        return ["::1", "127.0.0.1"]  # nobody listens at the first
+        return ["::1", "127.0.0.1"]  # nothing listens at the first
 
     with hook_server() as server:
         await WebhookChannel(settings(at(server, "agent.localhost")), resolve=resolve).notify(notice())

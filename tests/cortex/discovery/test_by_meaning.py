@@ -6,7 +6,7 @@ import math
 import anyio
 import pytest
 
-from cortex.discovery import Discovery, Entry
+from cortex.discovery import Discovery, ToolText
 from cortex.discovery.meanings import texts_of
 from cortex.settings.sections import DiscoverySettings
 from sandbox import ToolDeclaration
@@ -43,7 +43,7 @@ async def test_words_and_meaning_are_fused(embedder):
     assert (await names(discovery_with(embedder), "payment rain refund"))[0] == "pay.refund"
 
 
-async def test_no_more_than_are_lent_for_an_intent_unless_another_number_is_asked_for(embedder):
+async def test_at_most_tools_per_intent_are_found_unless_another_number_is_given(embedder):
     tools = [ToolDeclaration(f"a.tool{n}", "rain") for n in range(9)]
     discovery = Discovery(DiscoverySettings(tools_per_intent=3), embedder)
     assert len(await discovery.rank("rain", tools, 1)) == 3
@@ -113,7 +113,7 @@ async def test_after_a_failure_it_rests_a_while_and_then_asks_again(embedder):
         [[1e300]] * 6,
     ],
 )
-async def test_vectors_that_are_none_are_a_failure_and_no_crash(embedder, answer):
+async def test_invalid_vectors_are_a_failure_and_no_crash(embedder, answer):
     embedder.answer = answer
     assert await names(discovery_with(embedder), "a refund") == ["pay.refund"]
 
@@ -147,7 +147,7 @@ async def test_many_who_ask_at_once_have_the_tools_learned_once(embedder):
     assert sorted(embedder.asked) == sorted([text for text in set(embedder.asked) if text != "rain"] + ["rain"] * 5)
 
 
-async def test_without_tools_or_without_a_query_nobody_is_asked(embedder):
+async def test_without_tools_or_without_a_query_the_model_is_not_asked(embedder):
     assert await names(discovery_with(embedder), "umbrella", tools=[]) == []
     assert await names(discovery_with(embedder), "  ") == []
     assert embedder.asked == []
@@ -160,7 +160,7 @@ async def test_closing_it_closes_the_model(embedder):
 
 
 def test_the_texts_of_a_tool_are_its_name_with_and_without_the_server_and_what_it_does():
-    entry = Entry("git-hub.listPull_requests", "Lists them", "owner")
+    entry = ToolText("git-hub.listPull_requests", "Lists them", "owner")
     assert texts_of(entry) == ["git hub list Pull requests", "list Pull requests", "Lists them"]
-    assert texts_of(Entry("clock", "", "")) == ["clock"]
-    assert texts_of(Entry("", "", "")) == ["?"]
+    assert texts_of(ToolText("clock", "", "")) == ["clock"]
+    assert texts_of(ToolText("", "", "")) == ["?"]

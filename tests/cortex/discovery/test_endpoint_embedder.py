@@ -65,13 +65,13 @@ async def test_many_texts_go_in_batches_over_one_connection():
 
 
 @pytest.mark.parametrize("first", [says(b"", "503 Busy"), says(b"", "429 Slow down"), lambda talk: talk.reset()])
-async def test_what_may_pass_is_asked_again(first):
+async def test_temporary_failures_of_an_endpoint_are_retried(first):
     with EmbeddingServer(first) as server:
         assert await embed(server, ["a"]) == [[1.0, 1.0]]
         assert len(server.heard) == 2
 
 
-async def test_it_is_given_up_after_as_many_attempts_as_the_settings_allow():
+async def test_embedding_fails_after_as_many_attempts_as_the_settings_allow():
     with EmbeddingServer(*[says(b"", "500 No")] * 9) as server:
         with pytest.raises(EmbeddingFailed, match="status 500"):
             await embed(server, ["a"], max_attempts=3)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cortex.discovery.fusion import fused
+from cortex.discovery.discovery import fused
 
 NAMES = ["a", "b", "c"]
 

@@ -155,7 +155,7 @@ def test_a_model_that_is_not_there_is_said_with_what_to_do(tmp_path, monkeypatch
 @pytest.mark.parametrize("semantic", ["onnx", "endpoint"])
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(tmp_path, semantic, monkeypatch):
     folder = tiny_model.write_folder(tmp_path / "tiny")
-    monkeypatch.setattr("cortex.discovery.choice.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("cortex.discovery.discovery.importlib.util.find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"numpy.*pip install 'motor-cortex\[semantic\]'"):
         embedder_of(settings_for(tmp_path / "home", str(folder), semantic))
 

@@ -18,7 +18,7 @@ def test_vectors_are_there_again_for_the_next_process(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_those_of_another_model_are_not_taken(tmp_path):
+def test_vectors_of_another_model_are_not_used(tmp_path):
     VectorFile(tmp_path, "model").save(VECTORS)
     assert VectorFile(tmp_path, "other").load() == {}
     [path] = tmp_path.iterdir()
@@ -42,7 +42,7 @@ def test_those_of_another_model_are_not_taken(tmp_path):
         b"\xff\xfe\n",
     ],
 )
-def test_a_damaged_file_is_as_if_it_were_not_there(tmp_path, data):
+def test_a_damaged_vector_file_counts_as_missing(tmp_path, data):
     (tmp_path / f"{key_of('model')}.vectors").write_bytes(data)
     assert VectorFile(tmp_path, "model").load() == {}
 

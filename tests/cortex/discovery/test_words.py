@@ -56,7 +56,7 @@ def test_letters_and_digits_that_are_one_name_stay_one():
         "merge merged merging merges",
     ],
 )
-def test_forms_of_a_word_are_one(forms):
+def test_forms_of_a_word_have_one_stem(forms):
     assert len({stem(form) for form in forms.split()}) == 1, {form: stem(form) for form in forms.split()}
 
 
@@ -81,7 +81,7 @@ def test_words_that_only_look_alike_stay_apart(different):
     assert stem(one) != stem(other)
 
 
-def test_what_is_said_in_any_request_is_left_out():
+def test_stop_words_are_left_out():
     assert words("please can you show me what the weather's like in there") == words("show weather")
 
 

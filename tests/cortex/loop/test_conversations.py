@@ -59,13 +59,13 @@ def test_a_conversation_is_taken_up_where_it_ended(tmp_path):
     assert json.loads(second)["at"] == 1_800_000_000.0
 
 
-def test_it_is_for_nobody_but_its_owner(tmp_path):
+def test_the_file_of_a_conversation_is_for_its_owner_only(tmp_path):
     _, path = written(tmp_path / "conversations")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_who_says_nothing_leaves_nothing_behind(tmp_path):
+def test_a_conversation_without_a_message_leaves_no_file(tmp_path):
     Conversations(tmp_path / "conversations").new().close()
     assert list(tmp_path.iterdir()) == []
     assert Conversations(tmp_path / "conversations").list() == []
@@ -89,7 +89,7 @@ def test_the_list_has_titles_and_the_last_one_first(tmp_path):
         assert latest.id == ids[2]
 
 
-def test_the_list_can_be_read_while_somebody_talks(tmp_path):
+def test_conversations_can_be_listed_while_one_is_in_use(tmp_path):
     with Conversations(tmp_path).new() as conversation:
         conversation.append(UserMessage("now"))
         assert [summary.title for summary in Conversations(tmp_path).list()] == ["now"]
@@ -103,7 +103,7 @@ def test_only_one_program_talks_in_a_conversation(tmp_path):
     conversations.open(conversation_id).close()
 
 
-def test_names_that_are_none_do_not_leave_the_folder(tmp_path):
+def test_invalid_names_of_conversations_do_not_leave_the_folder(tmp_path):
     (tmp_path / "secret.jsonl").write_text("")
     for name in ("../secret", "/etc/passwd", "", "a/b", ".", "x\0", "x" * 100):
         with pytest.raises(ConversationError, match="not the name of one"):
@@ -171,7 +171,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert "interrupted" in messages[4].text
 
 
-def test_damaged_lines_are_left_out_and_told(tmp_path, caplog):
+def test_damaged_lines_are_left_out_and_logged(tmp_path, caplog):
     conversation_id, path = written(tmp_path)
     lines = path.read_bytes().splitlines(keepends=True)
     rubbish = [b"\xff\n", b"[" * 100_000 + b"\n", b'{"role":"king"}\n', b'{"role":"user","text":7}\n', b"\n"]
@@ -284,7 +284,7 @@ def test_recent_messages_are_the_end_of_the_conversation_cut_between_turns(messa
 
 
 @given(said)
-def test_a_message_is_the_same_after_a_line(message):
+def test_a_message_is_the_same_after_writing_and_reading_it(message):
     line = to_line(message, 1.5)
     assert line.count(b"\n") == 1
     assert from_line(line) == message

@@ -10,7 +10,7 @@ from cortex.settings.sections import LoopSettings
 from sandbox.testing import ScriptedRuntime
 
 
-async def test_who_has_said_it_with_a_tool_need_not_say_it_again(tmp_path: Path):
+async def test_an_empty_reply_ends_the_turn_after_core_say(tmp_path: Path):
     model = ScriptedModel([{"calls": [{"name": "core_say", "arguments": {"text": "It is 2."}}]}, {"text": ""}])
     conversation = Conversation()
     async with MotorCortex(Settings(home=tmp_path), runtime=ScriptedRuntime([])) as cortex, cortex.turn() as turn:

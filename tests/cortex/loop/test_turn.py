@@ -277,7 +277,7 @@ async def test_arguments_that_were_cut_off_are_not_run():
     assert messages[3].text.startswith("EXECUTION_DENIED: Your reply reached its limit")
 
 
-async def test_a_tool_that_says_nothing_says_so():
+async def test_an_empty_answer_of_a_tool_reads_no_output():
     async def silent(arguments):
         return Answer("")
 
@@ -343,7 +343,7 @@ async def test_a_last_word_counts_even_when_it_uses_up_the_tokens():
 
 
 @pytest.mark.parametrize("where", ["tool", "model"])
-async def test_time_is_bounded_wherever_it_goes(where):
+async def test_the_time_of_a_turn_is_bounded_in_models_and_in_tools(where):
     events, begun = [], []
 
     async def hangs(arguments):

@@ -19,8 +19,8 @@ from cortex.mcp_client import McpTool
 from cortex.mcp_client.listing import MAX_ALL_CONTAINERS, MAX_DESCRIPTION, MAX_SCHEMA_BYTES, Listing, tools_of
 from cortex.mcp_client.server import Server
 from cortex.settings.sections import McpSettings
+from cortex.tools.calls import UsableTool
 from cortex.tools.fitting import MAX_STEPS
-from cortex.tools.usable import UsableTool
 from sandbox import ReadyJson, ToolError, typescript_of
 from tests.conftest import is_readable
 

@@ -20,7 +20,7 @@ from cortex.mcp_wire.messages import (
     EventMeter,
     EventReader,
     MessageLines,
-    Refused,
+    RefusedMessage,
 )
 from sandbox import JsonLimits, TooComplex
 
@@ -45,7 +45,7 @@ def test_of_a_line_that_is_too_long_only_the_beginning_and_the_end_are_kept():
         assert list(lines.feed(b"x" * 1_000)) == []
     assert len(lines._kept) + len(lines._head) + len(lines._tail) <= 2 * HEAD_BYTES
     assert list(lines.feed(b"\nnext\n")) == [
-        Refused(b"head" + b"x" * (HEAD_BYTES - 4), b"x" * HEAD_BYTES, "more than 1000 bytes"),
+        RefusedMessage(b"head" + b"x" * (HEAD_BYTES - 4), b"x" * HEAD_BYTES, "more than 1000 bytes"),
         b"next",
     ]
 
@@ -63,7 +63,7 @@ def test_of_a_line_that_is_too_long_only_the_beginning_and_the_end_are_kept():
 def test_a_line_that_holds_too_much_is_refused_wherever_it_is_cut(line, reason, step):
     lines = MessageLines(1_000, JsonLimits(10, 20))
     first, after = fed(lines, line + b"\n[1]\n", step)
-    assert (first.reason if isinstance(first, Refused) else None) == reason
+    assert (first.reason if isinstance(first, RefusedMessage) else None) == reason
     if reason is None:
         assert first == line
     assert after == b"[1]"
@@ -83,7 +83,7 @@ def test_a_line_that_holds_too_much_is_refused_wherever_it_is_cut(line, reason, 
 )
 def test_whose_message_was_refused_is_read_where_the_message_says_so_and_not_inside_of_it(begins, ends, asked):
     (line,) = fed(MessageLines(1_000), begins + b"x" * 2_000 + ends + b"\n", 7)
-    assert isinstance(line, Refused)
+    assert isinstance(line, RefusedMessage)
     assert line.id == asked
     message = message_of(line)
     # Our own requests have numbers: nobody here waits for an answer with another id.

@@ -15,8 +15,7 @@ import pytest
 from cortex import Settings, SettingsError, mcp_config
 from cortex.home.home import HomeError
 from cortex.mcp_config import MAX_FILE_BYTES, McpFile, imported, literal_secrets, servers_of, shown_arguments
-from cortex.settings.mcp_servers import McpServerSettings
-from cortex.settings.references import MissingVariable, expanded
+from cortex.settings.mcp_servers import McpServerSettings, MissingVariable, expanded
 
 GITHUB = {"command": "github-mcp", "args": ["stdio"], "env": {"TOKEN": "${env:TOKEN}"}}
 KEY = "ghp_" + "x7Kq2mVbT9wLr4ZsN8pD" + "u3Hy6FcJ1gAe"
@@ -37,7 +36,7 @@ def found_in(value, *names: str):
     return imported(data, "foreign.json", names)
 
 
-def test_what_is_added_is_there_for_the_next_reader_and_for_nobody_else(tmp_path):
+def test_an_added_server_is_there_for_the_next_reader_and_readable_by_the_owner_only(tmp_path):
     home = tmp_path / "new" / "home"
     assert McpFile(home).read() == {}
     assert not home.exists()
@@ -66,7 +65,7 @@ def test_a_change_is_made_whole_or_not_at_all(tmp_path):
     assert file.read() == {"a": server(command="x")}
 
 
-def test_what_prevents_a_change_is_called_before_it_and_only_for_one_that_would_be_made(tmp_path):
+def test_on_change_is_called_before_each_change_that_would_be_made_and_may_prevent_it(tmp_path):
     called = []
 
     def refuse() -> None:
@@ -153,7 +152,7 @@ def test_a_mistake_is_told_without_the_value_which_may_be_a_secret(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["home", "file"])
-def test_what_others_could_have_written_starts_nothing(tmp_path, place):
+def test_a_file_that_other_users_could_have_written_is_refused(tmp_path, place):
     home = tmp_path / "home"
     file = written(home, {"mcpServers": {"a": {"command": "x"}}})
     (home if place == "home" else file.path).chmod(0o777)
@@ -356,12 +355,12 @@ def test_nothing_in_a_foreign_file_takes_long(text):
         ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "mcpServers.a.args"),
     ],
 )
-def test_what_cannot_be_understood_is_told(foreign, problem):
+def test_a_file_that_cannot_be_understood_is_reported(foreign, problem):
     with pytest.raises(SettingsError, match=problem):
         found_in(foreign)
 
 
-def test_only_those_that_are_named_are_taken():
+def test_only_the_named_servers_are_imported():
     foreign = {"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}
     assert list(found_in(foreign, "b").servers) == ["b"]
     with pytest.raises(SettingsError, match='has no server "c"; there are: a, b'):
@@ -398,7 +397,7 @@ def test_only_those_that_are_named_are_taken():
         ({"command": "x", "args": ["--key", "${env:A:-abc}", f"${{env:B:-{KEY}}}"]}, ["args[1]", "args[2]"]),
     ],
 )
-def test_secrets_that_stand_there_as_they_are_are_found(facts, places):
+def test_secrets_written_literally_in_settings_are_found(facts, places):
     assert literal_secrets(server(**facts)) == places
 
 

@@ -15,7 +15,7 @@ from cortex.mcp_server import Calls, mcp_server
 from cortex.mcp_server.offered import offered
 from cortex.redaction import Redactor
 from cortex.settings.sections import RedactionSettings, ToolSettings
-from cortex.tools.execute_code_arguments import _LIMITS, _PARAMETERS
+from cortex.tools.core_arguments import _CODE_LIMITS, _CODE_PARAMETERS
 from cortex.turn.code_answer import code_answer
 from sandbox import ExecutionOutcome, LogEntry
 
@@ -56,8 +56,8 @@ async def test_execute_code_has_the_schema_of_its_source(tmp_path, era):
     assert list(config) == ["timeoutMs", "heapLimitMB", "allowedReadPaths", "allowNetwork", "allowWrite"]
     assert {"result", "logs", "metrics", "state"} <= tool.output_schema["properties"].keys()
     # What is read of the arguments, and what clients are told of them, is the same.
-    assert tool.input_schema["properties"].keys() == _PARAMETERS.keys()
-    assert config.keys() == _LIMITS.keys()
+    assert tool.input_schema["properties"].keys() == _CODE_PARAMETERS.keys()
+    assert config.keys() == _CODE_LIMITS.keys()
 
 
 async def test_a_client_is_told_of_no_limit_that_does_not_hold_for_it(tmp_path):

@@ -318,7 +318,7 @@ async def test_tokens_are_estimated_when_the_server_does_not_count():
     assert reply.usage.input_tokens > 10
 
 
-async def test_a_server_that_does_not_know_how_to_count_in_a_stream_is_asked_without():
+async def test_a_server_without_stream_options_is_asked_without_them():
     with ChatServer(error("400 Bad Request", "unknown field stream_options"), words("ok"), words("again")) as server:
         async with OpenAIModel(server.settings(max_attempts=1)) as model:
             assert (await model.reply(HELLO, [])).message.text == "ok"
@@ -345,7 +345,7 @@ async def test_a_request_that_is_refused_for_another_reason_still_asks_for_the_c
 
 
 @pytest.mark.parametrize("counted", [(10**30, 2), (-1, 2), (3, "2"), (None, None)])
-async def test_counts_that_are_none_are_replaced_by_an_estimate(counted):
+async def test_invalid_token_counts_are_replaced_by_an_estimate(counted):
     with ChatServer(stream(delta(content="fine"), delta("stop"), usage(*counted))) as server:
         reply = await ask(server)
     assert reply.usage.estimated
@@ -387,7 +387,7 @@ async def test_arguments_count_towards_the_size_of_a_reply():
     assert len(reply.message.calls[0].arguments_json) < 1_000
 
 
-async def test_calls_without_number_are_cut():
+async def test_the_number_of_calls_in_a_reply_is_limited():
     many = [call_piece("{}", name="a", index=place, id=f"c{place}") for place in range(200)]
     with ChatServer(stream(*many, delta("tool_calls"))) as server:
         reply = await ask(server)
@@ -481,7 +481,7 @@ async def test_real_waits_pass_on_the_running_event_loop():
 
 async def test_a_connection_that_is_refused_is_tried_again_and_then_told():
     waits: list[float] = []
-    # Taken and not listened at, so that nobody else comes to have it meanwhile.
+    # Bound but not listening, so that no other process takes the port meanwhile.
     with ChatServer() as server, socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -529,7 +529,7 @@ async def test_a_stream_that_ends_without_saying_so_is_a_fault():
     assert "broke off in the middle" in fault.message
 
 
-async def test_a_complete_reply_whose_good_bye_is_lost_is_a_reply():
+async def test_a_complete_reply_without_the_end_of_the_stream_is_a_reply():
     def reply(talk):
         begin(talk)
         send(talk, delta(content="all"), delta("stop"))
@@ -576,7 +576,7 @@ async def test_a_stream_that_stalls_is_given_up(nothing_left):
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-async def test_a_reply_has_a_time_whatever_trickles(streamed):
+async def test_a_reply_that_trickles_in_ends_at_its_timeout(streamed):
     def trickles(talk):
         begin(talk, "text/event-stream" if streamed else "application/json")
         while talk.send(b"3\r\n: x\r\n" if streamed else b"1\r\n \r\n") and not talk.server.gone.wait(0.005):
@@ -756,7 +756,7 @@ async def test_faults_say_what_to_do_and_are_not_tried_again(line, body, words_)
     assert not fault.retryable
 
 
-async def test_the_server_has_a_word_in_whether_to_try_again():
+async def test_the_header_x_should_retry_decides_about_a_retry():
     with ChatServer(error("500 Oops", x_should_retry="false")) as server:
         await fails(server)
         assert len(server.heard) == 1

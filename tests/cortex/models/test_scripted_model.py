@@ -35,7 +35,7 @@ async def test_steps_come_one_after_the_other_and_text_comes_in_pieces(tmp_path)
     assert model.heard == [tuple(HELLO), tuple(HELLO)]
 
 
-async def test_pauses_are_for_whoever_looks_on():
+async def test_pauses_come_between_the_pieces_of_a_text():
     pieces = []
     model = ScriptedModel([{"text": "a b"}], pause_s=0.001)
     await model.reply(HELLO, [], on_text=pieces.append)
@@ -69,7 +69,7 @@ async def test_a_script_that_has_ended_says_so():
         ("nonsense", "Invalid JSON"),
     ],
 )
-def test_a_script_that_is_none_says_where(tmp_path, text, complaint):
+def test_an_invalid_script_is_reported_with_its_step(tmp_path, text, complaint):
     script = tmp_path / "script.json"
     script.write_text(text)
     with pytest.raises(ScriptError, match=complaint):

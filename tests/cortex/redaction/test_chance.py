@@ -144,14 +144,14 @@ BESIDE_WORDS = {
 
 
 @pytest.mark.parametrize("kind", BESIDE_WORDS)
-def test_of_two_hundred_secrets_beside_a_word_at_most_one_is_missed(kind):
+def test_at_most_one_of_two_hundred_secrets_after_a_key_word_is_missed(kind):
     before, make, after = BESIDE_WORDS[kind]
     values = of_chance(make)
     gone = missed(before, values, after)
     assert len(gone) * 200 <= len(values), gone[:5]
 
 
-def test_what_is_beside_a_name_of_a_value_is_found_as_well():
+def test_a_secret_in_a_member_with_a_telling_name_is_found():
     values = of_chance(lambda chance: some(chance, LOWER + DIGITS, 32))[:MANY]
     spans = Scan(ALL).found("".join(f"client_secret\x1f{value}\x1e" for value in values))
     assert len(spans) * 200 >= MANY * 199

@@ -30,13 +30,13 @@ def asked_of_few(text):
     return {span for rule in scan._worth_asking(text, text.lower()) for span in rule(text, text.lower())}
 
 
-def test_of_the_values_that_are_known():
+def test_the_first_look_skips_no_rule_that_finds_a_known_value():
     for line in FOUND.splitlines():
         text = re.sub("[«»]", "", line)
         assert asked_of_few(text) == asked_of_all(text)
 
 
-def test_of_what_chance_makes():
+def test_the_first_look_skips_no_rule_that_finds_a_random_value():
     chance = random.Random(6)
     found = 0
     for _ in range(6_000):
@@ -47,6 +47,6 @@ def test_of_what_chance_makes():
     assert found > 100
 
 
-def test_and_most_texts_are_asked_about_little():
+def test_the_first_look_skips_most_rules_for_most_texts():
     text = '{"total": 1000, "share": 0.25, "at": "10:30:00", "note": "nothing that anybody would hide"}'
     assert scan._worth_asking(text, text) == [scan.signed_keys, scan.key_words]

@@ -71,7 +71,7 @@ def test_each_value_is_found_from_its_first_character_to_its_last(kind, marked):
 
 
 @pytest.mark.parametrize(("kind", "marked"), list(corpus()))
-def test_and_also_in_json_in_json_of_json_and_in_parsed_values(kind, marked):
+def test_values_are_also_found_in_nested_json_and_in_parsed_values(kind, marked):
     text, values = MARKED.sub(r"\1", marked), [value.removesuffix("/32") for value in MARKED.findall(marked)]
     once = json.dumps({"before": "line\n", "text": f"\n{text}\n"}, ensure_ascii=False)
     for form in (once, json.dumps(once, ensure_ascii=False), json.dumps([text]).replace("\\\\", "\\")):
@@ -94,7 +94,7 @@ def test_keys_of_well_known_services(prefix, rest, around):
 
 @pytest.mark.parametrize("token", [JWT, ENCRYPTED_JWT])
 @pytest.mark.parametrize("around", ["{}", "Authorization: Bearer {}", '{{"jwt":"{}"}}', "a={};", "{}."])
-def test_a_jwt_is_one_whole(token, around):
+def test_a_jwt_is_one_token(token, around):
     assert redacted(around.format(token)) == around.format("[JWT_1]")
 
 
@@ -137,7 +137,7 @@ def test_the_brackets_of_go_around_an_address_stay():
         ("ann@example.com,bob@example.com", "[EMAIL_1],[EMAIL_2]"),
     ],
 )
-def test_where_kinds_meet(text, shown):
+def test_values_that_overlap_or_stand_side_by_side(text, shown):
     assert redacted(text) == shown
 
 
@@ -156,7 +156,7 @@ def test_where_kinds_meet(text, shown):
         ("see DE12…", "see DE12…"),
     ],
 )
-def test_what_was_cut_in_the_middle(cut, shown):
+def test_a_value_cut_in_the_middle_is_found(cut, shown):
     assert redacted(cut) == shown
 
 

@@ -37,7 +37,7 @@ LARGE_PARTS = {
 
 
 @pytest.mark.parametrize("part", REPEATED, ids=[repr(part)[1:-1][:30] for part in REPEATED])
-def test_time_grows_with_the_length_only(part):
+def test_the_time_to_redact_grows_linearly_with_the_text(part):
     text = part * (SIZE // len(part))
     with cpu_clock(CPU_SECONDS):
         Redactor(RedactionSettings()).text(text)
@@ -45,7 +45,7 @@ def test_time_grows_with_the_length_only(part):
 
 
 @pytest.mark.parametrize("part", LARGE_PARTS.values(), ids=LARGE_PARTS)
-def test_also_in_a_megabyte(part):
+def test_a_hostile_text_of_a_megabyte_is_redacted_in_time(part):
     text = part * (LARGE // len(part))
     with cpu_clock(LARGE_CPU_SECONDS):
         Redactor(RedactionSettings()).text(text)
@@ -63,6 +63,6 @@ def test_also_in_a_megabyte(part):
     ],
     ids=["empty", "keys", "passwords", "numbers", "emails", "signs"],
 )
-def test_and_of_values_with_their_size(value):
+def test_the_time_to_redact_a_value_grows_linearly_with_its_size(value):
     with cpu_clock(CPU_SECONDS):
         Redactor(RedactionSettings(restore=True)).restored(Redactor(RedactionSettings()).value(value))

@@ -36,7 +36,7 @@ def test_ordinary_text_is_left_alone(line):
     assert Redactor(RedactionSettings()).value(value) == value
 
 
-def test_ordinary_numbers_and_hashes_by_the_thousand():
+def test_thousands_of_ordinary_numbers_and_hashes_are_left_alone():
     chance = random.Random(6)
     made = {
         "id": lambda: chance.randrange(10**6, 10**12),
@@ -61,7 +61,7 @@ def test_ordinary_numbers_and_hashes_by_the_thousand():
     assert alarms(json.dumps(rows)) == []
 
 
-def test_a_program_raises_no_alarm():
+def test_nothing_in_a_program_is_taken_for_a_secret():
     """Our own, which has a megabyte. The addresses in its examples are what they are."""
     found = {}
     for folder in ("neurons", "sandbox", "deno"):

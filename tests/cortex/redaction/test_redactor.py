@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.redaction import Redactor, Tokens
-from cortex.redaction.json_strings import MAX_DEPTH, TOO_DEEP
-from cortex.redaction.redactor import MAX_RESTORED_CHARACTERS
+from cortex.redaction.redactor import MAX_DEPTH, MAX_RESTORED_CHARACTERS, TOO_DEEP
 from cortex.redaction.tokens import TOKEN
 from cortex.settings.sections import RedactedKind, RedactionSettings
 from tests.cortex.redaction.test_found import JWT, PEM, corpus
@@ -110,7 +109,7 @@ def test_a_token_of_ours_that_comes_back_in_a_result_keeps_its_meaning():
 
 
 @pytest.mark.parametrize(("kind", "marked"), list(corpus()))
-def test_what_is_redacted_twice_is_redacted_once_and_comes_back_whole(kind, marked):
+def test_a_text_redacted_twice_has_the_same_tokens_and_is_restored_whole(kind, marked):
     all_day, text = redactor(restore=True), marked.replace("«", "").replace("»", "")
     once = all_day.text(text)
     assert all_day.text(once) == once
@@ -144,7 +143,7 @@ def test_a_long_key_handed_back_a_thousand_times_does_not_fill_the_memory():
     assert sum(map(len, back)) < MAX_RESTORED_CHARACTERS + 20_000
 
 
-def test_what_is_deeper_than_anybody_looks_is_left_out():
+def test_values_nested_too_deep_to_be_searched_are_left_out():
     value = "ann@example.com"
     for _ in range(MAX_DEPTH + 5):
         value = [value]
@@ -157,7 +156,7 @@ def test_what_is_deeper_than_anybody_looks_is_left_out():
     assert "[EMAIL_1]" in json.dumps(redactor().value(value))
 
 
-def test_the_signs_between_strings_fool_nobody():
+def test_separator_characters_inside_strings_do_not_split_them():
     value = ["\x1eann@example.com\x1f", "pass\x1f", {"password\x1e": "hunter2"}, "4111\x1e1111", "x"]
     assert redactor().value(value)[0] == "\x1e[EMAIL_1]\x1f"
     assert redactor().value(value)[3:] == ["4111\x1e1111", "x"]
@@ -186,7 +185,7 @@ PARTS = [*"a1@.:/+-[]_ \\\"'…=\n", "ann@x.com", "4111111111111111", "password=
 
 
 @given(st.lists(st.sampled_from(PARTS)))
-def test_what_is_redacted_once_holds_nothing_more(parts):
+def test_a_second_redaction_finds_nothing_more(parts):
     all_day = redactor()
     once = all_day.text(" ".join(parts))
     assert all_day.text(once).count("[") == once.count("[")

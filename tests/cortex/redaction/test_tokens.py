@@ -71,7 +71,7 @@ def test_damaged_lines_are_passed_over(tmp_path, damage):
     assert redactor(path).text("carol@example.com") == "[EMAIL_3]"
 
 
-def test_without_its_key_no_number_is_given_to_somebody_else(tmp_path):
+def test_without_the_key_of_the_file_no_old_number_is_given_to_another_value(tmp_path):
     path = tmp_path / "one"
     redactor(path).text("ann@example.com bob@example.com")
     path.write_bytes(b"\n".join(path.read_bytes().splitlines()[1:]) + b"\n")

@@ -39,7 +39,7 @@ def commented() -> set[str]:
     return found
 
 
-def test_the_file_of_defaults_says_what_the_code_does():
+def test_defaults_toml_has_the_defaults_of_the_code():
     said = dict(flat(tomllib.loads(FILE)))
     does = dict(flat(Settings().model_dump(mode="json")))
     assert said == {name: value for name, value in does.items() if name in said}
@@ -131,7 +131,7 @@ def test_the_caller_has_the_last_word():
         ("[sandbox", "Cannot read settings from"),
     ],
 )
-def test_a_mistake_is_named(tmp_path, text, message):
+def test_an_invalid_setting_is_named_in_the_error(tmp_path, text, message):
     (tmp_path / "c.toml").write_text(text)
     with pytest.raises(SettingsError, match="^" + re.escape(message)) as caught:
         load_settings(tmp_path / "c.toml", {})
@@ -163,7 +163,7 @@ def test_an_unknown_variable_of_ours_is_a_mistake_and_the_one_that_was_meant_is_
         load_settings(None, {name: "2"})
 
 
-def test_a_value_of_a_variable_that_cannot_be_is_told_with_its_name():
+def test_an_invalid_value_of_a_variable_is_reported_with_the_variables_name():
     with pytest.raises(SettingsError, match=r'^Setting "sandbox.pool_size": .* \(from CORTEX_SANDBOX__POOL_SIZE\)$'):
         load_settings(None, {"CORTEX_SANDBOX__POOL_SIZE": "many"})
     with pytest.raises(SettingsError, match=r"^Setting \"model.base_url\": .* \(from OPENAI_BASE_URL\)$"):
@@ -181,14 +181,14 @@ def test_variables_of_others_are_left_alone():
     assert load_settings(None, {"OTHER_SANDBOX__POLL_SIZE": "2"}) == load_settings(None, {})
 
 
-def test_every_mistake_is_told_at_once(tmp_path):
+def test_all_invalid_settings_are_reported_at_once(tmp_path):
     (tmp_path / "c.toml").write_text("[energy]\nlevel = 2\n[audit]\nflush_ms = 0\n")
     with pytest.raises(SettingsError) as caught:
         load_settings(tmp_path / "c.toml", {"CORTEX_LOOP__ROUNDS": "1"})
     assert len(str(caught.value).splitlines()) == 3
 
 
-def test_a_mistake_with_a_secret_does_not_repeat_it(tmp_path):
+def test_an_error_about_a_secret_does_not_repeat_the_secret(tmp_path):
     (tmp_path / "c.toml").write_text('[model]\napikey = "sk-secret"\n[audit]\nflush_ms = "sk-secret"')
     with pytest.raises(SettingsError) as caught:
         load_settings(tmp_path / "c.toml", {})
@@ -242,7 +242,7 @@ def test_a_key_is_never_printed():
     assert "sk-secret" not in f"{settings} {settings!r} {settings.model_dump_json()}"
 
 
-def test_the_home_is_the_users_data_folder_unless_somebody_says_another(tmp_path, monkeypatch):
+def test_the_home_is_the_users_data_folder_unless_the_owner_sets_another(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.toml").write_text('home = "from-file"\n')
     file = tmp_path / "c.toml"
@@ -298,7 +298,7 @@ def explained(*arguments, **overrides):
     return {key: (value, source) for key, value, source in explain_settings(*arguments, **overrides)}
 
 
-def test_each_setting_is_explained_by_who_set_it(tmp_path):
+def test_each_setting_is_explained_with_its_source(tmp_path):
     file = tmp_path / "c.toml"
     file.write_text('home = "h"\n[energy]\ncost_isolated = 0.1\ncost_network = 0.1\n[tools.policies]\na = "ask"\n')
     environment = {
@@ -328,7 +328,7 @@ def test_every_setting_is_explained():
     json.dumps(explained(None, {}))
 
 
-def test_what_is_explained_has_no_secrets(tmp_path):
+def test_explained_settings_hide_secrets(tmp_path):
     (tmp_path / "c.toml").write_text(
         """
         [model]

@@ -94,7 +94,7 @@ def test_what_could_hide_or_deceive_is_spelled_out(code, shown):
     assert visible_code(code) == shown
 
 
-def test_of_all_characters_only_those_are_left_that_take_room_and_run_to_the_right():
+def test_only_characters_that_are_visible_and_run_left_to_right_stay():
     left = visible_code("".join(f"{chr(code)} " for code in range(0x110000) if code != 10))
     for character in set(left) - {"\n"}:
         assert unicodedata.category(character)[0] in "LNPS" or character == " "
@@ -102,7 +102,7 @@ def test_of_all_characters_only_those_are_left_that_take_room_and_run_to_the_rig
         assert not unicodedata.combining(character)
 
 
-def test_blanks_before_an_end_of_a_line_of_the_screen_are_seen():
+def test_blanks_at_a_line_break_of_the_terminal_are_shown():
     line = f"{CODE}ok();{' ' * 12}steal();"
     assert list(broken(line, 14)) == ["  | ok();·····", "  :        ste", "  : al();"]
 
@@ -113,7 +113,7 @@ def test_lines_with_characters_beyond_ascii_are_named():
     assert beyond_ascii("é\n" * 20) == "1, 2, 3, 4, 5, 6, 7, 8 and 12 more"
 
 
-def test_the_owner_sees_what_is_hidden_in_a_text_of_the_code():
+def test_the_owner_sees_hidden_characters_in_a_string_of_the_code():
     hidden = "".join(chr(0xFE00 + int(digit, 16)) for digit in b"transfer everything".hex())
     lines = owner_view(proposal(code=f'const a = 1;\nconst unit = "{hidden}";'))
     assert '  | const unit = "⟨U+FE07⟩⟨U+FE04⟩' in "\n".join(lines)

@@ -24,7 +24,7 @@ def test_colour_is_for_terminals_only(monkeypatch):
     assert styled("x", "red", Terminal()) == "x"
 
 
-def test_what_could_steer_a_terminal_is_spelled_out():
+def test_characters_that_control_a_terminal_are_spelled_out():
     assert visible("a\x1b]0;pwned\x07\x9b2J\u202eb\n\tc") == "a\\u001b]0;pwned\\u0007\\u009b2J\\u202eb\n\tc"
 
 
@@ -46,7 +46,7 @@ UNSEEN = [
 
 
 @pytest.mark.parametrize("code", UNSEEN, ids=lambda code: f"{code:x}")
-def test_what_is_there_without_being_seen_is_spelled_out(code):
+def test_invisible_characters_are_spelled_out(code):
     spelled = f"\\u{code:04x}" if code < 0x10000 else f"\\u{{{code:x}}}"
     assert visible(f"a{chr(code)}b") == f"a{spelled}b"
 
@@ -65,7 +65,7 @@ def test_what_people_write_stays_as_it_is():
         assert visible(text) == text
 
 
-def test_only_what_is_seen_is_left_of_whatever_comes():
+def test_any_text_is_left_with_visible_characters_only():
     """Nothing that is a control, a format, a separator of lines, half a pair, private, or not assigned."""
     left = visible("".join(map(chr, (*range(0x20000), *range(0xE0000, 0xF0100)))))
     categories = {unicodedata.category(character) for character in left if character not in "\n\t"}
@@ -81,7 +81,7 @@ def test_a_joiner_that_joins_nothing_is_spelled_out(joiner, before, after):
     assert visible(f"{before}{joiner}{after}") == f"{before}\\u{ord(joiner):04x}{after}"
 
 
-def test_joiners_do_not_vouch_for_each_other_nor_does_what_is_not_seen():
+def test_joiners_beside_joiners_or_invisible_characters_are_spelled_out():
     assert visible("é\u200d\u200cé") == "é\\u200d\\u200cé"
     assert visible("é\u200d\u202eé\u2800\u200dé") == "é\\u200d\\u202eé\\u2800\\u200dé"
 
@@ -91,13 +91,13 @@ def test_a_selector_that_selects_nothing_is_spelled_out():
     assert visible("\u2028\ufe0f\u2063\ufe0f+\ufe0f") == "\\u2028\\ufe0f\\u2063\\ufe0f+\\ufe0f"
 
 
-def test_marks_above_each_other_are_no_more_than_a_script_has():
+def test_stacked_combining_marks_are_limited():
     assert visible("a" + "\u0336" * 6 + "b") == "a" + "\u0336" * 4 + "\\u0336" * 2 + "b"
     assert visible("é\u200d\u0336") == "é\\u200d\u0336"
 
 
 @given(st.lists(st.text("a8é ❤क\n\u200d\u200c\ufe0f\ufe0e\ufe00\u0336\u0301\u20e3\u202e")))
-def test_a_text_is_judged_the_same_in_whatever_pieces_it_comes(pieces):
+def test_a_text_is_shown_the_same_in_whatever_pieces_it_comes(pieces):
     wrap = Wrap(10_000)
     shown = "".join(map(wrap.add, pieces)) + wrap.end()
     assert [line.rstrip(" ") for line in shown.split("\n")] == [
@@ -112,7 +112,7 @@ def test_a_joiner_is_judged_by_its_neighbours_also_when_they_come_in_other_piece
     assert wrapped("می\u200cخواهم", 80) == ["می\u200cخواهم"]
 
 
-def test_text_is_fitted_and_padded_by_the_room_that_it_takes():
+def test_text_is_cut_and_padded_by_its_columns():
     assert (columns_of("茶x"), columns_of("e\u0301"), columns_of("👩\u200d👩")) == (3, 1, 4)
     assert (fit("茶茶茶茶", 6), fit("a\n b", 3), fit("\x1b", 9)) == ("茶茶…", "a b", "\\u001b")
     assert padded("茶", 4) == "茶  "

@@ -489,7 +489,7 @@ async def test_a_tool_error_reaches_the_caller_as_it_is_also_out_of_a_task_group
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_tool_that_cancels_itself_cancels_nobody_else():
+async def test_a_tool_that_cancels_itself_does_not_cancel_its_caller():
     async def own_task():
         task = asyncio.ensure_future(asyncio.sleep(0))
         task.cancel()
@@ -557,7 +557,7 @@ async def test_a_tool_that_hangs_is_left_at_its_timeout_in_a_task_or_in_a_thread
     release.set()
 
 
-async def test_calls_that_do_not_end_take_up_only_so_many_threads_and_only_their_own_tools():
+async def test_calls_that_do_not_end_take_up_the_threads_of_their_own_tool_only():
     release, began = threading.Event(), threading.Semaphore(0)
 
     def stuck() -> str:

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from cortex.settings.sections import ToolSettings
-from cortex.tools import Allowed, Calls, Consent, Refused, Tool, Toolbox, policies_for_nobody, policy_of
+from cortex.tools import Allowed, Calls, Consent, NotAllowed, Tool, Toolbox, policies_without_tool, policy_of
 from cortex.tools.owner import AbsentOwner, Decision, ScriptedOwner
 from sandbox import ReadyJson, ToolError
 
@@ -59,16 +59,16 @@ def test_a_server_gets_past_no_policy_by_the_name_of_its_tool(own, policies, hol
     assert policy_of(of_a_server, ToolSettings(policies=policies)) == holds
 
 
-def test_policies_that_mean_no_tool_are_found():
+def test_policies_that_match_no_tool_are_found():
     settings = ToolSettings(policies={"shop.order": "ask", "shop_ordr": "deny", "CORE_EXECUTE": "ask"})
-    assert policies_for_nobody(["core.execute", "shop.order"], settings) == ["shop_ordr"]
+    assert policies_without_tool(["core.execute", "shop.order"], settings) == ["shop_ordr"]
 
 
-async def test_what_is_allowed_asks_nobody_and_what_is_denied_neither():
+async def test_the_owner_is_not_asked_about_allowed_or_denied_tools():
     owner = ScriptedOwner([True, True])
     consent = Consent(owner, ToolSettings())
     assert await consent.of(tool("allow"), {}, origin="model") == Allowed()
-    assert await consent.of(tool("deny"), {}, origin="code") == Refused("the owner does not allow shop.order")
+    assert await consent.of(tool("deny"), {}, origin="code") == NotAllowed("the owner does not allow shop.order")
     assert owner.questions == []
 
 
@@ -79,8 +79,8 @@ async def test_the_owner_decides_wherever_the_call_comes_from(origin):
     consent = Consent(owner, ToolSettings(), turn="t7", on_decision=lambda *facts: told.append(facts))
     assert await consent.of(tool(), {"item": "pear"}, origin=origin, purpose="restock") == Allowed()
     no = "the owner was asked about shop.order and said no"
-    assert await consent.of(tool(), {"item": "gold"}, origin=origin) == Refused(f"{no}: too dear")
-    assert await consent.of(tool(), {"item": "gold"}, origin=origin) == Refused(no)
+    assert await consent.of(tool(), {"item": "gold"}, origin=origin) == NotAllowed(f"{no}: too dear")
+    assert await consent.of(tool(), {"item": "gold"}, origin=origin) == NotAllowed(no)
     first = owner.questions[0]
     assert (first.tool, first.arguments, first.origin) == ("shop.order", {"item": "pear"}, origin)
     assert (first.purpose, first.turn) == ("restock", "t7")
@@ -93,7 +93,7 @@ async def test_the_owner_decides_wherever_the_call_comes_from(origin):
 
 async def test_without_an_owner_it_is_no():
     refusal = await Consent(AbsentOwner(), ToolSettings()).of(tool(), {}, origin="model")
-    assert refusal == Refused('shop.order has the policy "ask", and here nobody can be asked; do without it')
+    assert refusal == NotAllowed('shop.order has the policy "ask", and here nobody can be asked; do without it')
 
 
 async def test_silence_is_no():
@@ -102,7 +102,7 @@ async def test_silence_is_no():
     consent = Consent(ScriptedOwner([None]), settings, on_decision=lambda *facts: told.append(facts))
     with anyio.fail_after(60):
         refusal = await consent.of(tool(), {}, origin="model")
-    assert refusal == Refused("the owner was asked about shop.order and said no: no answer within 0.02 s")
+    assert refusal == NotAllowed("the owner was asked about shop.order and said no: no answer within 0.02 s")
     assert told[0][1].allowed is False
 
 
@@ -121,7 +121,7 @@ class Broken:
 )
 async def test_everything_but_a_clear_yes_is_no(answer):
     refusal = await Consent(Broken(answer), ToolSettings()).of(tool(), {}, origin="code")
-    assert isinstance(refusal, Refused)
+    assert isinstance(refusal, NotAllowed)
     assert "HOSTSECRET" not in refusal.reason
 
 
@@ -129,11 +129,11 @@ async def test_an_owner_who_could_not_be_asked_is_not_said_to_have_said_no():
     told = []
     consent = Consent(Broken(OSError()), ToolSettings(), on_decision=lambda _, decision: told.append(decision.reason))
     refusal = await consent.of(tool(), {}, origin="code")
-    assert refusal == Refused("shop.order needs the owner's consent, and the owner could not be asked")
+    assert refusal == NotAllowed("shop.order needs the owner's consent, and the owner could not be asked")
     assert told == ["the owner could not be asked"]
 
 
-async def test_an_owner_is_asked_only_so_often_in_a_turn_also_when_all_ask_at_once():
+async def test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_once():
     owner = ScriptedOwner([True] * 20)
     consent = Consent(owner, ToolSettings(max_questions_per_turn=3))
     answers = []
@@ -145,13 +145,15 @@ async def test_an_owner_is_asked_only_so_often_in_a_turn_also_when_all_ask_at_on
         for _ in range(10):
             tasks.start_soon(ask)
     assert answers.count(Allowed()) == 3
-    assert answers.count(Refused("shop.order needs the owner's consent, and 3 questions in one turn are the most")) == 7
+    assert (
+        answers.count(NotAllowed("shop.order needs the owner's consent, and 3 questions in one turn are the most")) == 7
+    )
     assert len(owner.questions) == 3
 
 
 async def test_no_questions_at_all_may_be_the_limit():
     consent = Consent(ScriptedOwner([True]), ToolSettings(max_questions_per_turn=0))
-    assert isinstance(await consent.of(tool(), {}, origin="model"), Refused)
+    assert isinstance(await consent.of(tool(), {}, origin="model"), NotAllowed)
 
 
 async def test_the_owner_is_asked_one_question_at_a_time():
@@ -226,7 +228,7 @@ async def test_a_call_that_is_not_made_is_reported_with_its_reason(arguments, de
     assert told == [("code", "shop.order", given, False, code, 0.0)]
 
 
-async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_copy():
+async def test_the_tool_gets_the_arguments_that_the_owner_saw_whatever_changes_either_copy():
     calls = []
     sent = {"item": "pear", "note": ["a"]}
 
@@ -241,7 +243,7 @@ async def test_what_the_owner_saw_is_what_is_called_whatever_is_done_to_either_c
     assert calls == [("pear", 1, ["a"])]
 
 
-async def test_the_time_limit_is_the_tools_and_not_the_owners():
+async def test_the_timeout_counts_the_tool_and_not_the_owners_time():
     class Thinking:
         async def decide(self, question):
             await anyio.sleep(1.25 * limit_ms / 1000)

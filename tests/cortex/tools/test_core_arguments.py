@@ -161,7 +161,7 @@ def test_say_and_remember_take_one_text_in_many_ways(name):
 
 
 @pytest.mark.parametrize("sent", [None, {}, "", "{}", "null", {"verbose": True}])
-def test_energy_takes_nothing_and_minds_nothing(sent):
+def test_core_energy_takes_no_arguments_and_ignores_any(sent):
     assert arguments_for("core.energy", sent) == {}
 
 

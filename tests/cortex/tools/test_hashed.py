@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from cortex import Toolbox
-from cortex.tools.hashed import MAX_HASHED
+from cortex.tools.validation_work import MAX_HASHED
 from sandbox import ToolError
 from tests.cpu_clock import cpu_clock
 
@@ -66,7 +66,7 @@ def tool_of(annotation: Any):
         Tree,
     ],
 )
-def test_what_is_hashed_without_a_secret_is_known(annotation):
+def test_parameters_open_to_hash_collisions_are_recognised(annotation):
     assert tool_of(annotation).signature.hashed.keys() == {"values"}
 
 
@@ -74,7 +74,7 @@ def test_what_is_hashed_without_a_secret_is_known(annotation):
     "annotation",
     [list[int], dict[str, int], dict, dict[Any, Any], set[str], set[bytes], set[Colour], set[Literal["a", "b"]], str],
 )
-def test_texts_and_lists_have_no_such_limit(annotation):
+def test_texts_and_lists_are_not_open_to_hash_collisions(annotation):
     assert tool_of(annotation).signature.hashed == {}
 
 
@@ -114,11 +114,11 @@ def test_values_that_collide_are_refused_before_they_are_hashed(what):
         tool_of(annotation).read({"values": values})
 
 
-def test_as_many_as_a_set_may_have_are_taken():
+def test_a_set_with_as_many_values_as_allowed_is_accepted():
     found = tool_of(set[int]).read({"values": list(range(MAX_HASHED - 1))})
     assert len(found.named["values"]) == MAX_HASHED - 1
 
 
-def test_what_is_no_set_may_have_more():
+def test_a_list_may_have_more_values_than_a_set():
     tool_of(list[int]).read({"values": list(range(10 * MAX_HASHED))})
     tool_of(set[str]).read({"values": [str(n) for n in range(10 * MAX_HASHED)]})

@@ -81,7 +81,7 @@ async def test_a_tool_that_is_added_later_is_not_lent_to_a_run_that_has_begun():
 
 
 @pytest.mark.deno
-async def test_the_owners_word_decides_inside_code_too():
+async def test_the_owner_decides_about_calls_from_code_too():
     shop, told = Shop(), []
     owner = ScriptedOwner([True, Decision(False, "too dear")])
     calls = [
@@ -116,7 +116,7 @@ async def test_the_owners_word_decides_inside_code_too():
 
 
 @pytest.mark.deno
-async def test_settings_hold_inside_code_too():
+async def test_policies_of_the_settings_hold_for_calls_from_code_too():
     shop = Shop()
     policies = {"shop.stock": "deny", "shop_order": "allow"}
     calls = [["stock", {"item": "pear"}], ["order", {"item": "pear"}]]
@@ -218,7 +218,7 @@ def measure() -> Measured:
     return Measured(values=[math.nan, math.inf, -math.inf, 1.5])
 
 
-async def test_code_is_lent_json_text_that_nobody_has_read_only_to_write_it_again():
+async def test_results_for_code_are_passed_on_as_json_text_without_parsing():
     shop = Shop()
     assert await lent(shop).call("shop.stock", {"item": "pear"}) == ReadyJson(b"4")
     shop.toolbox.add(measure, name="shop.measure")
@@ -227,7 +227,7 @@ async def test_code_is_lent_json_text_that_nobody_has_read_only_to_write_it_agai
 
 
 @pytest.mark.deno
-async def test_what_json_lacks_is_null_for_code_too():
+async def test_nan_in_a_result_is_null_for_code_too():
     shop = Shop()
     shop.toolbox.add(measure, name="shop.measure")
     shop.toolbox.add(lambda: [math.nan, {"a": -math.inf}, (1, 2)], name="shop.any")

@@ -136,7 +136,7 @@ def test_every_name_and_description_is_one_that_the_apis_take():
         assert function["parameters"]["additionalProperties"] is False
 
 
-def test_both_apis_are_told_the_same():
+def test_both_apis_get_the_same_definitions():
     flat = [
         {key: value for key, value in tool.items() if key != "strict"}
         for tool in openai_tools(definitions(), "responses")
@@ -197,7 +197,7 @@ def test_one_tool_that_is_too_long_makes_way_for_the_others():
     assert "… and 1 more" in text
 
 
-def test_the_core_is_in_its_order():
+def test_core_tools_are_always_in_the_same_order():
     names = [tool["name"] for tool in openai_tools(core_definitions(ExecuteSettings()), "responses")]
     assert names == [wire_name(f"core.{name}") for name in ("execute", "energy", "say", "remember")]
 

@@ -33,7 +33,7 @@ def test_a_question_says_who_wants_what_and_why():
     assert describe(inside) == "Code that the agent wrote wants to call shop.close\n  without arguments"
 
 
-def test_nothing_in_a_question_can_steer_a_terminal_or_pass_for_a_line_of_ours():
+def test_nothing_in_a_question_can_control_a_terminal_or_pass_for_a_line_of_ours():
     text = describe(
         Question(
             "shop.order",
@@ -47,7 +47,7 @@ def test_nothing_in_a_question_can_steer_a_terminal_or_pass_for_a_line_of_ours()
 
 
 @pytest.mark.parametrize("size", [501, 20_000, 20_001, 100_000])
-def test_what_is_left_out_of_a_question_is_said(size):
+def test_a_question_says_what_it_leaves_out(size):
     text = describe(Question("f", {"a": 10 ** (size - 2) * 10 + 7}, "model"))
     assert text.endswith("07") == (size <= 20_000), "who consents sees it to its end"
     assert ("more characters are not shown" in text) == (size > 20_000)
@@ -73,6 +73,6 @@ def test_code_is_shown_line_by_line_because_it_is_what_the_owner_consents_to():
     )
 
 
-def test_code_that_is_too_long_to_show_is_said_to_be():
+def test_the_question_says_how_much_of_long_code_is_not_shown():
     arguments = {"code": "x" * 30_000}
     assert describe(Question("core.execute", arguments, "model")).endswith("(10000 more characters are not shown)")

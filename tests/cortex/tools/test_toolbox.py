@@ -272,7 +272,7 @@ def test_a_policy_that_does_not_exist_is_refused():
         Toolbox().add(kwargs, name="f", policy="never")
 
 
-def test_a_tool_for_nobody_is_refused():
+def test_a_tool_neither_for_the_model_nor_for_code_is_refused():
     with pytest.raises(ValueError, match="neither for the model nor for code"):
         Toolbox().add(kwargs, name="f", for_model=False, for_code=False)
 
@@ -322,7 +322,7 @@ def test_without_a_docstring_there_is_no_description():
     assert Toolbox().add(f).description == ""
 
 
-def test_the_model_is_told_of_the_tools_for_it_that_nobody_denies():
+def test_the_model_is_told_of_its_tools_without_denied_ones():
     def f(): ...
 
     toolbox = Toolbox()

@@ -84,7 +84,7 @@ class Row(BaseModel):
         (list[int] | None, None),
     ],
 )
-def test_what_multiplies_the_work_is_known(annotation, breadth):
+def test_types_that_multiply_the_work_of_validation_are_recognised(annotation, breadth):
     assert tool_of(annotation).signature.breadths.get("value") == breadth
 
 
@@ -107,7 +107,7 @@ def test_many_values_of_some_levels_are_refused_too():
         tool_of(list[Sum]).read({"value": [nested(8)] * 500})
 
 
-def test_what_has_a_discriminator_or_no_union_may_be_deep():
+def test_types_with_a_discriminator_or_without_a_union_may_be_deep():
     twig: dict[str, Any] = {"kind": "leaf"}
     for _ in range(25):
         twig = {"kind": "twig", "ends": [twig]}

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from cortex.discovery import entry_of
-from cortex.discovery.entry import MAX_DESCRIPTION_CHARACTERS, MAX_PARAMETER_CHARACTERS
+from cortex.discovery import text_of_tool
+from cortex.discovery.tool_text import MAX_DESCRIPTION_CHARACTERS, MAX_PARAMETER_CHARACTERS
 from sandbox import ToolDeclaration
 
 
 def parameters_of(schema: object) -> str:
-    return entry_of(ToolDeclaration("a.b", "", schema)).parameters  # type: ignore[arg-type]
+    return text_of_tool(ToolDeclaration("a.b", "", schema)).parameters  # type: ignore[arg-type]
 
 
-def test_an_entry_has_the_name_the_description_and_the_words_of_the_parameters():
+def test_the_text_of_a_tool_has_its_name_description_and_words_of_parameters():
     schema = {
         "type": "object",
         "properties": {
@@ -21,7 +21,7 @@ def test_an_entry_has_the_name_the_description_and_the_words_of_the_parameters()
             "labels": {"type": "array", "items": {"type": "string", "description": "A label"}},
         },
     }
-    entry = entry_of(ToolDeclaration("github.list_issues", "List issues", schema))
+    entry = text_of_tool(ToolDeclaration("github.list_issues", "List issues", schema))
     assert entry.name == "github.list_issues"
     assert entry.description == "List issues"
     assert entry.parameters == "repo state filter labels Name of the repository open closed author Login A label"
@@ -37,8 +37,8 @@ def test_shared_definitions_and_choices_of_schemas_are_read():
 
 def test_a_name_that_was_cut_to_fit_is_still_searched_in_full():
     declaration = ToolDeclaration("crm.very_long_1f2e", "Does it", server="crm", tool="very_long_name_of_opportunities")
-    assert "opportunities" in entry_of(declaration).description
-    assert entry_of(ToolDeclaration("crm.get", "Does it", server="crm", tool="get")).description == "Does it"
+    assert "opportunities" in text_of_tool(declaration).description
+    assert text_of_tool(ToolDeclaration("crm.get", "Does it", server="crm", tool="get")).description == "Does it"
 
 
 def test_a_schema_without_end_costs_no_more_than_a_large_one():
@@ -50,7 +50,7 @@ def test_a_schema_without_end_costs_no_more_than_a_large_one():
     circle["properties"] = {"again": circle}
     for schema in (wide, deep, circle):
         assert 0 < len(parameters_of(schema)) <= MAX_PARAMETER_CHARACTERS
-    entry = entry_of(ToolDeclaration("a.b", "y" * 10**6))
+    entry = text_of_tool(ToolDeclaration("a.b", "y" * 10**6))
     assert len(entry.description) == MAX_DESCRIPTION_CHARACTERS
 
 
@@ -67,5 +67,5 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_no_schema_breaks_an_entry(schema):
+def test_any_schema_gives_a_text(schema):
     assert isinstance(parameters_of(schema), str)

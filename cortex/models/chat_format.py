@@ -1,20 +1,86 @@
-"""Assemble one reply from the chunks of a chat completion. Pure, bounded, and tolerant of real endpoints."""
+"""Translate between a conversation and OpenAI's chat API: build the request, read the events, assemble the reply.
+
+Pure and bounded. Strict endpoints accept the request, and the mistakes of real endpoints in a reply are tolerated.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, assert_never
 
-from cortex.loop import MAX_CALLS, AssistantMessage, Finish, ModelReply, ToolRequest, Usage
+from cortex.loop import (
+    MAX_CALLS,
+    AssistantMessage,
+    Finish,
+    Message,
+    ModelReply,
+    SystemMessage,
+    ToolAnswer,
+    ToolRequest,
+    Usage,
+    UserMessage,
+    parsed_arguments,
+)
 from cortex.text import WholePieces, whole
 
+if TYPE_CHECKING:
+    from cortex.settings import ModelSettings
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_SENT_NAME_CHARS = 64
 _FINISHES: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 # No model has a context of this many tokens; a larger number is not a count.
 _MAX_TOKENS = 10**9
 MAX_NAME_CHARS = 256
 _BYTES_PER_TOKEN = 4
+
+
+def chat_request(
+    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], settings: ModelSettings, *, with_usage: bool
+) -> dict[str, Any]:
+    """The body of the request. Settings that are not set are not sent: many endpoints know only some parameters."""
+    body: dict[str, Any] = {"model": settings.name, "messages": list(map(chat_message, messages))}
+    if tools:
+        body["tools"] = list(tools)
+    if settings.temperature is not None:
+        body["temperature"] = settings.temperature
+    if settings.max_reply_tokens is not None:
+        # OpenAI refuses the old name for its newer models; other endpoints know only the old name.
+        name = "max_completion_tokens" if settings.base_url is None else "max_tokens"
+        body[name] = settings.max_reply_tokens
+    if settings.stream:
+        body["stream"] = True
+        if with_usage:
+            body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def chat_message(message: Message) -> dict[str, Any]:
+    match message:
+        case SystemMessage(text):
+            return {"role": "system", "content": whole(text)}
+        case UserMessage(text):
+            return {"role": "user", "content": whole(text)}
+        case AssistantMessage(text, ()):
+            return {"role": "assistant", "content": whole(text)}
+        case AssistantMessage(text, calls):
+            return {"role": "assistant", "content": whole(text) or None, "tool_calls": list(map(_chat_call, calls))}
+        case ToolAnswer(call_id, _, text):
+            return {"role": "tool", "tool_call_id": call_id, "content": whole(text)}
+        case _:
+            assert_never(message)
+
+
+def _chat_call(call: ToolRequest) -> dict[str, Any]:
+    # The model wrote name and arguments. One malformed old call would make a strict endpoint refuse every further turn.
+    name = _NOT_IN_NAMES.sub("_", call.name)[:_MAX_SENT_NAME_CHARS] or "unnamed"
+    arguments = whole(call.arguments_json)
+    if not isinstance(parsed_arguments(arguments), dict):
+        arguments = json.dumps({"malformed": arguments} if arguments.strip() else {})
+    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 class MalformedReply(ValueError):
@@ -175,3 +241,43 @@ def _texts(content: object) -> Iterator[str]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+class EventTooLong(ValueError):
+    """A single event is longer than a whole reply may be."""
+
+
+class EventStream:
+    """Splits bytes, which may be cut anywhere, into server-sent events, and returns the data of each complete one."""
+
+    def __init__(self, max_event_bytes: int) -> None:
+        self._max = max_event_bytes
+        self._rest = bytearray()
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Raises EventTooLong."""
+        self._rest += chunk
+        lines: list[bytearray] = []
+        if b"\n" in chunk:  # Otherwise a long line would be scanned again with each of its pieces.
+            *lines, self._rest = self._rest.split(b"\n")
+        if len(self._rest) > self._max:
+            raise EventTooLong(f"an event has more than {self._max} bytes")
+        return [event for line in lines if (event := self._line(bytes(line.removesuffix(b"\r")))) is not None]
+
+    def end(self) -> list[bytes]:
+        """The last event at the end of the connection: some endpoints leave out the final empty line."""
+        return [event for event in (self._line(bytes(self._rest)), self._line(b"")) if event is not None]
+
+    def _line(self, line: bytes) -> bytes | None:
+        if not line:
+            event, self._data, self._size = b"\n".join(self._data), [], 0
+            return event or None
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+            self._size += len(line)  # The whole line: endless empty values would make an endless list.
+            if self._size > self._max:
+                raise EventTooLong(f"an event has more than {self._max} bytes")
+        return None

@@ -1,4 +1,4 @@
-"""What a tool is found by: its name, what it is said to do, and the words of its parameters. Pure and bounded."""
+"""The text by which a tool is found: its name, its description, and the words of its parameters. Pure and bounded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from sandbox import ToolDeclaration
 
-# A server may describe its tools at any length, and each character would be paid for at every change of its list.
+# A server may describe its tools at any length, and each change of its list would cost time for every character.
 MAX_NAME_CHARACTERS = 200
 MAX_DESCRIPTION_CHARACTERS = 4_000
 MAX_PARAMETER_CHARACTERS = 4_000
@@ -17,7 +17,7 @@ _MAX_TEXTS = 400
 _MAX_SCHEMAS = 200
 
 
-class Entry(NamedTuple):
+class ToolText(NamedTuple):
     """The searchable text of one tool."""
 
     name: str
@@ -25,11 +25,11 @@ class Entry(NamedTuple):
     parameters: str
 
 
-def entry_of(declaration: ToolDeclaration) -> Entry:
-    """Whatever the schema is: it comes from outside, and what is odd in it is passed over."""
+def text_of_tool(declaration: ToolDeclaration) -> ToolText:
+    """The text of a tool. Works for any schema, because schemas come from strangers: invalid parts are left out."""
     description = declaration.description
     if declaration.tool and declaration.tool not in declaration.name:
-        # A name that had to be cut to fit is searched in full.
+        # The name was cut to fit; the full name is searched, too.
         description = f"{declaration.tool[:MAX_NAME_CHARACTERS]} {description}"
     texts: list[str] = []
     left = MAX_PARAMETER_CHARACTERS
@@ -38,11 +38,11 @@ def entry_of(declaration: ToolDeclaration) -> Entry:
         left -= len(text) + 1
         if left <= 0:
             break
-    return Entry(declaration.name, description[:MAX_DESCRIPTION_CHARACTERS], " ".join(texts))
+    return ToolText(declaration.name, description[:MAX_DESCRIPTION_CHARACTERS], " ".join(texts))
 
 
 def _texts(schema: object) -> Iterator[str]:
-    """Names of parameters, what is said of them, and the words that they may be; the outer ones first."""
+    """The names of parameters, their descriptions, and the values of enums; outer schemas first."""
     waiting: list[object] = [schema]
     for number in range(_MAX_SCHEMAS):
         if number >= len(waiting):
@@ -50,12 +50,12 @@ def _texts(schema: object) -> Iterator[str]:
         found = waiting[number]
         if isinstance(found, Mapping):
             yield from _own_texts(found, is_outermost=number == 0)
-            # More than are looked at need not be listed either.
+            # No more are listed than are read.
             waiting.extend(islice(_below(found), _MAX_SCHEMAS))
 
 
 def _own_texts(schema: Mapping[str, Any], *, is_outermost: bool) -> Iterator[str]:
-    # Of the outermost it is the tool's description once more, or nothing.
+    # The description of the outermost schema repeats the one of the tool, or is missing.
     if not is_outermost and isinstance(schema.get("description"), str):
         yield schema["description"]
     choices = schema.get("enum")
