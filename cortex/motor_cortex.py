@@ -48,7 +48,6 @@ from sandbox import (
 )
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from cortex.contracts import Listener, Watch
@@ -194,12 +193,7 @@ class MotorCortex:
 
         return told
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._services = self._living = None
         await self._stack.aclose()  # without the exception, as above
 

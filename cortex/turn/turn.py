@@ -55,7 +55,6 @@ from .execution import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
     from typing import Self
 
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
@@ -109,12 +108,7 @@ class Turn:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._is_open = False
 
     async def call(self, name: str, arguments: Any = None) -> str:
