@@ -17,7 +17,7 @@ from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
 from cortex.energy import EnergyReserve
 from cortex.home import Home, LearnedSkills, Memory
-from cortex.learning import NeuronTools, Plasticity, Surroundings, channels_of, killed_by
+from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, killed_by
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import servers_of
 from cortex.redaction import Redactor
@@ -93,9 +93,7 @@ class MotorCortex:
             home.state, self.settings.energy, now=now, flusher=self._flusher, on_change=self._journal.energy
         )
         self.memory = Memory(home.state, now=now, flusher=self._flusher)
-        self.plasticity = Plasticity(
-            home.state, self.settings, record=self._spine.record, flusher=self._flusher, now=now
-        )
+        self.learning = Learning(home.state, self.settings, record=self._spine.record, flusher=self._flusher, now=now)
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         running = Running(self.switch.running, self.switch.refusal)
         self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
@@ -150,7 +148,7 @@ class MotorCortex:
             await stack.enter_async_context(self.servers)
         living = None
         if isinstance(runtime, ResidentHost):
-            living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
+            living = await stack.enter_async_context(self.learning.alive(self._surroundings(runtime, guard)))
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
         return Services(
@@ -247,7 +245,7 @@ class MotorCortex:
     def _close_files(self) -> None:
         self._spine.close()
         self._journal.close()
-        self.plasticity.close()
+        self.learning.close()
         self._flusher.flush()
         self.energy.close()
         self.audit.close()

@@ -45,7 +45,7 @@ class _OfServer(NamedTuple):
     all: Sequence[UsableTool]
 
 
-class Found(NamedTuple):
+class FoundTool(NamedTuple):
     """A result of a search."""
 
     name: str
@@ -104,10 +104,10 @@ class Workbench:
         groups = [group for group, _ in wish.named.paths]
         return bool(wish.intent.strip() or wish.tools or wish.named.takes_all) or any(map(self.server_of, groups))
 
-    async def search(self, query: str, most: int) -> list[Found]:
+    async def search(self, query: str, most: int) -> list[FoundTool]:
         tools = {tool.name: tool for tool in await self._all()}
         return [
-            Found(match.name, _line(tools[match.name].declaration.description), match.score)
+            FoundTool(match.name, _line(tools[match.name].declaration.description), match.score)
             for match in await self._ranked(query, list(tools.values()), most)
         ]
 

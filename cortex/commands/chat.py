@@ -137,10 +137,8 @@ def _converse(talk: Talk, settings: Settings, output: Output) -> None:
 def _desk(talk: Talk, screen: TextIO) -> ProposalDesk:
     from cortex.chat import ProposalDesk
 
-    plasticity = talk.agent.cortex.plasticity
-    return ProposalDesk(
-        plasticity.pipeline, talk.read, keyboard=sys.stdin, screen=screen, habit_of=plasticity.habits.get
-    )
+    learning = talk.agent.cortex.learning
+    return ProposalDesk(learning.pipeline, talk.read, keyboard=sys.stdin, screen=screen, habit_of=learning.habits.get)
 
 
 def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -> Slash:
@@ -152,7 +150,7 @@ def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -
         talk.level,
         settings.energy,
         _conversations(settings),
-        neurons=cortex.plasticity.store.load_all,
+        neurons=cortex.learning.store.load_all,
         about=lambda: _about_neurons(cortex),
         offer=lambda: desk.offer(again=True),
         kill=lambda: cortex.switch.turn_on("/kill at the prompt of a chat", by="owner"),
@@ -165,7 +163,7 @@ def _about_neurons(cortex: MotorCortex) -> list[str]:
 
     if isinstance(on := cortex.switch.state(), On):
         return [str(on)]
-    found = cortex.plasticity.storage.read(LAYER_KEY)
+    found = cortex.learning.storage.read(LAYER_KEY)
     return layer_lines(layer_of(found.data if found is not None else None))
 
 

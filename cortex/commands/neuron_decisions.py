@@ -12,7 +12,7 @@ import anyio
 from cortex.audit import Audit, AuditError
 from cortex.channels import HASH_CHARACTERS, owner_view, set_in
 from cortex.home import Home
-from cortex.learning import Plasticity
+from cortex.learning import Learning
 from cortex.settings import Settings
 from cortex.text import is_somebody_there, styled, terminal_columns, typed, visible
 from neurons import KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
@@ -28,17 +28,17 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
-        plasticity = Plasticity(home.state, settings, record=audit.record)
+        learning = Learning(home.state, settings, record=audit.record)
         try:
-            neuron = _DECISIONS[options.action](plasticity, options, settings)
+            neuron = _DECISIONS[options.action](learning, options, settings)
             switch = KillSwitch(home.state)
             if isinstance(on := switch.state(neuron.id), On):
                 print(visible(str(on)), file=sys.stderr)
             elif neuron.status is Status.QUARANTINE:
-                neuron = _tried(neuron, plasticity, settings, switch)
+                neuron = _tried(neuron, learning, settings, switch)
             return neuron
         finally:
-            plasticity.close()
+            learning.close()
     except NoSuchNeuron as error:
         raise CommandError(str(error)) from error
     except NeuronError as error:
@@ -49,9 +49,9 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
         audit.close()
 
 
-def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    pipeline = plasticity.pipeline
-    neuron = plasticity.store.get(options.neuron)
+def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    pipeline = learning.pipeline
+    neuron = learning.store.get(options.neuron)
     if options.hash is not None:
         return pipeline.approve(neuron.id, options.hash)
     if not is_somebody_there(sys.stdin, sys.stderr):
@@ -64,7 +64,7 @@ def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
     if waiting is None:
         # Raises, and says why: no question is open, or it has expired, or the document was changed.
         return pipeline.approve(neuron.id, "")
-    habit = plasticity.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
+    habit = learning.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
     first, *rest = set_in(owner_view(waiting, habit), terminal_columns(sys.stderr))
     print("\n".join([styled(first, "bold", sys.stderr), *rest]), file=sys.stderr)
     words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
@@ -74,35 +74,35 @@ def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
     return pipeline.approve(waiting.id, answer)
 
 
-def _reject(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.reject(options.neuron, options.reason)
+def _reject(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.reject(options.neuron, options.reason)
 
 
-def _modify(plasticity: Plasticity, options: Namespace, settings: Settings) -> Neuron:
-    neuron = plasticity.store.get(options.neuron)
+def _modify(learning: Learning, options: Namespace, settings: Settings) -> Neuron:
+    neuron = learning.store.get(options.neuron)
     max_bytes = settings.sandbox.max_code_bytes
 
     def changed(code: str) -> Neuron:
-        return plasticity.pipeline.modify(neuron.id, code, max_code_bytes=max_bytes)
+        return learning.pipeline.modify(neuron.id, code, max_code_bytes=max_bytes)
 
     if options.source is not None:
         return changed(_code_in(options.source))
     return edit(neuron.code, f"{neuron.id}.ts", max_bytes, changed)
 
 
-def _disable(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.disable(options.neuron, options.reason)
+def _disable(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.disable(options.neuron, options.reason)
 
 
-def _enable(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.enable(options.neuron)
+def _enable(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.enable(options.neuron)
 
 
-def _roll_back(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.rollback(options.neuron, options.version)
+def _roll_back(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.rollback(options.neuron, options.version)
 
 
-_DECISIONS: dict[str, Callable[[Plasticity, Namespace, Settings], Neuron]] = {
+_DECISIONS: dict[str, Callable[[Learning, Namespace, Settings], Neuron]] = {
     "approve": _approve,
     "reject": _reject,
     "modify": _modify,
@@ -112,17 +112,17 @@ _DECISIONS: dict[str, Callable[[Plasticity, Namespace, Settings], Neuron]] = {
 }
 
 
-def _tried(neuron: Neuron, plasticity: Plasticity, settings: Settings, switch: KillSwitch) -> Neuron:
+def _tried(neuron: Neuron, learning: Learning, settings: Settings, switch: KillSwitch) -> Neuron:
     """Run the quarantine now. If that is not possible here, the neuron waits for the next agent that is started."""
     if sys.stderr.isatty():
         print(
             f"Trying version {neuron.version} in quarantine, on signals that are made up and recorded", file=sys.stderr
         )
     try:
-        return anyio.run(try_now, neuron, plasticity, settings, switch)
+        return anyio.run(try_now, neuron, learning, settings, switch)
     except (SandboxError, NeuronError, OSError) as error:
         print(f"It waits in quarantine, because it cannot be tried here: {visible(str(error))}", file=sys.stderr)
-        return plasticity.store.get(neuron.id)
+        return learning.store.get(neuron.id)
 
 
 def _code_in(source: str) -> str:

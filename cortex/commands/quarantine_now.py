@@ -10,23 +10,23 @@ from neurons import Neuron
 from sandbox import DenoRuntime, Guard, Running
 
 if TYPE_CHECKING:
-    from cortex.learning import Plasticity
+    from cortex.learning import Learning
     from cortex.settings import Settings
     from neurons import KillSwitch
 
 
-async def try_now(neuron: Neuron, plasticity: Plasticity, settings: Settings, switch: KillSwitch) -> Neuron:
+async def try_now(neuron: Neuron, learning: Learning, settings: Settings, switch: KillSwitch) -> Neuron:
     """Run the quarantine and return the neuron after it, or unchanged if another process is running it. Raises
     SandboxUnavailable, and what the pipeline raises."""
     owner = settings.neurons.owner
     # No console channel: the command itself prints the result to the person at the console.
     channels = [WebhookChannel(owner)] if owner.webhook_url is not None else []
     running = Running(switch.running, switch.refusal)
-    async with plasticity.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:
-        notices = plasticity.notices(channels)
-        tried = await plasticity.candidates(
+    async with learning.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:
+        notices = learning.notices(channels)
+        tried = await learning.candidates(
             runtime, guard if settings.execute.guard else None, killed_by(switch, runtime.refusal), notices
         ).try_all()
         await notices.tell_all()
     found = next((one for one in tried if one.id == neuron.id), None)
-    return plasticity.store.get(neuron.id) if found is None else found
+    return learning.store.get(neuron.id) if found is None else found

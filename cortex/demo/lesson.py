@@ -42,7 +42,7 @@ class Lesson:
 
     async def habit(self) -> None:
         """What the cortex has noticed so far."""
-        habits = self._cortex.plasticity.habits
+        habits = self._cortex.learning.habits
         await self._until(lambda: bool(habits.all()), "a habit was noticed")
         found = habits.all()[0]
         self._page.line()
@@ -58,7 +58,7 @@ class Lesson:
         await self._kill()
 
     async def _quarantine(self) -> Neuron:
-        page, pipeline = self._page, self._cortex.plasticity.pipeline
+        page, pipeline = self._page, self._cortex.learning.pipeline
         self._scene(
             "Quarantine", "The candidate runs on invented signals, and on what its habit was given. No server is asked."
         )
@@ -79,12 +79,12 @@ class Lesson:
             "The owner's question",
             "Nothing that the model says or calls can answer it. The hash stands for all of this.",
         )
-        habit = cortex.plasticity.habits.get(neuron.metadata.habit or "")
+        habit = cortex.learning.habits.get(neuron.metadata.habit or "")
         for line in set_in(owner_view(neuron, habit), page.width):
             page.line(line)
         page.line()
         typed, refusal = await self._asker.ask(neuron, page)
-        pipeline = cortex.plasticity.pipeline
+        pipeline = cortex.learning.pipeline
         if refusal:
             await anyio.to_thread.run_sync(lambda: pipeline.reject(neuron.id, refusal))
             page.paragraph("It is disabled, and cannot be proposed again for 30 days, under whatever name.")
@@ -157,7 +157,7 @@ class Lesson:
         await self._cortex.autonomic.refresh()
 
     def _neuron(self) -> Neuron:
-        return self._cortex.plasticity.store.get(_NAME)
+        return self._cortex.learning.store.get(_NAME)
 
     async def _until(self, is_so: Callable[[], bool], what: str) -> None:
         with anyio.move_on_after(_PATIENCE_S):

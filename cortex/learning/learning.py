@@ -1,6 +1,6 @@
 """Put together everything that learns: documents, habits, the pipeline of neurons, and the layer that runs them.
 
-`Plasticity` on a home reads documents and carries out decisions, which is all that a command needs. `alive`, with a
+`Learning` on a home reads documents and carries out decisions, which is all that a command needs. `alive`, with a
 sandbox, also notices habits, tries neurons and runs them, while a cortex is open.
 """
 
@@ -82,7 +82,7 @@ class Living:
     observer: Observer | None
 
 
-class Plasticity:
+class Learning:
     def __init__(
         self,
         folder: Path,
@@ -211,8 +211,8 @@ class Plasticity:
 class _Proposals:
     """The pipeline as an agent gets it: refuses hosts and tools that no neuron can have here, before any trial."""
 
-    def __init__(self, plasticity: Plasticity, tools: NeuronTools) -> None:
-        self._plasticity = plasticity
+    def __init__(self, learning: Learning, tools: NeuronTools) -> None:
+        self._learning = learning
         self._tools = tools
 
     def propose(
@@ -224,12 +224,12 @@ class _Proposals:
         max_code_bytes: int,
     ) -> Neuron:
         proposal = proposal.model_copy(update={"tools": self._tools.spelled_out(proposal.tools)})
-        problem = self._plasticity.unreachable(proposal, self._tools)
+        problem = self._learning.unreachable(proposal, self._tools)
         if problem is not None:
             raise Refused(problem)
-        neuron = self._plasticity.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)
+        neuron = self._learning.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)
         if habit is not None:
-            self._plasticity.habits.learned(habit, neuron.id)
+            self._learning.habits.learned(habit, neuron.id)
         return neuron
 
 

@@ -138,8 +138,8 @@ def _output(schema: dict[str, Any] | None) -> bytes | None:
 
 
 def tool_names(server: str, originals: Iterable[str]) -> dict[str, str]:
-    """A unique name for each original name: `server.tool`, in characters that every API accepts. The order does not matter: a tool keeps its name when others come and go,
-    unless a tool comes whose name would be the same."""
+    """A unique name for each original name: `server.tool`, in characters that every API accepts. The order does not
+    matter: a tool keeps its name when others come and go, unless a tool comes whose name would be the same."""
     wanted = {original: f"{server}.{_ODD.sub('_', original)}" for original in originals}
     claims = Counter(wanted.values())
     names: dict[str, str] = {}

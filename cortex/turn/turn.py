@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from cortex.redaction import Redactor
     from cortex.tools import Decision, Origin, Question, Tool
 
-    from .services import Services
+    from .execution import Services
 
 log = logging.getLogger("motor_cortex")
 
@@ -126,7 +126,7 @@ class Turn:
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
-        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in services."""
+        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
         self._calls += 1
         try:
             self._require_open()

@@ -77,7 +77,7 @@ PLACES: dict[str, str] = {
     "cortex/mcp_server/messages.py::message_of": "MCP client over stdio",
     "cortex/home/memory.py::_entry": HOME,
     "neurons/pipeline/neuron_grants.py::network_for": POLICY,
-    "cortex/turn/observed_run.py::_SeenTools.exchanges": "habits: recording",
+    "cortex/turn/habit_watch.py::_SeenTools.exchanges": "habits: recording",
     "cortex/models/chat_client.py::ChatClient._take": "model: reply",
     "cortex/redaction/token_file.py::_entry": HOME,
     "cortex/models/scripted_model.py::ScriptedModel.__init__": FILE,

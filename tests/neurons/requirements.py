@@ -923,7 +923,7 @@ REQUIREMENTS = (
         "Awake neurons load on start, verified: a document edited by hand does not run",
         (
             "tests/neurons/autonomic/test_autonomic_home.py::test_neurons_that_are_awake_are_loaded_on_start",
-            "tests/cortex/learning/test_plasticity.py::test_a_document_that_was_edited_by_hand_does_not_run",
+            "tests/cortex/learning/test_learning_alive.py::test_a_document_that_was_edited_by_hand_does_not_run",
             "tests/neurons/autonomic/test_autonomic_home.py::test_a_document_that_is_edited_while_it_runs_stops_running",
         ),
     ),
@@ -1793,7 +1793,7 @@ REQUIREMENTS = (
         "003",
         "From a script that comes back to a neuron that answers without a model: habit, hint, proposal, quarantine with replay, approval, trial, skill in the memory",
         (
-            "tests/cortex/learning/test_plasticity.py::test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_model",
+            "tests/cortex/learning/test_learning_alive.py::test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_model",
         ),
     ),
     Requirement(
@@ -1801,8 +1801,8 @@ REQUIREMENTS = (
         "003",
         "Active neurons load on start with their state; a document edited by hand does not run",
         (
-            "tests/cortex/learning/test_plasticity.py::test_an_active_neuron_is_there_again_after_a_restart_with_its_state",
-            "tests/cortex/learning/test_plasticity.py::test_a_document_that_was_edited_by_hand_does_not_run",
+            "tests/cortex/learning/test_learning_alive.py::test_an_active_neuron_is_there_again_after_a_restart_with_its_state",
+            "tests/cortex/learning/test_learning_alive.py::test_a_document_that_was_edited_by_hand_does_not_run",
         ),
     ),
     Requirement(
@@ -1810,12 +1810,12 @@ REQUIREMENTS = (
         "003",
         "A candidate that cannot be tried, a full disk or a broken channel ends nothing and holds up no other",
         (
-            "tests/cortex/learning/test_plasticity.py::test_a_document_whose_hosts_are_none_is_disabled_and_ends_nothing",
-            "tests/cortex/learning/test_plasticity.py::test_a_candidate_that_fails_is_disabled_and_nobody_is_asked",
-            "tests/cortex/learning/test_plasticity.py::test_what_was_in_quarantine_when_a_process_ended_is_tried_by_the_next_one",
-            "tests/cortex/learning/test_plasticity.py::test_a_candidate_that_was_killed_alone_holds_up_no_other",
-            "tests/cortex/learning/test_plasticity.py::test_what_waited_for_the_switch_is_tried_when_it_is_off",
-            "tests/cortex/learning/test_plasticity.py::test_a_full_disk_or_a_broken_channel_ends_neither_the_agent_nor_the_quarantine",
+            "tests/cortex/learning/test_learning_alive.py::test_a_document_whose_hosts_are_none_is_disabled_and_ends_nothing",
+            "tests/cortex/learning/test_learning_alive.py::test_a_candidate_that_fails_is_disabled_and_nobody_is_asked",
+            "tests/cortex/learning/test_learning_alive.py::test_what_was_in_quarantine_when_a_process_ended_is_tried_by_the_next_one",
+            "tests/cortex/learning/test_learning_alive.py::test_a_candidate_that_was_killed_alone_holds_up_no_other",
+            "tests/cortex/learning/test_learning_alive.py::test_what_waited_for_the_switch_is_tried_when_it_is_off",
+            "tests/cortex/learning/test_learning_alive.py::test_a_full_disk_or_a_broken_channel_ends_neither_the_agent_nor_the_quarantine",
         ),
     ),
     Requirement(
@@ -1823,7 +1823,7 @@ REQUIREMENTS = (
         "003",
         "The switch ends running executions and neurons of a cortex, and they go on when it is off",
         (
-            "tests/cortex/learning/test_plasticity.py::test_the_switch_ends_neurons_and_executions_and_lets_them_go_on_when_it_is_off",
+            "tests/cortex/learning/test_learning_alive.py::test_the_switch_ends_neurons_and_executions_and_lets_them_go_on_when_it_is_off",
         ),
     ),
     Requirement(
@@ -1831,8 +1831,8 @@ REQUIREMENTS = (
         "003",
         "A message of the user is a signal, and signals wake the agent where the settings say so",
         (
-            "tests/cortex/learning/test_plasticity.py::test_a_message_of_the_user_is_a_signal",
-            "tests/cortex/learning/test_plasticity.py::test_a_signal_wakes_the_agent_where_the_settings_say_so",
+            "tests/cortex/learning/test_learning_alive.py::test_a_message_of_the_user_is_a_signal",
+            "tests/cortex/learning/test_learning_alive.py::test_a_signal_wakes_the_agent_where_the_settings_say_so",
         ),
     ),
     Requirement(
@@ -1847,8 +1847,8 @@ REQUIREMENTS = (
             "tests/cortex/learning/test_neuron_tools.py::test_while_nothing_may_be_done_a_neuron_calls_no_tool",
             "tests/cortex/learning/test_neuron_tools.py::test_a_neuron_without_tools_is_lent_none",
             "tests/cortex/learning/test_neuron_tools.py::test_what_no_neuron_could_have_here_is_told_before_anything_is_tried",
-            "tests/cortex/learning/test_plasticity.py::test_a_neuron_calls_the_tools_that_were_approved_and_that_is_recorded",
-            "tests/cortex/learning/test_plasticity.py::test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial",
+            "tests/cortex/learning/test_learning_alive.py::test_a_neuron_calls_the_tools_that_were_approved_and_that_is_recorded",
+            "tests/cortex/learning/test_learning_alive.py::test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial",
         ),
     ),
     Requirement(
@@ -1871,9 +1871,9 @@ REQUIREMENTS = (
         "003",
         "Learning can be switched off as a whole and in parts",
         (
-            "tests/cortex/learning/test_plasticity.py::test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning",
-            "tests/cortex/learning/test_plasticity.py::test_where_none_may_be_awake_nothing_can_be_proposed",
-            "tests/cortex/learning/test_plasticity.py::test_habits_can_be_switched_off",
+            "tests/cortex/learning/test_learning_alive.py::test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning",
+            "tests/cortex/learning/test_learning_alive.py::test_where_none_may_be_awake_nothing_can_be_proposed",
+            "tests/cortex/learning/test_learning_alive.py::test_habits_can_be_switched_off",
         ),
     ),
     Requirement(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from cortex.mcp_server.calls import MAX_CALLS
-from cortex.mcp_server.open_requests import MAX_OPEN, OpenRequests
+from cortex.mcp_server.calls import MAX_CALLS, MAX_OPEN, OpenRequests
 
 from .scripted import BOUND_S, ScriptedCortex
 from .test_stdio import ENVELOPE, HELLO, READY, call, serving, wires

@@ -11,7 +11,7 @@ from cortex import Decision, MotorCortex, ScriptedOwner, Settings
 from cortex.contracts.events import Proposed as ProposedEvent, Refused
 from cortex.settings.sections import ToolSettings
 from cortex.tools import Toolbox, arguments_for
-from cortex.turn.consolidate_tool import ConsolidateTool, Proposed
+from cortex.turn.consolidate_tool import ConsolidateTool, ProposalAccepted
 from neurons import Fingerprint, FingerprintReader, Status, StorageError
 from sandbox import SandboxError
 from sandbox.testing import ScriptedRuntime
@@ -306,7 +306,7 @@ async def test_the_tool_alone_answers_with_the_stage():
     done = await ConsolidateTool(pipeline, max_code_bytes=MAX_CODE_BYTES).propose(
         arguments_for("core.consolidate", PROPOSAL)
     )
-    assert isinstance(done, Proposed)
+    assert isinstance(done, ProposalAccepted)
     assert done.neuron.status is Status.QUARANTINE
 
 
