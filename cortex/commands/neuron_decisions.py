@@ -6,21 +6,26 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from cortex.audit import Audit, AuditError
-from cortex.channels import HASH_CHARACTERS, owner_view, set_in
+from cortex.channels import HASH_CHARACTERS, WebhookChannel, owner_view, set_in
 from cortex.home import Home
-from cortex.learning import Learning
+from cortex.learning import Learning, killed_by
 from cortex.settings import Settings
 from cortex.text import is_somebody_there, styled, terminal_columns, typed, visible
 from neurons import KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
-from sandbox import SandboxError
+from sandbox import DenoRuntime, Guard, Running, SandboxError
 
 from .editor import edit
 from .exits import REFUSED, CommandError
-from .quarantine_now import try_now
+
+if TYPE_CHECKING:
+    from cortex.learning import Learning
+    from cortex.settings import Settings
+    from neurons import KillSwitch
 
 
 def decide(options: Namespace, settings: Settings) -> Neuron:
@@ -133,3 +138,20 @@ def _code_in(source: str) -> str:
         raise CommandError(f'cannot read "{source}": {error.strerror}') from error
     except UnicodeDecodeError as error:
         raise CommandError(f'"{source}" is not UTF-8: invalid byte at position {error.start}') from error
+
+
+async def try_now(neuron: Neuron, learning: Learning, settings: Settings, switch: KillSwitch) -> Neuron:
+    """Run the quarantine and return the neuron after it, or unchanged if another process is running it. Raises
+    SandboxUnavailable, and what the pipeline raises."""
+    owner = settings.neurons.owner
+    # No console channel: the command itself prints the result to the person at the console.
+    channels = [WebhookChannel(owner)] if owner.webhook_url is not None else []
+    running = Running(switch.running, switch.refusal)
+    async with learning.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:
+        notices = learning.notices(channels)
+        tried = await learning.candidates(
+            runtime, guard if settings.execute.guard else None, killed_by(switch, runtime.refusal), notices
+        ).try_all()
+        await notices.tell_all()
+    found = next((one for one in tried if one.id == neuron.id), None)
+    return learning.store.get(neuron.id) if found is None else found

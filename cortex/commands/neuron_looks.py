@@ -32,8 +32,19 @@ from neurons import (
 )
 
 from .exits import REFUSED, CommandError
-from .neuron_facts import facts_of, habit_facts, history_of
-from .neuron_rows import at, counted, counters_of, habit_lines, history_lines, in_order, list_lines, progress_text
+from .neuron_rows import (
+    at,
+    counted,
+    counters_of,
+    facts_of,
+    habit_facts,
+    habit_lines,
+    history_lines,
+    history_of,
+    in_order,
+    list_lines,
+    progress_text,
+)
 from .rows import Paint
 from .skill_folder import write_skill
 

@@ -15,8 +15,7 @@ from cortex.discovery import Discovery, discovery_of
 from cortex.settings import Settings
 
 from .exits import CommandError
-from .mcp_trial import chosen_servers, refuse_if_killed
-from .mcp_waiting import started
+from .mcp_trial import chosen_servers, refuse_if_killed, started
 
 if TYPE_CHECKING:
     from cortex.catalogue import Workbench

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import anyio
 import anyio.to_thread
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from cortex.motor_cortex import MotorCortex
     from neurons import Neuron, Signal
 
-    from .asking import Asker
-    from .clock import FastClock
     from .page import Page
 
 _NAME = "CryptoPrice"
@@ -26,6 +24,9 @@ _PATIENCE_S = 30
 # A little more than a day, in steps in which the energy for one signal comes back.
 _STEPS, _STEP_MINUTES = 50, 30
 _SIGNALS_SHOWN = 4
+SHOWN = 8
+"""The owner repeats this many characters of the hash."""
+_ANSWER_S = 300
 
 
 class Lesson:
@@ -165,3 +166,46 @@ class Lesson:
                 await anyio.sleep(0.01)
             return
         raise ScriptError(f"Within {_PATIENCE_S} s nothing showed that {what}")
+
+
+class FastClock:
+    """A clock that stands still until it is moved on: no person waits four minutes for a demo."""
+
+    def __init__(self) -> None:
+        self._now = time.time()
+
+    def __call__(self) -> float:
+        return self._now
+
+    def move_on(self, minutes: float) -> None:
+        self._now += minutes * 60
+
+
+class Asker:
+    """Puts the owner's question to the person at the keyboard, or says yes without one. Without either it is a no."""
+
+    def __init__(self, keyboard: TextIO | None, *, says_yes: bool = False) -> None:
+        self._keyboard = keyboard
+        self._says_yes = says_yes
+
+    async def ask(self, neuron: Neuron, page: Page) -> tuple[str, str]:
+        """What was typed for the hash, and in words why it is not it; one of them is empty."""
+        shown = neuron.request.shown_hash[:SHOWN] if neuron.request is not None else ""
+        if self._says_yes:
+            page.line(f"--yes repeats the first {SHOWN} characters of the hash for you: {shown}", "bold")
+            return shown, ""
+        if self._keyboard is None:
+            page.paragraph('Nobody is at a terminal, and that is a no. "cortex demo --yes" says yes for you.', "bold")
+            return "", "nobody was there to ask"
+        page.paragraph(f"To approve it, type the first {SHOWN} characters of the hash. Anything else is a no.", "bold")
+        page.stream.write("> ")
+        page.stream.flush()
+        typed = await self._line(self._keyboard)
+        return (typed, "") if typed == shown else ("", "the owner said no")
+
+    async def _line(self, keyboard: TextIO) -> str:
+        with anyio.move_on_after(_ANSWER_S):
+            # In no thread, which could not be interrupted: a terminal is readable when there is a whole line.
+            await anyio.wait_readable(keyboard)
+            return keyboard.readline().strip().lower()
+        return ""

@@ -23,7 +23,7 @@ from cortex.chat import (
     Wakes,
     wake_words,
 )
-from cortex.chat.wakes import MAX_DATA_CHARS, MAX_WAITING
+from cortex.chat.agent import MAX_DATA_CHARS, MAX_WAITING
 from cortex.loop import Conversations, UserMessage
 from neurons import Refused, Signal, Status
 from tests.neurons.governance import Governed

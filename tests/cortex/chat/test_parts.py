@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from cortex.chat import InputError, LineHistory, ToolsError, endpoint_problem, lines_of, load_toolbox
-from cortex.chat.inputs import MAX_LINE_BYTES
 from cortex.chat.line_history import MAX_LINES
 from cortex.chat.slash import conversation_lines
+from cortex.chat.talk import MAX_LINE_BYTES
 from cortex.loop import ConversationSummary
 from cortex.settings.sections import ModelSettings
 from cortex.text.terminal import columns_of

@@ -15,8 +15,8 @@ import pytest
 
 from cortex import Toolbox
 from cortex.chat import Asked, Dialogue, ForPeople, ForPrograms, LineHistory, OutputLost, Prompt, Slash, Talk
+from cortex.chat.agent import PatientModel
 from cortex.chat.console_owner import ask
-from cortex.chat.patience import PatientModel
 from cortex.loop import (
     AssistantMessage,
     ConversationBusy,

@@ -15,7 +15,7 @@ import pytest
 from cortex import Settings, Toolbox
 from cortex.catalogue.workbench import Workbench
 from cortex.commands import mcp_waiting, run_command
-from cortex.commands.mcp_waiting import started
+from cortex.commands.mcp_trial import started
 from cortex.commands.tool_rows import list_lines
 from cortex.commands.tool_source import Seen
 from cortex.discovery import Discovery
