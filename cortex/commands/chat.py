@@ -13,13 +13,12 @@ from cortex.settings import Settings, load_settings
 from cortex.text import terminal_columns
 
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
-from .options import add_no_cache
+from .options import add_no_cache, own_toolbox
 
 if TYPE_CHECKING:
     from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
     from cortex.loop import Conversation, Conversations
     from cortex.motor_cortex import MotorCortex
-    from cortex.tools import Toolbox
     from neurons import OwnerChannel
 
 
@@ -92,7 +91,7 @@ def _talk(settings: Settings, options: Namespace) -> int:
     from cortex.motor_cortex import MotorCortex
     from sandbox import SandboxError
 
-    toolbox = _toolbox(options.tools)
+    toolbox = own_toolbox(options.tools) if options.tools is not None else None
     output: Output = ForPrograms(sys.stdout) if options.json else ForPeople(sys.stdout, sys.stderr)
     # Questions to the owner go to a terminal, never into JSON that a program reads.
     screen = sys.stdout if sys.stdout.isatty() and not options.json else sys.stderr
@@ -205,17 +204,6 @@ def _say(talk: Talk, message: str | None, output: Output, slash: Slash | None) -
         output.failed(str(error))
         return REFUSED
     return SUCCESS
-
-
-def _toolbox(place: str | None) -> Toolbox | None:
-    if place is None:
-        return None
-    from cortex.chat import ToolsError, load_toolbox
-
-    try:
-        return load_toolbox(place)
-    except ToolsError as error:
-        raise CommandError(f"--tools: {error}") from error
 
 
 def _conversations(settings: Settings) -> Conversations:

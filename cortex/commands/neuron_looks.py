@@ -13,7 +13,7 @@ from cortex.channels import how_to_decide, owner_view, set_in
 from cortex.home import Home
 from cortex.settings import Settings
 from cortex.show import Layer, layer_lines, layer_of
-from cortex.text import code_lines, terminal_columns, visible, wrapped
+from cortex.text import code_lines, local_time, terminal_columns, visible, wrapped
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
@@ -33,7 +33,6 @@ from neurons import (
 
 from .exits import REFUSED, CommandError
 from .neuron_rows import (
-    at,
     counted,
     counters_of,
     facts_of,
@@ -209,7 +208,7 @@ def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
         yield f"  {'last error':13} {' '.join(error.split())}"
     if neuron.approvals:
         last = neuron.approvals[-1]
-        yield f"  {'approved':13} {at(last.at)}, by {last.by}"
+        yield f"  {'approved':13} {local_time(last.at)}, by {last.by}"
     if neuron.state:
         yield f"  {'state':13} {len(json.dumps(neuron.state))} bytes of JSON"
     if len(neuron.versions) > 1:
@@ -218,7 +217,7 @@ def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
 
 def _about(habit: Habit) -> Iterator[str]:
     yield f"{habit.id}: {visible(' '.join(habit.purpose.split())) or 'no purpose was given'}"
-    yield f"  {'seen':13} {habit.occurrences} times, from {at(habit.first_at)} to {at(habit.last_at)}"
+    yield f"  {'seen':13} {habit.occurrences} times, from {local_time(habit.first_at)} to {local_time(habit.last_at)}"
     yield f"  {'tier':13} {visible(habit.tier)}"
     yield f"  {'hosts':13} {visible(', '.join(habit.hosts)) or 'none'}"
     yield f"  {'tools':13} {visible(', '.join(habit.tools)) or 'none'}"

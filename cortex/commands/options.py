@@ -7,6 +7,12 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .exits import CommandError
+
+if TYPE_CHECKING:
+    from cortex.tools import Toolbox
 
 
 def behind_an_action(json_help: str) -> ArgumentParser:
@@ -28,6 +34,16 @@ def add_no_cache(parser: ArgumentParser) -> None:
         default={},
         help="run code again also where its result is known from before",
     )
+
+
+def own_toolbox(place: str) -> Toolbox:
+    """The toolbox that `--tools MODULE:NAME` names. Raises CommandError."""
+    from cortex.chat import ToolsError, load_toolbox
+
+    try:
+        return load_toolbox(place)
+    except ToolsError as error:
+        raise CommandError(f"--tools: {error}") from error
 
 
 def said_again(options: Namespace) -> str:

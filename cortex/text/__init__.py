@@ -27,7 +27,13 @@ if TYPE_CHECKING:
         visible as visible,
         wrapped as wrapped,
     )
-    from .text import WholePieces as WholePieces, beginning as beginning, bounded as bounded, whole as whole
+    from .text import (
+        WholePieces as WholePieces,
+        beginning as beginning,
+        bounded as bounded,
+        local_time as local_time,
+        whole as whole,
+    )
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -48,6 +54,6 @@ else:
                 "visible",
                 "wrapped",
             ],
-            "text": ["WholePieces", "beginning", "bounded", "whole"],
+            "text": ["WholePieces", "beginning", "bounded", "local_time", "whole"],
         },
     )

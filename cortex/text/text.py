@@ -1,8 +1,9 @@
-"""Text that every pipe, file and endpoint can carry: without lone surrogates, and bounded in length."""
+"""Text that every pipe, file and endpoint can carry: without lone surrogates, and bounded in length. Times as text."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -36,6 +37,14 @@ def bounded(text: str, max_chars: int) -> str:
 def beginning(text: str, max_chars: int) -> str:
     """The text, or as much of it as fits with a mark at the end."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+
+
+def local_time(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    """A timestamp in local time. A document or a setting may hold any number, also one that is no date."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():{form}}"
+    except (ValueError, OverflowError, OSError):
+        return "an unknown time"
 
 
 class WholePieces:

@@ -118,7 +118,7 @@ class Turn:
     async def answer(self, name: str, arguments: Any = None) -> Answer:
         """Like `call`, with a note that a loop may tell the model beside the answer. The hint of a noticed habit comes
         once, with the next answer, whatever that is about."""
-        answer = await self._answered(name, arguments)
+        answer = await self._answered(name, arguments, with_note=True)
         hint = None if self._services.observer is None else self._services.observer.hint()
         if hint is None:
             return answer
@@ -138,14 +138,14 @@ class Turn:
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
         return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
 
-    async def _answered(self, name: str, arguments: Any) -> Answer:
+    async def _answered(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
         tool = "?"
         try:
             tool = _named(name)
             self._require_open()
             if tool == "core.execute":
-                return await self._execute(arguments, self._calls)
+                return await self._execute(arguments, self._calls, with_note)
             answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
             return Answer(self._fault(tool, error).text, ok=False)
@@ -191,11 +191,12 @@ class Turn:
     def _names_for_model(self) -> list[str]:
         return self._services.toolbox.names_for_model(self._services.settings.tools)
 
-    async def _execute(self, arguments: Any, number: int) -> Answer:
+    async def _execute(self, arguments: Any, number: int, with_note: bool) -> Answer:
         done = await self._run(arguments_for("core.execute", arguments), number)
         if not isinstance(done, Ran):
             return Answer(done.text, ok=False)
-        return Answer(done.reply, energy_note(done.level, self._services.settings.energy), ok=done.outcome.ok)
+        note = energy_note(done.level, self._services.settings.energy) if with_note else None
+        return Answer(done.reply, note, ok=done.outcome.ok)
 
     async def _run(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
         services = self._services
