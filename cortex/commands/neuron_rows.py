@@ -111,8 +111,8 @@ def habit_lines(habits: Sequence[Habit], width: int, paint: Paint) -> Iterator[s
             yield from (fit(habit.id, width), *_below(seen, width), *_below(what, width))
             continue
         yield (
-            f"{fit(habit.id, 16):16}  {_count(habit.occurrences):>4}  {local_time(habit.last_at)}  {fit(habit.tier, 8):8}  "
-            f"{fit(what, room)}"
+            f"{fit(habit.id, 16):16}  {_count(habit.occurrences):>4}  {local_time(habit.last_at)}  "
+            f"{fit(habit.tier, 8):8}  {fit(what, room)}"
         )
 
 
