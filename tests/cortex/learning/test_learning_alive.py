@@ -216,7 +216,7 @@ async def test_a_document_whose_hosts_are_none_is_disabled_and_ends_nothing(tmp_
         assert await run(cortex, "return 1") == "1"
 
 
-async def test_a_candidate_that_fails_is_disabled_and_nobody_is_asked(tmp_path, nothing_left):
+async def test_a_candidate_that_fails_is_disabled_and_the_owner_is_not_asked(tmp_path, nothing_left):
     life = Life(tmp_path)
     async with life.cortex() as cortex:
         neuron = await life.propose(cortex, {**COUNTER, "code": "emit('something_else', 1)"})
@@ -458,7 +458,7 @@ async def test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning(tmp_p
     assert text.startswith("EXECUTION_DENIED")
 
 
-async def test_where_none_may_be_awake_nothing_can_be_proposed(tmp_path):
+async def test_with_max_awake_0_nothing_can_be_proposed(tmp_path):
     async with Life(tmp_path, neurons={"max_awake": 0}).cortex() as cortex:
         assert "core_consolidate" not in [tool["function"]["name"] for tool in cortex.openai_tools()]
 

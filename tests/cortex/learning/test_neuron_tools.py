@@ -96,7 +96,7 @@ async def test_tools_of_a_server_are_known_when_it_was_started():
             await lent.call("git.list-commits", {})
 
 
-async def test_a_server_is_started_for_who_comes_again():
+async def test_a_server_is_started_in_the_background_for_a_neuron_that_tries_again():
     async with servers(git=raw("echo"), dead=raw("echo", early_exit=3)) as mcp:
         these = tools(mcp)
         assert these.awaited(["shop.stock"]) is None

@@ -210,7 +210,7 @@ async def test_calls_run_at_the_same_time_and_more_than_can_be_taken_are_refused
     assert cortex.most_waiting == 3
 
 
-async def test_who_wants_to_know_is_told_that_a_call_goes_on(tmp_path, era):
+async def test_a_client_that_asked_for_progress_is_told_that_a_call_is_running(tmp_path, era):
     told: list[tuple[float, str | None]] = []
     enough = anyio.Event()
 

@@ -110,7 +110,7 @@ async def test_a_server_that_stops_ends_its_calls_and_then_itself(tmp_path, era)
     assert cortex.waiting == 0
 
 
-async def test_nobody_gets_past_the_door_with_anything(tmp_path):
+async def test_only_requests_with_our_host_an_allowed_origin_and_the_token_get_in(tmp_path):
     cortex = ScriptedCortex()
     tries: list[tuple[dict[str, str], int]] = [
         ({}, 401),
