@@ -80,7 +80,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
     except OutputLost as lost:
         if isinstance(lost.__cause__, BrokenPipeError):
             raise lost.__cause__ from None  # The reader closed the pipe: run_command ends every command so.
-        raise CommandError(f"cannot write what happens: {lost.__cause__}") from lost
+        raise CommandError(f"cannot write the output: {lost.__cause__}") from lost
 
 
 def _talk(settings: Settings, options: Namespace) -> int:

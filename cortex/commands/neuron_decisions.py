@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -21,6 +20,7 @@ from sandbox import DenoRuntime, Guard, Running, SandboxError
 
 from .editor import edit
 from .exits import REFUSED, CommandError
+from .options import text_in
 
 if TYPE_CHECKING:
     from cortex.learning import Learning
@@ -91,7 +91,7 @@ def _modify(learning: Learning, options: Namespace, settings: Settings) -> Neuro
         return learning.pipeline.modify(neuron.id, code, max_code_bytes=max_bytes)
 
     if options.source is not None:
-        return changed(_code_in(options.source))
+        return changed(text_in(options.source))
     return edit(neuron.code, f"{neuron.id}.ts", max_bytes, changed)
 
 
@@ -128,16 +128,6 @@ def _tried(neuron: Neuron, learning: Learning, settings: Settings, switch: KillS
     except (SandboxError, NeuronError, OSError) as error:
         print(f"It waits in quarantine, because it cannot be tried here: {visible(str(error))}", file=sys.stderr)
         return learning.store.get(neuron.id)
-
-
-def _code_in(source: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        return data.decode()
-    except OSError as error:
-        raise CommandError(f'cannot read "{source}": {error.strerror}') from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f'"{source}" is not UTF-8: invalid byte at position {error.start}') from error
 
 
 async def try_now(neuron: Neuron, learning: Learning, settings: Settings, switch: KillSwitch) -> Neuron:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,18 @@ def own_toolbox(place: str) -> Toolbox:
         return load_toolbox(place)
     except ToolsError as error:
         raise CommandError(f"--tools: {error}") from error
+
+
+def text_in(name: str) -> str:
+    """The text of a file; - is standard input. Raises CommandError."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise CommandError(f'cannot read "{name}": {error.strerror}') from error
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CommandError(f'"{name}" is not UTF-8: invalid byte at position {error.start}') from error
 
 
 def said_again(options: Namespace) -> str:

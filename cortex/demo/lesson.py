@@ -162,7 +162,7 @@ class Lesson:
 
     async def _until(self, is_so: Callable[[], bool], what: str) -> None:
         with anyio.move_on_after(_PATIENCE_S):
-            while not await anyio.to_thread.run_sync(is_so):  # noqa: ASYNC110 - it is on a disk, and nobody tells
+            while not await anyio.to_thread.run_sync(is_so):  # noqa: ASYNC110 - it is on a disk, and nothing tells
                 await anyio.sleep(0.01)
             return
         raise ScriptError(f"Within {_PATIENCE_S} s nothing showed that {what}")
@@ -195,8 +195,10 @@ class Asker:
             page.line(f"--yes repeats the first {SHOWN} characters of the hash for you: {shown}", "bold")
             return shown, ""
         if self._keyboard is None:
-            page.paragraph('Nobody is at a terminal, and that is a no. "cortex demo --yes" says yes for you.', "bold")
-            return "", "nobody was there to ask"
+            page.paragraph(
+                'There is no terminal to ask at, and that is a no. "cortex demo --yes" says yes for you.', "bold"
+            )
+            return "", "there was no terminal to ask at"
         page.paragraph(f"To approve it, type the first {SHOWN} characters of the hash. Anything else is a no.", "bold")
         page.stream.write("> ")
         page.stream.flush()

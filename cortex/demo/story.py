@@ -56,8 +56,8 @@ SERVER = "http://shop.server"
 
 
 async def tell(sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = None) -> bool:
-    """Play all scenes to the stream, and return whether the audit of it is whole. Without an asker nobody is there who
-    could agree to anything.
+    """Play all scenes to the stream, and return whether the audit of it is whole. Without an asker,
+    the owner agrees to nothing.
 
     Raises SandboxUnavailable when this machine cannot run Deno, and ScriptError when what happens is not what the
     script expects.
@@ -155,7 +155,7 @@ class Stage:
 
         def watch(event: TurnEvent) -> None:
             self.count.event(event)
-            # Whoever read along has left: the loop says so next, and what a turn's watcher raises would be logged.
+            # The reader has left: the loop says so next, and what a turn's watcher raises would be logged.
             with suppress(BrokenPipeError):
                 show.event(event)
 

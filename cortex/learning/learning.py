@@ -170,7 +170,7 @@ class Learning:
         try:
             self.storage.flush()
         except Exception as error:  # noqa: BLE001 - after any disk error the rest is still closed
-            log.warning("Cannot write what neurons have done: %s", error)
+            log.warning("Cannot write the state of habits and neurons: %s", error)
         self.storage.close()
         self._quarantine_lock.close()
         self._autonomic_lock.close()

@@ -189,10 +189,10 @@ async def answered(link: Link, tool: McpTool, arguments: Mapping[str, Any]) -> d
         # Raised later, outside this block: as its __context__, this error would be printed where the new one is logged.
         problem = validation_text(error)
     except Faults as error:
-        log.warning('Tool "%s" was not answered as the protocol has it', tool.name, exc_info=error)
-        raise ToolError(f'Tool "{tool.name}" was not answered as MCP has it', code="bad_answer") from error
-    log.warning('Tool "%s" was not answered as the protocol has it: %s', tool.name, problem)
-    raise ToolError(f'Tool "{tool.name}" was not answered as MCP has it', code="bad_answer")
+        log.warning('The answer of tool "%s" is not valid MCP', tool.name, exc_info=error)
+        raise ToolError(f'The answer of tool "{tool.name}" is not valid MCP', code="bad_answer") from error
+    log.warning('The answer of tool "%s" is not valid MCP: %s', tool.name, problem)
+    raise ToolError(f'The answer of tool "{tool.name}" is not valid MCP', code="bad_answer")
 
 
 def _told(error: MCPError, name: str, has_ended: bool) -> ToolError:

@@ -299,7 +299,7 @@ class Server:
             await self._list(link)
         except Faults as error:
             said = short(error)
-            log.warning('MCP server "%s" does not tell its tools any more; the old ones stay: %s', self.name, said)
+            log.warning('MCP server "%s" no longer lists its tools; the old list stays: %s', self.name, said)
 
     async def _list(self, link: Link) -> None:
         listing = Listing(self.name, self._general.max_tools)

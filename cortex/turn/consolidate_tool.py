@@ -121,7 +121,7 @@ class ConsolidateTool:
             self._on_proposed(neuron)
         except Exception:
             # The proposal is stored, and the next look for candidates finds it.
-            log.exception("Whoever is told of proposals failed")
+            log.exception("The callback for accepted proposals failed")
         return ProposalAccepted(neuron)
 
     def _propose(self, proposal: Proposal, habit: str | None, found: Fingerprint | None) -> Neuron:

@@ -168,7 +168,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
     code_hash = services.spine.journal.keep_code(payload.code, settings.sandbox.max_code_bytes)
     with caller.count.place() as place:
         refusal = place.refusal or await _guard_refusal(services, payload.code)
-        # The owner last: nobody is asked about what would be refused anyway.
+        # The owner last, who is not asked about what would be refused anyway.
         refusal = refusal or await _owner_refusal(intent, services, caller)
         if refusal is not None:
             return NotRun(refusal, code_hash)
@@ -231,7 +231,7 @@ async def _owner_refusal(intent: RunCodeIntent, services: Services, caller: Call
         return None
     weighed = services.energy.weigh(payload.tier)
     if isinstance(weighed, Insufficient):
-        return Denied(str(weighed))  # nobody is asked in vain
+        return Denied(str(weighed))  # the owner is not asked in vain
     # The owner is shown what is run, and not what the model wrote.
     asked = payload.model_dump(mode="json", include=_ALWAYS_SHOWN)
     asked |= payload.model_dump(mode="json", include=_SHOWN_IF_GIVEN, exclude_defaults=True)

@@ -253,7 +253,7 @@ class Turn:
             case "core.consolidate":
                 return await self._consolidate(arguments)
             case _:
-                raise AssertionError(f"nobody answers for {name}")
+                raise AssertionError(f"no core tool is called {name}")
         self._announce(CoreToolCalled(name, self.id, arguments))
         return Answer(text)
 

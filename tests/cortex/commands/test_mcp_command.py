@@ -120,8 +120,8 @@ def test_a_url_is_added_with_its_headers_in_both_spellings(mcp, home):
         (["add", "--from", "/"], 'cannot read "/": Is a directory'),
         (["remove", "a"], 'no server "a" was added; there are: none'),
         (["test", "a"], 'there is no server "a"; there are: none'),
-        (["list", "--", "x"], "nothing stands behind --"),
-        (["serve", "--json"], "serve speaks MCP, and takes no --json"),
+        (["list", "--", "x"], "list takes no command behind --"),
+        (["serve", "--json"], "cortex mcp serve speaks MCP and prints nothing else: leave --json out"),
     ],
 )
 def test_a_mistake_is_told_and_nothing_is_added(mcp, home, arguments, problem):

@@ -69,7 +69,7 @@ def test_a_neuron_without_tools_is_lent_none():
         ("shop.stock", None),
         ("shop.steal", 'there is no tool "shop.steal" for neurons; there are: shop.buy, shop.refund, shop.stock'),
         ("shop.report", 'there is no tool "shop.report" for neurons'),
-        ("shop.buy", 'the policy of "shop.buy" is "ask", and nobody can be asked'),
+        ("shop.buy", 'the policy of "shop.buy" is "ask", and the owner cannot be asked'),
         ("shop.refund", 'the policy of "shop.refund" is "deny"'),
     ],
 )
