@@ -1,4 +1,4 @@
-"""Options that several commands share, with the same help texts."""
+"""Options that several commands share, with the same help texts, and what they name: a toolbox, a text in a file."""
 
 from __future__ import annotations
 

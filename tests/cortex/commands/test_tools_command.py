@@ -14,7 +14,7 @@ import pytest
 
 from cortex import Settings, Toolbox
 from cortex.catalogue.workbench import Workbench
-from cortex.commands import mcp_waiting, run_command
+from cortex.commands import mcp_trial, run_command
 from cortex.commands.mcp_trial import started
 from cortex.commands.tool_rows import list_lines
 from cortex.commands.tool_source import Seen
@@ -210,8 +210,8 @@ async def test_the_line_about_waiting_is_repeated_and_only_shown_in_a_terminal(m
         def isatty(self) -> bool:
             return is_terminal
 
-    monkeypatch.setattr(mcp_waiting, "_LOOK_S", 0.01)
-    monkeypatch.setattr(mcp_waiting, "_AGAIN_S", 0.05)
+    monkeypatch.setattr(mcp_trial, "_LOOK_S", 0.01)
+    monkeypatch.setattr(mcp_trial, "_AGAIN_S", 0.05)
     # On a machine that stands still for a moment the first limit may be over before anything is said twice.
     for limit_ms in (500, 5_000):
         monkeypatch.setattr(sys, "stderr", Stream())
