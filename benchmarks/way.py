@@ -2,15 +2,20 @@
 
     python -m benchmarks.way
 
-A newcomer who follows one `core.execute` opens this many files and jumps this often. Counted with `sys.setprofile` in
-the thread of the event loop, once everything is warm; printed, and judged by nobody.
+A newcomer who follows one call opens this many files and jumps this often. Counted with `sys.setprofile`, once
+everything is warm: in the thread of the event loop, and for a consolidation, whose work is on disk, in its worker
+threads too. Printed, and judged by nobody. The first `core.execute` is answered from the cache by then; the second is
+run each time.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,63 +26,123 @@ from cortex import MotorCortex, Settings, Toolbox
 
 ROOT = str(Path(__file__).resolve().parent.parent)
 PACKAGES = tuple(f"{ROOT}/{name}/" for name in ("sandbox", "neurons", "cortex"))
+SERVER = {"command": sys.executable, "args": ["-m", "examples.servers.ticket_desk"], "cwd": ROOT}
 WARM_UP = 2
+QUIET_S = 0.5
+"""Until the pool is filled again, and nothing else is under way."""
+BOUND_S = 60
 
 
 class Way:
-    """The files that a piece of work passes through, in order."""
+    """The files that a piece of work passes through, in order, in each thread."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
         self.files: set[str] = set()
         self.changes = 0
-        self._last = ""
+        self._last: dict[int, str] = {}
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        if event != "call" or not frame.f_code.co_filename.startswith(PACKAGES):
-            return
         file = frame.f_code.co_filename
-        self.changes += file != self._last
+        if event != "call" or not file.startswith(PACKAGES):
+            return
+        thread = threading.get_ident()
+        self.changes += file != self._last.get(thread)
         self.files.add(file)
-        self._last = file
+        self._last[thread] = file
 
 
-async def walked(work: Callable[[], Awaitable[Any]]) -> Way:
+async def walked(name: str, work: Callable[[], Awaitable[Any]], *, in_threads: bool = False) -> None:
+    way = Way()
+    if in_threads:
+        threading.setprofile(way)  # for the worker threads, which the warm-up starts
     for _ in range(WARM_UP):
         await work()
-    way = Way()
+    await anyio.sleep(QUIET_S)
+    way.begin()
     sys.setprofile(way)
     try:
         await work()
     finally:
         sys.setprofile(None)
-    return way
+        threading.setprofile(None)
+    print(f"{name:44}{len(way.files):8}{way.changes:18}")
 
 
-async def main() -> None:
-    toolbox = Toolbox()
+@asynccontextmanager
+async def opened(toolbox: Toolbox | None = None, **settings: Any) -> AsyncIterator[MotorCortex]:
+    with tempfile.TemporaryDirectory(prefix="motor-cortex-way-", dir=Path.cwd()) as home:
+        async with MotorCortex(Settings(home=Path(home), **settings), toolbox=toolbox, channels=()) as cortex:
+            yield cortex
+
+
+async def called(cortex: MotorCortex, tool: str, /, **arguments: Any) -> None:
+    async with cortex.turn() as turn:
+        text = await turn.call(tool, {"purpose": "way", **arguments})
+    assert not text.startswith("EXECUTION_"), text
+
+
+async def executions() -> None:
+    toolbox, numbers = Toolbox(), count()
 
     @toolbox.tool
     def add(a: int, b: int) -> int:
         """Add two numbers."""
         return a + b
 
-    with tempfile.TemporaryDirectory() as home:
-        async with MotorCortex(Settings(home=Path(home)), toolbox=toolbox) as cortex:
-            await anyio.sleep(0.5)  # the pool is filled, and nothing else is under way
+    async with opened(toolbox) as cortex:
+        for name, code in (
+            ("core.execute: return 1 + 1", lambda: "return 1 + 1"),
+            ("core.execute: code that is not in the cache", lambda: f"return 1 + {next(numbers)}"),
+            ("core.execute: one tool called from code", lambda: "return await tools.add({ a: 1, b: 1 })"),
+        ):
+            cortex.energy.set(1.0)
+            await walked(name, lambda code=code: called(cortex, "core.execute", code=code()))
 
-            async def execute(code: str) -> None:
-                async with cortex.turn() as turn:
-                    await turn.call("core.execute", {"purpose": "way", "code": code})
 
-            print(f"{'one warm call':40}{'files':>8}{'changes of file':>18}")
-            for name, code in (
-                ("core.execute: return 1 + 1", "return 1 + 1"),
-                ("core.execute: one tool called from code", "return await tools.add({ a: 1, b: 1 })"),
-            ):
-                cortex.energy.set(1.0)
-                way = await walked(lambda code=code: execute(code))
-                print(f"{name:40}{len(way.files):8}{way.changes:18}")
+async def mcp_call() -> None:
+    async with opened(mcpServers={"desk": SERVER}) as cortex:
+        code = 'return (await tools.desk.get_ticket({ id: "T-017" })).id'
+        await walked("core.execute: one MCP tool called from code", lambda: called(cortex, "core.execute", code=code))
+
+
+async def consolidation() -> None:
+    """A script that came back becomes a neuron that waits for its owner: proposed, tried in quarantine, asked about."""
+    numbers = count(1)
+    async with opened() as cortex:
+        for name in ("a", "b", "c"):
+            await called(cortex, "core.execute", code=f"const {name} = [3, 1, 2]; return {name}.sort().join();")
+        with anyio.fail_after(BOUND_S):
+            while not (habits := cortex.learning.habits.all()):
+                await anyio.sleep(0.05)
+
+        async def consolidate() -> None:
+            number = next(numbers)
+            await called(
+                cortex,
+                "core.consolidate",
+                name=f"Sorter{number}",
+                code=f"emit('sorted', {{ by: {number}, text: [3, 1, {number}].sort().join() }});",
+                inputSignals=["door_opened"],
+                outputSignals=["sorted"],
+                energyBudget=0.05,
+                habit=habits[0].id,
+            )
+            with anyio.fail_after(BOUND_S):
+                while cortex.learning.pipeline.quarantined():
+                    await anyio.sleep(0.5)
+            assert len(cortex.learning.pipeline.pending()) == number
+
+        await walked("core.consolidate, to the owner's question", consolidate, in_threads=True)
+
+
+def main() -> None:
+    print(f"{'one warm call':44}{'files':>8}{'changes of file':>18}")
+    for part in (executions, mcp_call, consolidation):
+        anyio.run(part)
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    main()

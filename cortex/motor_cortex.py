@@ -16,7 +16,7 @@ from cortex.catalogue import Workbench
 from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
 from cortex.home import Home, HomeFiles, LearnedSkills, Memory
-from cortex.learning import NeuronTools, Plasticity, Surroundings, channels_of, killed_by
+from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, killed_by
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import servers_of
 from cortex.redaction import Redactor
@@ -47,7 +47,6 @@ from sandbox import (
 )
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from cortex.contracts import Listener, Watch
@@ -96,7 +95,7 @@ class MotorCortex:
         self.energy = home.ledger(self.settings.energy, on_change=self._journal.energy)
         self.memory = Memory(home, now=now)
         key = ApprovalKey.load_or_make(folders.state)
-        self.plasticity = Plasticity(home, self.settings, key=key, record=self._spine.record, now=now)
+        self.learning = Learning(home, self.settings, key=key, record=self._spine.record, now=now)
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         running = Running(self.switch.running, self.switch.refusal)
         self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
@@ -151,7 +150,7 @@ class MotorCortex:
             await stack.enter_async_context(self.servers)
         living = None
         if isinstance(runtime, ResidentHost):
-            living = await stack.enter_async_context(self.plasticity.alive(self._surroundings(runtime, guard)))
+            living = await stack.enter_async_context(self.learning.alive(self._surroundings(runtime, guard)))
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
         return Services(
@@ -194,12 +193,7 @@ class MotorCortex:
 
         return told
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._services = self._living = None
         await self._stack.aclose()  # without the exception, as above
 
@@ -253,7 +247,7 @@ class MotorCortex:
     def _close_files(self) -> None:
         self._spine.close()
         self._journal.close()
-        self.plasticity.close()
+        self.learning.close()
         self._flusher.flush()
         self.energy.close()
         self.audit.close()

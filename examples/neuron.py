@@ -74,7 +74,7 @@ async def main(home: str) -> None:
         show(notice)
 
         # Consent to what this very hash was shown for. Nothing that an agent can call comes here.
-        neuron = cortex.plasticity.pipeline.approve(notice.neuron.id, notice.shown_hash[:8])
+        neuron = cortex.learning.pipeline.approve(notice.neuron.id, notice.shown_hash[:8])
         await cortex.autonomic.refresh()  # it would wake up within a second by itself
         span = f"{(neuron.trial.ends_at - neuron.trial.started_at) / 3600:g} hours"
         print(f"{neuron.id} is in {neuron.status}: at least {span} and {neuron.trial.min_signals} signals")

@@ -87,7 +87,7 @@ async def main(url: str, home: str) -> None:
         headers, body, status = await to_thread.run_sync(lambda: Hook.arrived.get(timeout=30))
         refused = await to_thread.run_sync(forged, url, headers, body)
         print(f"status {status} for what the cortex sent, {refused} for the same with another body")
-        neuron = cortex.plasticity.store.get("doubler")
+        neuron = cortex.learning.store.get("doubler")
         print(f"{neuron.id} is {neuron.status}")
 
 

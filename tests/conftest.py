@@ -81,7 +81,7 @@ ONE_LOOP = {
     "test_neuron_tools.py",
     "test_nothing_approves.py",
     "test_person.py",
-    "test_plasticity.py",
+    "test_learning_alive.py",
     "test_quarantine_real.py",
     "test_stdio.py",
     "test_tools_command.py",

@@ -495,7 +495,7 @@ REQUIREMENTS = (
         (
             SETTING + "test_an_invalid_setting_is_named_in_the_error",
             SETTING + "test_an_unknown_variable_of_ours_is_a_mistake_and_the_one_that_was_meant_is_named",
-            CONFIG + "test_a_key_that_does_not_exist_is_a_mistake_and_the_one_that_was_meant_is_named",
+            CONFIG + "test_an_unknown_setting_is_an_error_that_names_the_nearest_setting",
         ),
     ),
     Requirement(

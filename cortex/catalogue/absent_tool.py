@@ -1,5 +1,8 @@
 """A stand-in for a tool that is not available: calling it raises an error that says why. Code can catch that, instead
-of failing with a property of undefined."""
+of failing with a property of undefined.
+
+A module of its own because it is a kind of tool, beside the workbench that is long enough.
+"""
 
 from __future__ import annotations
 

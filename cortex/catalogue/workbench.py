@@ -45,7 +45,7 @@ class _OfServer(NamedTuple):
     all: Sequence[UsableTool]
 
 
-class Found(NamedTuple):
+class FoundTool(NamedTuple):
     """A result of a search."""
 
     name: str
@@ -104,10 +104,10 @@ class Workbench:
         groups = [group for group, _ in wish.named.paths]
         return bool(wish.intent.strip() or wish.tools or wish.named.takes_all) or any(map(self.server_of, groups))
 
-    async def search(self, query: str, most: int) -> list[Found]:
+    async def search(self, query: str, most: int) -> list[FoundTool]:
         tools = {tool.name: tool for tool in await self._all()}
         return [
-            Found(match.name, _line(tools[match.name].declaration.description), match.score)
+            FoundTool(match.name, _line(tools[match.name].declaration.description), match.score)
             for match in await self._ranked(query, list(tools.values()), most)
         ]
 
@@ -148,17 +148,18 @@ class Workbench:
     async def grant(self, wish: Wish) -> list[UsableTool]:
         """The tools that one run is lent: a small toolbox as a whole, the tools named in the request or in the code,
         and the best for the intent."""
+        if self.is_told:
+            return list(self._toolbox)
         chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox} if self.is_listed else {}
-        if self.is_searched:
-            for name in wish.tools[:MAX_NAMED]:
-                _add(chosen, await self._by_name(name))
-            for tool in await self._named_in(wish):
-                _add(chosen, tool)
-            if wish.intent.strip():
-                tools = {tool.name: tool for tool in await self._all()}
-                best = await self._ranked(wish.intent, list(tools.values()), self._settings.discovery.tools_per_intent)
-                for match in best:
-                    _add(chosen, tools[match.name])
+        for name in wish.tools[:MAX_NAMED]:
+            _add(chosen, await self._by_name(name))
+        for tool in await self._named_in(wish):
+            _add(chosen, tool)
+        if wish.intent.strip():
+            tools = {tool.name: tool for tool in await self._all()}
+            best = await self._ranked(wish.intent, list(tools.values()), self._settings.discovery.tools_per_intent)
+            for match in best:
+                _add(chosen, tools[match.name])
         return list(chosen.values())
 
     async def _all(self) -> list[UsableTool]:

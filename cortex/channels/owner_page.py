@@ -7,10 +7,9 @@ names and code than in words. All of the code is shown: the owner must see what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from cortex.text import beyond_ascii, code_lines, visible, visible_code
+from cortex.text import beyond_ascii, code_lines, local_time, visible, visible_code
 
 if TYPE_CHECKING:
     from neurons import Neuron, Report, ScenarioResult
@@ -114,16 +113,8 @@ def _hashes(neuron: Neuron) -> Iterator[str]:
     yield _line("code hash", neuron.metadata.code_hash)
     request = neuron.request
     if request is not None:
-        yield _line("decide until", _at(request.expires_at))
+        yield _line("decide until", local_time(request.expires_at))
         yield _line("hash", request.shown_hash)
-
-
-def _at(seconds: float) -> str:
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError, OSError):
-        # Settings may say a thousand years, and the owner must see the rest of the page anyway.
-        return "no day that a calendar has"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -10,39 +10,29 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .agent import Agent as Agent, OutputLost as OutputLost
+    from .agent import Agent as Agent, OutputLost as OutputLost, Wakes as Wakes, wake_words as wake_words
     from .console_owner import Asked as Asked, ConsoleOwner as ConsoleOwner
-    from .dialogue import Dialogue as Dialogue
-    from .endpoints import endpoint_problem as endpoint_problem
-    from .inputs import InputError as InputError, lines_of as lines_of
-    from .interrupts import Interrupts as Interrupts, Nudged as Nudged
+    from .dialogue import Dialogue as Dialogue, Prompt as Prompt
+    from .interrupts import Interrupts as Interrupts, NudgeChannel as NudgeChannel, Nudged as Nudged
     from .line_history import LineHistory as LineHistory
-    from .nudge_channel import NudgeChannel as NudgeChannel
     from .outputs import ForPeople as ForPeople, ForPrograms as ForPrograms, Output as Output
-    from .own_tools import ToolsError as ToolsError, load_toolbox as load_toolbox
-    from .prompt import Prompt as Prompt
     from .proposal_desk import ProposalDesk as ProposalDesk
+    from .setup import ToolsError as ToolsError, endpoint_problem as endpoint_problem, load_toolbox as load_toolbox
     from .slash import Slash as Slash, conversation_lines as conversation_lines
-    from .talk import Inbox as Inbox, Talk as Talk
-    from .wakes import Wakes as Wakes, wake_words as wake_words
+    from .talk import Inbox as Inbox, InputError as InputError, Talk as Talk, lines_of as lines_of
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "agent": ["Agent", "OutputLost"],
+            "agent": ["Agent", "OutputLost", "Wakes", "wake_words"],
             "console_owner": ["Asked", "ConsoleOwner"],
-            "dialogue": ["Dialogue"],
-            "endpoints": ["endpoint_problem"],
-            "inputs": ["InputError", "lines_of"],
-            "interrupts": ["Interrupts", "Nudged"],
+            "dialogue": ["Dialogue", "Prompt"],
+            "interrupts": ["Interrupts", "NudgeChannel", "Nudged"],
             "line_history": ["LineHistory"],
-            "nudge_channel": ["NudgeChannel"],
             "outputs": ["ForPeople", "ForPrograms", "Output"],
-            "own_tools": ["ToolsError", "load_toolbox"],
-            "prompt": ["Prompt"],
+            "setup": ["ToolsError", "endpoint_problem", "load_toolbox"],
             "proposal_desk": ["ProposalDesk"],
             "slash": ["Slash", "conversation_lines"],
-            "talk": ["Inbox", "Talk"],
-            "wakes": ["Wakes", "wake_words"],
+            "talk": ["Inbox", "InputError", "Talk", "lines_of"],
         },
     )

@@ -19,7 +19,7 @@ from cortex.tools import Decision, Question, describe
 if TYPE_CHECKING:
     from typing import Any
 
-NO_TERMINAL = "nobody can be asked, because there is no terminal; the owner can set its policy to allow or deny"
+NO_TERMINAL = "the owner cannot be asked, because there is no terminal, and can set its policy to allow or deny"
 NO = Decision(allowed=False)
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, TextIO
 
 from cortex.loop import AssistantMessage, ConversationError, UserMessage
 from cortex.show import Show
-from cortex.text import fit, styled, terminal_columns, wrapped
+from cortex.text import fit, has_colour, styled, terminal_columns, wrapped
 
 from .interrupts import Nudged
+from .line_history import LineHistory
 
 if TYPE_CHECKING:
     from .outputs import Output
-    from .prompt import Prompt
     from .proposal_desk import ProposalDesk
     from .slash import Slash
     from .talk import Talk
 
+try:
+    import readline
+except ImportError:  # pragma: no cover - a Python that was built without it
+    readline = None  # type: ignore[assignment]
+
+_WORDS = "you> "
 HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
@@ -109,3 +115,33 @@ class Dialogue:
         for line in wrapped(text, terminal_columns(self._screen)):
             self._screen.write(f"{styled(line, 'dim', self._screen)}\n")
         self._screen.flush()
+
+
+class Prompt:
+    """Reads a line from the person, with editing and history where Python has readline."""
+
+    def __init__(self, history: LineHistory, screen: TextIO) -> None:
+        self._history = history
+        self._is_reading = False
+        # readline does not count what stands between \001 and \002 as columns.
+        self._words = f"\001\x1b[1m\002{_WORDS}\001\x1b[0m\002" if readline and has_colour(screen) else _WORDS
+        if readline is not None:
+            readline.clear_history()
+            for line in history.lines():
+                readline.add_history(line)
+
+    def read(self) -> str:
+        """Read one line. Raises EOFError, KeyboardInterrupt, and UnicodeDecodeError."""
+        self._is_reading = True
+        try:
+            line = input(self._words)
+        finally:
+            # Cleared at once: from here on a nudge must not discard the line.
+            self._is_reading = False
+        if line.strip():
+            self._history.add(line)
+        return line
+
+    def is_idle(self) -> bool:
+        """Whether the person has typed nothing yet, as far as readline can tell."""
+        return self._is_reading and (readline is None or not readline.get_line_buffer())

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
 from cortex.energy import EnergyError, forecast, in_about, outlook
 from cortex.show import gauge, marks_for
-from cortex.text import styled, terminal_columns, visible, wrapped
+from cortex.text import local_time, styled, terminal_columns, visible, wrapped
 from neurons import NeuronError, Status, progress
 
 if TYPE_CHECKING:
@@ -114,8 +113,7 @@ def conversation_lines(summaries: list[ConversationSummary], width: int) -> list
     """The newest conversations, one per line. Titles are users' text, so control characters are made visible."""
     lines = []
     for summary in summaries[:_MOST_LISTED]:
-        at = f"{datetime.fromtimestamp(summary.changed_at, UTC).astimezone():%Y-%m-%d %H:%M}"
-        head = f"{summary.id}  {at}  "
+        head = f"{summary.id}  {local_time(summary.changed_at)}  "
         lines.append(head + _fitting(visible(summary.title), width - len(head)))
     if (more := len(summaries) - _MOST_LISTED) > 0:
         lines.append(f"and {more} more; cortex chat --list --json has all")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
 from cortex.text import READING_S
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .interrupts import Interrupts
 
 T = TypeVar("T")
+# A turn takes no longer message. A longer line is an error: its rest must not become a message of its own.
+MAX_LINE_BYTES = 1_048_576
 
 
 class Inbox:
@@ -126,3 +128,22 @@ class Talk:
         except KeyboardInterrupt:
             self._portal.call(self._agent.stop)
         self._portal.call(asked.closed.set)
+
+
+class InputError(Exception):
+    """A line that cannot be a message. The error says which line."""
+
+
+def lines_of(stream: BinaryIO) -> Iterator[str]:
+    """The messages in a pipe: its lines that are not blank. Raises InputError."""
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise InputError(f"line {number} is longer than {MAX_LINE_BYTES} bytes")
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError as error:
+            raise InputError(f"line {number} is not UTF-8: invalid byte at position {error.start}") from error
+        if text:
+            yield text

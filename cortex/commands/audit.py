@@ -22,7 +22,7 @@ DEFAULT_LAST = 20
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--last", type=number_of("records"), metavar="N", help=f"so many records, {DEFAULT_LAST} if not said"
+        "--last", type=number_of("records"), metavar="N", help=f"show at most N records, {DEFAULT_LAST} if not said"
     )
     parser.add_argument("--follow", action="store_true", help="go on with each record that comes, until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="print each record as one line of JSON")

@@ -13,13 +13,12 @@ from cortex.settings import Settings, load_settings
 from cortex.text import terminal_columns
 
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
-from .options import add_no_cache
+from .options import add_no_cache, own_toolbox
 
 if TYPE_CHECKING:
     from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
     from cortex.loop import Conversation, Conversations
     from cortex.motor_cortex import MotorCortex
-    from cortex.tools import Toolbox
     from neurons import OwnerChannel
 
 
@@ -81,7 +80,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
     except OutputLost as lost:
         if isinstance(lost.__cause__, BrokenPipeError):
             raise lost.__cause__ from None  # The reader closed the pipe: run_command ends every command so.
-        raise CommandError(f"cannot write what happens: {lost.__cause__}") from lost
+        raise CommandError(f"cannot write the output: {lost.__cause__}") from lost
 
 
 def _talk(settings: Settings, options: Namespace) -> int:
@@ -92,7 +91,7 @@ def _talk(settings: Settings, options: Namespace) -> int:
     from cortex.motor_cortex import MotorCortex
     from sandbox import SandboxError
 
-    toolbox = _toolbox(options.tools)
+    toolbox = own_toolbox(options.tools) if options.tools is not None else None
     output: Output = ForPrograms(sys.stdout) if options.json else ForPeople(sys.stdout, sys.stderr)
     # Questions to the owner go to a terminal, never into JSON that a program reads.
     screen = sys.stdout if sys.stdout.isatty() and not options.json else sys.stderr
@@ -137,10 +136,8 @@ def _converse(talk: Talk, settings: Settings, output: Output) -> None:
 def _desk(talk: Talk, screen: TextIO) -> ProposalDesk:
     from cortex.chat import ProposalDesk
 
-    plasticity = talk.agent.cortex.plasticity
-    return ProposalDesk(
-        plasticity.pipeline, talk.read, keyboard=sys.stdin, screen=screen, habit_of=plasticity.habits.get
-    )
+    learning = talk.agent.cortex.learning
+    return ProposalDesk(learning.pipeline, talk.read, keyboard=sys.stdin, screen=screen, habit_of=learning.habits.get)
 
 
 def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -> Slash:
@@ -152,7 +149,7 @@ def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -
         talk.level,
         settings.energy,
         _conversations(settings),
-        neurons=cortex.plasticity.store.load_all,
+        neurons=cortex.learning.store.load_all,
         about=lambda: _about_neurons(cortex),
         offer=lambda: desk.offer(again=True),
         kill=lambda: cortex.switch.turn_on("/kill at the prompt of a chat", by="owner"),
@@ -165,7 +162,7 @@ def _about_neurons(cortex: MotorCortex) -> list[str]:
 
     if isinstance(on := cortex.switch.state(), On):
         return [str(on)]
-    found = cortex.plasticity.storage.read(LAYER_KEY)
+    found = cortex.learning.storage.read(LAYER_KEY)
     return layer_lines(layer_of(found.data if found is not None else None))
 
 
@@ -207,17 +204,6 @@ def _say(talk: Talk, message: str | None, output: Output, slash: Slash | None) -
         output.failed(str(error))
         return REFUSED
     return SUCCESS
-
-
-def _toolbox(place: str | None) -> Toolbox | None:
-    if place is None:
-        return None
-    from cortex.chat import ToolsError, load_toolbox
-
-    try:
-        return load_toolbox(place)
-    except ToolsError as error:
-        raise CommandError(f"--tools: {error}") from error
 
 
 def _conversations(settings: Settings) -> Conversations:

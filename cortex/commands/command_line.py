@@ -28,7 +28,7 @@ COMMANDS = {
     "tools": "list and search the tools of the MCP servers; show prints what code is told of them",
     "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
     "revive": "turn the kill switch off again",
-    "audit": "show what happened, and verify that nobody has changed the record",
+    "audit": "show what happened, and verify that the record was not changed",
     "config": "print the settings, and where each came from",
     "doctor": "say what works on this machine, by trying it",
 }

@@ -11,7 +11,7 @@ from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 def add_arguments(parser: ArgumentParser) -> None:
     parser.description = "An agent with a scripted model and real hands: no network, no account, nothing left behind."
     parser.add_argument(
-        "--yes", action="store_true", help="agree to what the agent wants to learn, where nobody is at a terminal"
+        "--yes", action="store_true", help="agree to what the agent wants to learn, without a terminal to ask at"
     )
     parser.add_argument("--mcp", action="store_true", help="no longer here: in a checkout, make demo-mcp")
 

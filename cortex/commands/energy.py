@@ -8,7 +8,6 @@ import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from cortex.audit import Audit, AuditError, Journal
@@ -28,7 +27,7 @@ from cortex.energy import (
 )
 from cortex.home import Home
 from cortex.settings import EnergySettings, Settings, load_settings
-from cortex.text import has_symbols, styled, visible
+from cortex.text import has_symbols, local_time, styled, visible
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 from .options import behind_an_action, number_of
@@ -39,7 +38,7 @@ _NOTE_INDENT = 15
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--last", type=number_of("entries"), metavar="N", help=f"so many entries, {DEFAULT_LAST} if not said"
+        "--last", type=number_of("entries"), metavar="N", help=f"show at most N entries, {DEFAULT_LAST} if not said"
     )
     parser.add_argument("--json", action="store_true", help="print {level, full_in_s, tiers, entries, …}")
     actions = parser.add_subparsers(dest="action", metavar="[set LEVEL | top-up AMOUNT]")
@@ -168,7 +167,7 @@ def _now(tier: TierForecast) -> str:
 
 
 def _entry(entry: Entry) -> Iterator[str]:
-    at = f"{datetime.fromtimestamp(entry.at, UTC).astimezone():%m-%d %H:%M:%S}"
+    at = local_time(entry.at, "%m-%d %H:%M:%S")
     texts = ((entry.reason, 12), (entry.tier, 9), (entry.turn, 9), (entry.code_hash, 8))
     cells = " ".join(_cell(text or "", width) for text, width in texts)
     yield f"{at} {entry.amount:>+8.4f} {entry.level:>7.4f}  {cells}".rstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -14,7 +15,6 @@ from neurons import Killed, KillSwitch, Refused
 from sandbox import go_first, go_like_others
 
 from .exits import CODE_FAILED, SUCCESS, CommandError
-from .neuron_named import neuron_named
 
 # No logging before everything is dead: it takes as long to import as the rest.
 LOGS = False
@@ -108,3 +108,28 @@ def _show(killed: Killed, home: Path) -> None:
         return  # the switch could not be turned on, so there is nothing to revive
     option = f"--neuron {on.neuron} " if on.neuron else ""
     print(styled(f'cortex revive {option}--reason "…" turns it off', "dim", sys.stdout))
+
+
+def neuron_named(state: Path, named: str) -> tuple[str, str | None]:
+    """The id that is meant, and a doubt about it or None. Uses file names without reading the files, if possible: a
+    damaged document must not keep the owner from stopping its neuron."""
+    try:
+        ids = sorted(name.removesuffix(".json") for name in os.listdir(state / "neurons") if name.endswith(".json"))
+    except OSError:
+        ids = []
+    if named in ids:
+        return named, None
+    found = [one for one in ids if _name_in(state / "neurons" / f"{one}.json") == named]
+    found = found or [one for one in ids if named and one.startswith(named)]
+    if len(found) == 1:
+        return found[0], None
+    if found:
+        raise CommandError(f'nothing was done: "{named}" may be {", ".join(found[:5])}')
+    return named, f'there is no document of a neuron "{named}"'
+
+
+def _name_in(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())["name"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None

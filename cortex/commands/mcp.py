@@ -58,11 +58,9 @@ def run(options: Namespace) -> int:
     from cortex.settings import load_settings
 
     if getattr(options, "behind_dashes", None) is not None and options.action != "add":
-        raise CommandError(f"nothing stands behind -- after {options.action}")
+        raise CommandError(f"{options.action} takes no command behind --")
     match options.action:
         case "serve":
-            if options.json:
-                raise CommandError("serve speaks MCP, and takes no --json")
             return serve(options)
         case "add" | "remove":
             from .mcp_change import change

@@ -14,10 +14,7 @@ from cortex.text import fit, padded, wrapped
 
 from .exits import SUCCESS
 from .mcp_change import line_of
-from .rows import POLICY_STYLES, Paint
-
-# With fewer columns than this left for the text, each server takes two lines instead of a table row.
-_LEAST_TEXT = 30
+from .rows import LEAST_TEXT, POLICY_STYLES, Paint
 
 
 def print_list(options: Namespace, settings: Settings, width: int, paint: Paint) -> int:
@@ -52,14 +49,14 @@ def facts_of(name: str, named: Named) -> dict[str, Any]:
 def list_lines(servers: Mapping[str, Named], width: int, paint: Paint) -> Iterator[str]:
     names = max(len(name) for name in (*servers, "name"))
     room = width - names - len("  policy  from      ")
-    if room >= _LEAST_TEXT:
+    if room >= LEAST_TEXT:
         yield paint(f"{'name':{names}}  policy  from      what", "dim")
     for name, named in servers.items():
         policy = "off" if named.settings.disabled else named.settings.policy
         style = POLICY_STYLES.get(policy, "dim")
         what = line_of(named.settings)
         source = "settings" if named.source == "settings" else "home"
-        if room < _LEAST_TEXT:
+        if room < LEAST_TEXT:
             yield paint(fit(f"{name}: {policy}, from {source}", width), style)
             yield from (f"  {line}" for line in wrapped(fit(what, 4 * (width - 2)), width - 2))
             continue

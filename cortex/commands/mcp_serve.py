@@ -69,12 +69,12 @@ def serve(options: Namespace) -> int:
             front.listening.close()
 
 
-async def _serve(cortex: Cortex, settings: Settings, front: Front | None) -> int:
+async def _serve(cortex: Cortex, settings: Settings, front: HttpFront | None) -> int:
     import anyio
 
-    from cortex.mcp_server import Calls, mcp_server, serve_http, serve_stdio
+    from cortex.mcp_server import ClientCalls, mcp_server, serve_http, serve_stdio
 
-    calls, stop = Calls(), anyio.Event()
+    calls, stop = ClientCalls(), anyio.Event()
     server = mcp_server(cortex, settings, calls)
     ended_by: list[int] = []
     async with anyio.create_task_group() as tasks:
@@ -108,7 +108,7 @@ async def _cancel_after(stop: anyio.Event, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-class Front(NamedTuple):
+class HttpFront(NamedTuple):
     """The listening socket, the door that checks clients, and the lines to print about both."""
 
     listening: socket.socket
@@ -116,7 +116,7 @@ class Front(NamedTuple):
     told: list[str]
 
 
-def _front(settings: Settings, where: str) -> Front:
+def _front(settings: Settings, where: str) -> HttpFront:
     """Listen on the address. The token is printed only when it was generated here. Raises CommandError."""
     from cortex.mcp_server import PATH, Address, BadAddress, HttpDoor, address_of, is_loopback, listen
 
@@ -142,7 +142,7 @@ def _front(settings: Settings, where: str) -> Front:
     told = [f"Listening on http://{Address(asked.host, port).shown}{PATH}"]
     if given is None:
         told.append(f"Clients send: Authorization: Bearer {token}")
-    return Front(listening, HttpDoor(token, (*own, *serving.hosts), serving.origins), told)
+    return HttpFront(listening, HttpDoor(token, (*own, *serving.hosts), serving.origins), told)
 
 
 def _is_any(host: str) -> bool:

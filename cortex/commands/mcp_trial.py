@@ -6,7 +6,8 @@ import json
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -14,18 +15,21 @@ import anyio
 
 from cortex.mcp_config import servers_of
 from cortex.settings import McpServerSettings, Settings
-from cortex.text import visible
+from cortex.text import fit, terminal_columns, visible
 from cortex.tools import policies_without_tool
 from neurons import KillSwitch
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
-from .mcp_waiting import waiting_told
 from .rows import Paint
 
 if TYPE_CHECKING:
     from cortex.mcp_client import McpServers
+    from cortex.settings import McpSettings
 
 _MAX_DETAIL = 2_000
+_LOOK_S = 1.0
+# Repeat the same message after this long, as a sign of life.
+_AGAIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +143,44 @@ def _misspelt(trials: list[Trial], settings: Settings) -> list[str]:
     tools = [tool for trial in trials for tool in trial.tools]
     tried = tuple(f"{trial.name.casefold()}{mark}" for trial in trials if trial.ok for mark in "._")
     return [name for name in policies_without_tool(tools, settings.tools) if name.casefold().startswith(tried)]
+
+
+async def started(clients: McpServers, names: Iterable[str], settings: McpSettings) -> None:
+    """Start these servers concurrently and wait for all of them: half a list is no use to a person. Each server's
+    status says how it went."""
+    async with waiting_told(clients, settings), anyio.create_task_group() as tasks:
+        for name in names:
+            tasks.start_soon(_start, clients, name)
+
+
+async def _start(clients: McpServers, name: str) -> None:
+    from cortex.mcp_client import McpUnavailable
+
+    with suppress(McpUnavailable):
+        await clients.tools_of(name)
+
+
+@asynccontextmanager
+async def waiting_told(clients: McpServers, settings: McpSettings) -> AsyncIterator[None]:
+    """Tell on stderr, if it is a terminal, which servers are starting while the block runs. Exceptions of the block
+    come out in an ExceptionGroup."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_tell, clients, settings.start_timeout_ms / 1000)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def _tell(clients: McpServers, most_s: float) -> None:
+    began = said_at = anyio.current_time()
+    said: list[str] = []
+    while True:
+        await anyio.sleep(_LOOK_S)
+        now = anyio.current_time()
+        names = [status.name for status in clients.statuses() if status.state == "starting"]
+        if names and (names != said or now - said_at >= _AGAIN_S):
+            said, said_at = names, now
+            line = f"waiting for {', '.join(names)}, {now - began:.0f} s by now (mcp.start_timeout_ms is {most_s:g} s)"
+            print(fit(line, terminal_columns(sys.stderr)), file=sys.stderr, flush=True)

@@ -5,22 +5,27 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from cortex.audit import Audit, AuditError
-from cortex.channels import HASH_CHARACTERS, owner_view, set_in
+from cortex.channels import HASH_CHARACTERS, WebhookChannel, owner_view, set_in
 from cortex.home import Home, HomeFiles
-from cortex.learning import Plasticity
+from cortex.learning import Learning, killed_by
 from cortex.settings import Settings
 from cortex.text import is_person_there, styled, terminal_columns, typed, visible
 from neurons import ApprovalKey, KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
-from sandbox import SandboxError
+from sandbox import DenoRuntime, Guard, Running, SandboxError
 
 from .editor import edit
 from .exits import REFUSED, CommandError
-from .quarantine_now import try_now
+from .options import text_in
+
+if TYPE_CHECKING:
+    from cortex.learning import Learning
+    from cortex.settings import Settings
+    from neurons import KillSwitch
 
 
 def decide(options: Namespace, settings: Settings) -> Neuron:
@@ -28,19 +33,17 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
-        plasticity = Plasticity(
-            HomeFiles(home), settings, key=ApprovalKey.load_or_make(home.state), record=audit.record
-        )
+        learning = Learning(HomeFiles(home), settings, key=ApprovalKey.load_or_make(home.state), record=audit.record)
         try:
-            neuron = _DECISIONS[options.action](plasticity, options, settings)
+            neuron = _DECISIONS[options.action](learning, options, settings)
             switch = KillSwitch(home.state)
             if isinstance(on := switch.state(neuron.id), On):
                 print(visible(str(on)), file=sys.stderr)
             elif neuron.status is Status.QUARANTINE:
-                neuron = _tried(neuron, plasticity, settings, switch)
+                neuron = _tried(neuron, learning, settings, switch)
             return neuron
         finally:
-            plasticity.close()
+            learning.close()
     except NoSuchNeuron as error:
         raise CommandError(str(error)) from error
     except NeuronError as error:
@@ -51,9 +54,9 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
         audit.close()
 
 
-def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    pipeline = plasticity.pipeline
-    neuron = plasticity.store.get(options.neuron)
+def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    pipeline = learning.pipeline
+    neuron = learning.store.get(options.neuron)
     if options.hash is not None:
         return pipeline.approve(neuron.id, options.hash)
     if not is_person_there(sys.stdin, sys.stderr):
@@ -66,7 +69,7 @@ def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
     if waiting is None:
         # Raises, and says why: no question is open, or it has expired, or the document was changed.
         return pipeline.approve(neuron.id, "")
-    habit = plasticity.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
+    habit = learning.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
     first, *rest = set_in(owner_view(waiting, habit), terminal_columns(sys.stderr))
     print("\n".join([styled(first, "bold", sys.stderr), *rest]), file=sys.stderr)
     words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
@@ -76,35 +79,35 @@ def _approve(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
     return pipeline.approve(waiting.id, answer)
 
 
-def _reject(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.reject(options.neuron, options.reason)
+def _reject(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.reject(options.neuron, options.reason)
 
 
-def _modify(plasticity: Plasticity, options: Namespace, settings: Settings) -> Neuron:
-    neuron = plasticity.store.get(options.neuron)
+def _modify(learning: Learning, options: Namespace, settings: Settings) -> Neuron:
+    neuron = learning.store.get(options.neuron)
     max_bytes = settings.sandbox.max_code_bytes
 
     def changed(code: str) -> Neuron:
-        return plasticity.pipeline.modify(neuron.id, code, max_code_bytes=max_bytes)
+        return learning.pipeline.modify(neuron.id, code, max_code_bytes=max_bytes)
 
     if options.source is not None:
-        return changed(_code_in(options.source))
+        return changed(text_in(options.source))
     return edit(neuron.code, f"{neuron.id}.ts", max_bytes, changed)
 
 
-def _disable(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.disable(options.neuron, options.reason)
+def _disable(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.disable(options.neuron, options.reason)
 
 
-def _enable(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.enable(options.neuron)
+def _enable(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.enable(options.neuron)
 
 
-def _roll_back(plasticity: Plasticity, options: Namespace, _: Settings) -> Neuron:
-    return plasticity.pipeline.rollback(options.neuron, options.version)
+def _roll_back(learning: Learning, options: Namespace, _: Settings) -> Neuron:
+    return learning.pipeline.rollback(options.neuron, options.version)
 
 
-_DECISIONS: dict[str, Callable[[Plasticity, Namespace, Settings], Neuron]] = {
+_DECISIONS: dict[str, Callable[[Learning, Namespace, Settings], Neuron]] = {
     "approve": _approve,
     "reject": _reject,
     "modify": _modify,
@@ -114,24 +117,31 @@ _DECISIONS: dict[str, Callable[[Plasticity, Namespace, Settings], Neuron]] = {
 }
 
 
-def _tried(neuron: Neuron, plasticity: Plasticity, settings: Settings, switch: KillSwitch) -> Neuron:
+def _tried(neuron: Neuron, learning: Learning, settings: Settings, switch: KillSwitch) -> Neuron:
     """Run the quarantine now. If that is not possible here, the neuron waits for the next agent that is started."""
     if sys.stderr.isatty():
         print(
             f"Trying version {neuron.version} in quarantine, on signals that are made up and recorded", file=sys.stderr
         )
     try:
-        return anyio.run(try_now, neuron, plasticity, settings, switch)
+        return anyio.run(try_now, neuron, learning, settings, switch)
     except (SandboxError, NeuronError, OSError) as error:
         print(f"It waits in quarantine, because it cannot be tried here: {visible(str(error))}", file=sys.stderr)
-        return plasticity.store.get(neuron.id)
+        return learning.store.get(neuron.id)
 
 
-def _code_in(source: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        return data.decode()
-    except OSError as error:
-        raise CommandError(f'cannot read "{source}": {error.strerror}') from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f'"{source}" is not UTF-8: invalid byte at position {error.start}') from error
+async def try_now(neuron: Neuron, learning: Learning, settings: Settings, switch: KillSwitch) -> Neuron:
+    """Run the quarantine and return the neuron after it, or unchanged if another process is running it. Raises
+    SandboxUnavailable, and what the pipeline raises."""
+    owner = settings.neurons.owner
+    # No console channel: the command itself prints the result to the person at the console.
+    channels = [WebhookChannel(owner)] if owner.webhook_url is not None else []
+    running = Running(switch.running, switch.refusal)
+    async with learning.reader, DenoRuntime(settings.sandbox, running=running) as runtime, Guard() as guard:
+        notices = learning.notices(channels)
+        tried = await learning.candidates(
+            runtime, guard if settings.execute.guard else None, killed_by(switch, runtime.refusal), notices
+        ).try_all()
+        await notices.tell_all()
+    found = next((one for one in tried if one.id == neuron.id), None)
+    return learning.store.get(neuron.id) if found is None else found

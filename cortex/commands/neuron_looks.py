@@ -13,7 +13,7 @@ from cortex.channels import how_to_decide, owner_view, set_in
 from cortex.home import Home
 from cortex.settings import Settings
 from cortex.show import Layer, layer_lines, layer_of
-from cortex.text import code_lines, terminal_columns, visible, wrapped
+from cortex.text import code_lines, local_time, terminal_columns, visible, wrapped
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
@@ -32,8 +32,18 @@ from neurons import (
 )
 
 from .exits import REFUSED, CommandError
-from .neuron_facts import facts_of, habit_facts, history_of
-from .neuron_rows import at, counted, counters_of, habit_lines, history_lines, in_order, list_lines, progress_text
+from .neuron_rows import (
+    counted,
+    counters_of,
+    facts_of,
+    habit_facts,
+    habit_lines,
+    history_lines,
+    history_of,
+    in_order,
+    list_lines,
+    progress_text,
+)
 from .rows import Paint
 from .skill_folder import write_skill
 
@@ -198,7 +208,7 @@ def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
         yield f"  {'last error':13} {' '.join(error.split())}"
     if neuron.approvals:
         last = neuron.approvals[-1]
-        yield f"  {'approved':13} {at(last.at)}, by {last.by}"
+        yield f"  {'approved':13} {local_time(last.at)}, by {last.by}"
     if neuron.state:
         yield f"  {'state':13} {len(json.dumps(neuron.state))} bytes of JSON"
     if len(neuron.versions) > 1:
@@ -207,7 +217,7 @@ def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
 
 def _about(habit: Habit) -> Iterator[str]:
     yield f"{habit.id}: {visible(' '.join(habit.purpose.split())) or 'no purpose was given'}"
-    yield f"  {'seen':13} {habit.occurrences} times, from {at(habit.first_at)} to {at(habit.last_at)}"
+    yield f"  {'seen':13} {habit.occurrences} times, from {local_time(habit.first_at)} to {local_time(habit.last_at)}"
     yield f"  {'tier':13} {visible(habit.tier)}"
     yield f"  {'hosts':13} {visible(', '.join(habit.hosts)) or 'none'}"
     yield f"  {'tools':13} {visible(', '.join(habit.tools)) or 'none'}"

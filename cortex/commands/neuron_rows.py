@@ -1,14 +1,19 @@
-"""Neurons and habits as lines for people, as wide as the terminal. Pure; no text in them can control the terminal."""
+"""Neurons and habits as lines for people and as JSON for programs. Pure; no text in them can control the terminal.
+
+Keys of the JSON are those of the document; keys are added, never removed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Any
 
-from cortex.text import columns_of, fit, padded, wrapped
-from neurons import Counters, Habit, Neuron, Status, progress
+from cortex.show import Nerve
+from cortex.text import columns_of, fit, local_time, padded, wrapped
+from neurons import Counters, Habit, Neuron, Off, On, Status, progress
 
-from .rows import Paint
+from .rows import LEAST_TEXT, Paint
 
 ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
 """Neurons that wait for the owner come first."""
@@ -19,11 +24,12 @@ _STYLES = {
     Status.QUARANTINE: "dim",
     Status.DISABLED: "red",
 }
-# With fewer columns than this left for the text, each neuron takes a few lines instead of a table row.
-_LEAST_TEXT = 40
 _MOST_LINES = 4
 _MAX_ID = 40
 _INDENT = "    "
+# Parts of a document that only `in_full` has, and parts that no program is shown.
+_ALSO_SHOWN = frozenset({"code", "state", "report", "approvals", "versions", "history"})
+_NEVER = frozenset({"seal", "watch"})
 
 
 def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
@@ -36,13 +42,13 @@ def list_lines(
     """A table, or on a narrow terminal a few lines for each neuron. `seen` has a further text for some, by id."""
     names = _columns([neuron.id for neuron in neurons], "id")
     room = width - names - len(" awaiting_owner   v   signals errors  ")
-    if room >= _LEAST_TEXT:
+    if room >= LEAST_TEXT:
         yield paint(f"{'id':{names}} {'status':14} {'v':>3} {'signals':>9} {'errors':>6}  what", "dim")
     for neuron in neurons:
         counters = counters_of(neuron)
         also = seen.get(neuron.id)
         what = f"{also}; {_what(neuron, now)}" if also else _what(neuron, now)
-        if room < _LEAST_TEXT:
+        if room < LEAST_TEXT:
             counts = f"v{neuron.version}, {_count(counters.signals)} signals, {_count(counters.errors)} errors"
             head = wrapped(f"{neuron.id}: {neuron.status.value}", width)
             yield from (paint(line, _STYLES[neuron.status]) for line in head)
@@ -77,11 +83,11 @@ def history_lines(neuron: Neuron, width: int, paint: Paint) -> Iterator[str]:
 
 def _events(neuron: Neuron, width: int, paint: Paint) -> Iterator[str]:
     room = width - len("2026-01-01 00:00:00   v  rollback_quarantine  awaiting_owner cortex  ")
-    if room >= _LEAST_TEXT:
+    if room >= LEAST_TEXT:
         yield paint(f"{'time':19} {'v':>3}  {'event':19}  {'status':14} {'by':6}  reason", "dim")
     for line in neuron.history:
-        when = at(line.at, "%Y-%m-%d %H:%M:%S")
-        if room < _LEAST_TEXT:
+        when = local_time(line.at, "%Y-%m-%d %H:%M:%S")
+        if room < LEAST_TEXT:
             yield paint(fit(f"{when} {line.after.value}", width), _STYLES[line.after])
             reason = f": {line.reason}" if line.reason else ""
             yield from _below(f"{line.event} of version {line.version} by {line.by}{reason}", width)
@@ -95,18 +101,18 @@ def _events(neuron: Neuron, width: int, paint: Paint) -> Iterator[str]:
 
 def habit_lines(habits: Sequence[Habit], width: int, paint: Paint) -> Iterator[str]:
     room = width - len("0123456789abcdef  1234  2026-01-01 00:00  isolated  ")
-    if room >= _LEAST_TEXT:
+    if room >= LEAST_TEXT:
         yield paint(f"{'id':16}  {'seen':>4}  {'last':16}  {'tier':8}  what", "dim")
     for habit in habits:
         learned = f" (neuron {habit.neuron})" if habit.neuron else ""
         what = (habit.purpose or "no purpose was given") + learned
-        if room < _LEAST_TEXT:
-            seen = f"seen {_count(habit.occurrences)} times, the last at {at(habit.last_at)}, {habit.tier}"
+        if room < LEAST_TEXT:
+            seen = f"seen {_count(habit.occurrences)} times, the last at {local_time(habit.last_at)}, {habit.tier}"
             yield from (fit(habit.id, width), *_below(seen, width), *_below(what, width))
             continue
         yield (
-            f"{fit(habit.id, 16):16}  {_count(habit.occurrences):>4}  {at(habit.last_at)}  {fit(habit.tier, 8):8}  "
-            f"{fit(what, room)}"
+            f"{fit(habit.id, 16):16}  {_count(habit.occurrences):>4}  {local_time(habit.last_at)}  "
+            f"{fit(habit.tier, 8):8}  {fit(what, room)}"
         )
 
 
@@ -160,16 +166,8 @@ def counted(counters: Counters) -> str:
     if counters.restarts:
         parts.append(f"{_count(counters.restarts)} restarts")
     if counters.last_signal_at is not None:
-        parts.append(f"the last signal at {at(counters.last_signal_at)}")
+        parts.append(f"the last signal at {local_time(counters.last_signal_at)}")
     return ", ".join(parts)
-
-
-def at(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
-    """A timestamp in local time. A document may hold any number, also one that is no date."""
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():{form}}"
-    except (ValueError, OverflowError, OSError):
-        return "at no time"
 
 
 def _what(neuron: Neuron, now: float) -> str:
@@ -179,7 +177,7 @@ def _what(neuron: Neuron, now: float) -> str:
         case Status.AWAITING_OWNER if neuron.request is not None:
             if now >= neuron.request.expires_at:
                 return "the question has expired"
-            return f"decide until {at(neuron.request.expires_at)}: {neuron.metadata.purpose}"
+            return f"decide until {local_time(neuron.request.expires_at)}: {neuron.metadata.purpose}"
         case Status.DISABLED:
             return neuron.reason or neuron.metadata.purpose
         case Status.QUARANTINE:
@@ -205,3 +203,49 @@ def _count(number: int) -> str:
 
 def _hours(hours: float) -> str:
     return f"{hours:.0f} h" if hours >= 1 else f"{max(1, round(hours * 60))} min"
+
+
+def facts_of(
+    neuron: Neuron, now: float, switch: On | Off, nerve: Nerve | None = None, *, in_full: bool = False
+) -> dict[str, Any]:
+    """The document, the progress of its trial, its kill switch, and its state where it runs. Without `in_full` the long
+    parts are left out."""
+    hidden = _NEVER if in_full else _NEVER | _ALSO_SHOWN
+    document = neuron.model_dump(mode="json", by_alias=True, exclude=set(hidden))
+    return {
+        **document,
+        "progress": _progress(neuron, now),
+        "killed": {"at": switch.at, "reason": switch.reason} if isinstance(switch, On) else None,
+        "layer": nerve.model_dump() if nerve is not None else None,
+    }
+
+
+def _progress(neuron: Neuron, now: float) -> dict[str, float] | None:
+    if neuron.status is not Status.TRIAL:
+        return None
+    found = progress(neuron, now)
+    return {"hoursLeft": found.hours_left, "signalsLeft": found.signals_left, "share": found.share}
+
+
+def history_of(neuron: Neuron) -> dict[str, Any]:
+    document = neuron.model_dump(mode="json", by_alias=True, include={"id", "name", "version", "versions", "history"})
+    approved = {(one.code_hash, one.policy_hash) for one in neuron.approvals}
+    for version, facts in zip(neuron.versions, document["versions"], strict=True):
+        facts["approved"] = (version.code_hash, version.policy_hash) in approved
+    return document
+
+
+def habit_facts(habit: Habit, *, in_full: bool = False) -> dict[str, Any]:
+    return {
+        "id": habit.id,
+        "purpose": habit.purpose,
+        "occurrences": habit.occurrences,
+        "firstAt": habit.first_at,
+        "lastAt": habit.last_at,
+        "tier": habit.tier,
+        "tools": list(habit.tools),
+        "hosts": list(habit.hosts),
+        "parameters": [{"place": one.place, "kind": one.kind, "values": list(one.values)} for one in habit.parameters],
+        "neuron": habit.neuron,
+        **({"code": habit.code, "codeHashes": list(habit.code_hashes)} if in_full else {}),
+    }

@@ -54,9 +54,8 @@ def run(options: Namespace) -> int:
     from neurons import KillSwitch, Status
 
     from .neuron_decisions import decide
-    from .neuron_facts import facts_of
     from .neuron_looks import look
-    from .neuron_rows import what_now
+    from .neuron_rows import facts_of, what_now
 
     settings = load_settings(options.config, home=options.home)
     if options.action in LOOKS:

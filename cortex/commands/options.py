@@ -1,12 +1,19 @@
-"""Options that several commands share, with the same help texts."""
+"""Options that several commands share, with the same help texts, and what they name: a toolbox, a text in a file."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .exits import CommandError
+
+if TYPE_CHECKING:
+    from cortex.tools import Toolbox
 
 
 def behind_an_action(json_help: str) -> ArgumentParser:
@@ -28,6 +35,28 @@ def add_no_cache(parser: ArgumentParser) -> None:
         default={},
         help="run code again also where its result is known from before",
     )
+
+
+def own_toolbox(place: str) -> Toolbox:
+    """The toolbox that `--tools MODULE:NAME` names. Raises CommandError."""
+    from cortex.chat import ToolsError, load_toolbox
+
+    try:
+        return load_toolbox(place)
+    except ToolsError as error:
+        raise CommandError(f"--tools: {error}") from error
+
+
+def text_in(name: str) -> str:
+    """The text of a file; - is standard input. Raises CommandError."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise CommandError(f'cannot read "{name}": {error.strerror}') from error
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CommandError(f'"{name}" is not UTF-8: invalid byte at position {error.start}') from error
 
 
 def said_again(options: Namespace) -> str:

@@ -13,7 +13,7 @@ from cortex.text import visible
 from neurons import KillSwitch, On, Refused, SwitchError
 
 from .exits import REFUSED, SUCCESS, CommandError
-from .neuron_named import neuron_named
+from .kill import neuron_named
 
 
 def add_arguments(parser: ArgumentParser) -> None:

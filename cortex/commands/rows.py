@@ -12,6 +12,9 @@ Paint = Callable[[str, str], str]
 
 POLICY_STYLES = {"allow": "green", "ask": "yellow", "deny": "red"}
 
+LEAST_TEXT = 40
+"""With fewer columns than this left for the text, each row of a table becomes a few lines."""
+
 # The width of a table in a file or a pipe, which have no width of their own.
 _PLAIN_WIDTH = 160
 

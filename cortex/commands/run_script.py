@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -30,6 +29,7 @@ from sandbox import (
 )
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
+from .options import text_in
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -108,7 +108,7 @@ def _request(options: Namespace) -> ExecutionRequest:
         raise CommandError("--commit needs a --workspace to change")
     if options.timeout is not None and options.timeout <= 0:
         raise CommandError(f"--timeout must be a positive number of milliseconds, not {options.timeout}")
-    code = _text(options.file)
+    code = text_in(options.file)
     if not code.strip():
         raise CommandError(f'"{options.file}" holds no code')
     return ExecutionRequest(
@@ -119,21 +119,10 @@ def _request(options: Namespace) -> ExecutionRequest:
     )
 
 
-def _text(name: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise CommandError(f'cannot read "{name}": {error.strerror}') from error
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise CommandError(f'"{name}" is not UTF-8: invalid byte at position {error.start}') from error
-
-
 def _context(argument: str | None) -> Any:
     if argument is None:
         return {}
-    text = _text(argument[1:]) if argument.startswith("@") else argument
+    text = text_in(argument[1:]) if argument.startswith("@") else argument
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -96,7 +96,7 @@ def _skill(neuron: Neuron) -> str:
             *(f"> {_escaped(line)}" for line in visible(neuron.metadata.purpose).split("\n")),
             "",
             "A neuron of Motor Cortex: a little program that answers signals without a model.",
-            f"It was written by {_author(neuron)}. Whoever uses it elsewhere has to read its code, and to agree there.",
+            f"It was written by {_author(neuron)}. A person who uses it elsewhere has to read its code first.",
             "",
             "| what | which |",
             "|---|---|",

@@ -9,7 +9,7 @@ from cortex.text import columns_of, fit, padded, visible, wrapped
 from cortex.tools import policy_of
 from sandbox import typescript_of
 
-from .rows import POLICY_STYLES, Paint
+from .rows import LEAST_TEXT, POLICY_STYLES, Paint
 
 if TYPE_CHECKING:
     from cortex.settings import Settings
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from .tool_source import Seen
 
-# With fewer columns than this left for the text, each tool takes a few lines instead of a table row.
-_LEAST_TEXT = 40
 _MOST_LINES = 3
 _MAX_NAME = 50
 
@@ -27,14 +25,14 @@ def list_lines(seen: Seen, settings: Settings, width: int, paint: Paint) -> Iter
     names = min(_MAX_NAME, max(columns_of(text) for text in ("name", *(tool.name for tool in seen.tools))))
     score = 7 if seen.scores else 0
     room = width - names - len("  policy  ") - score
-    if room >= _LEAST_TEXT:
+    if room >= LEAST_TEXT:
         yield paint(f"{'name':{names}}  policy  {'score  ' if score else ''}what", "dim")
     for tool in seen.tools:
         policy = policy_of(tool, settings.tools)
         value = seen.score_of(tool)
         scored = "" if value is None else f"{value:5.2f}  "
         what = tool.declaration.description
-        if room < _LEAST_TEXT:
+        if room < LEAST_TEXT:
             yield paint(
                 fit(f"{tool.name}: {policy}{f', {scored.strip()}' if scored else ''}", width), POLICY_STYLES[policy]
             )

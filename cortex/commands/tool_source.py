@@ -15,8 +15,8 @@ from cortex.discovery import Discovery, discovery_of
 from cortex.settings import Settings
 
 from .exits import CommandError
-from .mcp_trial import chosen_servers, refuse_if_killed
-from .mcp_waiting import started
+from .mcp_trial import chosen_servers, refuse_if_killed, started
+from .options import own_toolbox
 
 if TYPE_CHECKING:
     from cortex.catalogue import Workbench
@@ -132,7 +132,7 @@ async def _sources(options: Namespace, settings: Settings) -> AsyncIterator[_Sou
     from cortex.tools import Toolbox
 
     servers = chosen_servers(settings, options.server)
-    toolbox = Toolbox() if options.tools is None else _own(options.tools)
+    toolbox = Toolbox() if options.tools is None else own_toolbox(options.tools)
     if not servers:
         yield _Sources(toolbox, None, settings, options.tools is not None)
         return
@@ -141,12 +141,3 @@ async def _sources(options: Namespace, settings: Settings) -> AsyncIterator[_Sou
 
     async with McpServers(servers, settings.mcp) as clients:
         yield _Sources(toolbox, clients, settings, options.tools is not None)
-
-
-def _own(place: str) -> Toolbox:
-    from cortex.chat import ToolsError, load_toolbox
-
-    try:
-        return load_toolbox(place)
-    except ToolsError as error:
-        raise CommandError(f"--tools: {error}") from error

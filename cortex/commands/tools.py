@@ -27,7 +27,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", metavar="QUERY", nargs="*", help="what a tool is to do, in a few words")
     parser.add_argument("--server", metavar="NAME", action="append", default=[], help="only of this one; repeatable")
     parser.add_argument(
-        "--limit", metavar="N", type=number_of("tools", least=1), help="so many; discovery.max_results of a search"
+        "--limit",
+        metavar="N",
+        type=number_of("tools", least=1),
+        help="list at most N tools; a search finds discovery.max_results if not said",
     )
     parser.add_argument("--tools", metavar="MODULE:NAME", help="also those of a Toolbox of yours, as in cortex chat")
     parser.add_argument("--json", action="store_true", help="print a list of {name, server, tool, policy, …}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import anyio
 import anyio.to_thread
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from cortex.motor_cortex import MotorCortex
     from neurons import Neuron, Signal
 
-    from .asking import Asker
-    from .clock import FastClock
     from .page import Page
 
 _NAME = "CryptoPrice"
@@ -26,6 +24,9 @@ _PATIENCE_S = 30
 # A little more than a day, in steps in which the energy for one signal comes back.
 _STEPS, _STEP_MINUTES = 50, 30
 _SIGNALS_SHOWN = 4
+SHOWN = 8
+"""The owner repeats this many characters of the hash."""
+_ANSWER_S = 300
 
 
 class Lesson:
@@ -42,7 +43,7 @@ class Lesson:
 
     async def habit(self) -> None:
         """What the cortex has noticed so far."""
-        habits = self._cortex.plasticity.habits
+        habits = self._cortex.learning.habits
         await self._until(lambda: bool(habits.all()), "a habit was noticed")
         found = habits.all()[0]
         self._page.line()
@@ -58,7 +59,7 @@ class Lesson:
         await self._kill()
 
     async def _quarantine(self) -> Neuron:
-        page, pipeline = self._page, self._cortex.plasticity.pipeline
+        page, pipeline = self._page, self._cortex.learning.pipeline
         self._scene(
             "Quarantine", "The candidate runs on invented signals, and on what its habit was given. No server is asked."
         )
@@ -79,12 +80,12 @@ class Lesson:
             "The owner's question",
             "Nothing that the model says or calls can answer it. The hash stands for all of this.",
         )
-        habit = cortex.plasticity.habits.get(neuron.metadata.habit or "")
+        habit = cortex.learning.habits.get(neuron.metadata.habit or "")
         for line in set_in(owner_view(neuron, habit), page.width):
             page.line(line)
         page.line()
         typed, refusal = await self._asker.ask(neuron, page)
-        pipeline = cortex.plasticity.pipeline
+        pipeline = cortex.learning.pipeline
         if refusal:
             await anyio.to_thread.run_sync(lambda: pipeline.reject(neuron.id, refusal))
             page.paragraph("It is disabled, and cannot be proposed again for 30 days, under whatever name.")
@@ -157,11 +158,56 @@ class Lesson:
         await self._cortex.autonomic.refresh()
 
     def _neuron(self) -> Neuron:
-        return self._cortex.plasticity.store.get(_NAME)
+        return self._cortex.learning.store.get(_NAME)
 
     async def _until(self, is_so: Callable[[], bool], what: str) -> None:
         with anyio.move_on_after(_PATIENCE_S):
-            while not await anyio.to_thread.run_sync(is_so):  # noqa: ASYNC110 - it is on a disk, and nobody tells
+            while not await anyio.to_thread.run_sync(is_so):  # noqa: ASYNC110 - it is on a disk, and nothing tells
                 await anyio.sleep(0.01)
             return
         raise ScriptError(f"Within {_PATIENCE_S} s nothing showed that {what}")
+
+
+class FastClock:
+    """A clock that stands still until it is moved on: no person waits four minutes for a demo."""
+
+    def __init__(self) -> None:
+        self._now = time.time()
+
+    def __call__(self) -> float:
+        return self._now
+
+    def move_on(self, minutes: float) -> None:
+        self._now += minutes * 60
+
+
+class Asker:
+    """Puts the owner's question to the person at the keyboard, or says yes without one. Without either it is a no."""
+
+    def __init__(self, keyboard: TextIO | None, *, says_yes: bool = False) -> None:
+        self._keyboard = keyboard
+        self._says_yes = says_yes
+
+    async def ask(self, neuron: Neuron, page: Page) -> tuple[str, str]:
+        """What was typed for the hash, and in words why it is not it; one of them is empty."""
+        shown = neuron.request.shown_hash[:SHOWN] if neuron.request is not None else ""
+        if self._says_yes:
+            page.line(f"--yes repeats the first {SHOWN} characters of the hash for you: {shown}", "bold")
+            return shown, ""
+        if self._keyboard is None:
+            page.paragraph(
+                'There is no terminal to ask at, and that is a no. "cortex demo --yes" says yes for you.', "bold"
+            )
+            return "", "there was no terminal to ask at"
+        page.paragraph(f"To approve it, type the first {SHOWN} characters of the hash. Anything else is a no.", "bold")
+        page.stream.write("> ")
+        page.stream.flush()
+        typed = await self._line(self._keyboard)
+        return (typed, "") if typed == shown else ("", "the owner said no")
+
+    async def _line(self, keyboard: TextIO) -> str:
+        with anyio.move_on_after(_ANSWER_S):
+            # In no thread, which could not be interrupted: a terminal is readable when there is a whole line.
+            await anyio.wait_readable(keyboard)
+            return keyboard.readline().strip().lower()
+        return ""

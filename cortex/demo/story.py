@@ -8,30 +8,29 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from cortex.contracts import ExecutionEnded, Refused
 from cortex.energy import rounded_down
 from cortex.home import Home
 from cortex.loop import Conversations, run_turn
-from cortex.models import ScriptedModel
+from cortex.models import ScriptedModel, ScriptedStep
 from cortex.motor_cortex import MotorCortex
 from cortex.settings import Settings
 from cortex.show import Show
-from sandbox import HostRule, NetworkPolicy, SandboxSettings
+from sandbox import HostRule, NetworkPolicy, SandboxSettings, data_file
 
-from .asking import Asker
-from .clock import FastClock
-from .ending import Count, ending, saving
-from .lesson import Lesson
+from .lesson import Asker, FastClock, Lesson
 from .page import Page
-from .scenario import load_scenes
 from .shop import Shop, price_server
 
 if TYPE_CHECKING:
+    from cortex.audit import Verdict
     from cortex.contracts import TurnEvent
     from cortex.loop import Conversation
-
-    from .scenario import Scene, SceneTurn
+    from sandbox import Wall
 
 # A person reads along; a pipe does not.
 _PAUSE_S = 0.02
@@ -43,11 +42,22 @@ _FOREWORD = {
     "Real": "everything else: the loop, energy, guard, sandbox, wall, tool, server, neuron and audit. Where something "
     "comes out differently than the script expects, the demo stops and says so.",
 }
+# A rule of thumb for English and JSON. No tokenizer comes with this, and each model has its own.
+BYTES_PER_TOKEN = 4
+
+_NEXT = {
+    "cortex chat": "talk to such an agent, with a model of yours",
+    "cortex neurons": "what it has learned, and what it would like to learn",
+    "cortex run FILE": "run a script of yours in the sandbox",
+    "cortex doctor": "try each layer of the wall",
+}
+# In the file this stands for the server that the demo starts: only then is its port known.
+SERVER = "http://shop.server"
 
 
 async def tell(sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = None) -> bool:
-    """Play all scenes to the stream, and return whether the audit of it is whole. Without an asker nobody is there who
-    could agree to anything.
+    """Play all scenes to the stream, and return whether the audit of it is whole. Without an asker,
+    the owner agrees to nothing.
 
     Raises SandboxUnavailable when this machine cannot run Deno, and ScriptError when what happens is not what the
     script expects.
@@ -80,6 +90,27 @@ def _settings(given: SandboxSettings, server: str, home: Path) -> Settings:
         network=NetworkPolicy(allow=(HostRule.model_validate(server),)),
     )
     return Settings(sandbox=sandbox, home=home)
+
+
+@dataclass(slots=True)
+class Count:
+    """Watches every turn."""
+
+    runs: int = 0
+    refusals: int = 0
+    read_bytes: int = 0
+    """Of what the code returned, which is what the model reads."""
+    model_calls: int = 0
+
+    def event(self, event: TurnEvent) -> None:
+        match event:
+            case ExecutionEnded():
+                self.runs += 1
+                self.read_bytes += len(event.reply.encode())
+            case Refused():
+                self.refusals += 1
+            case _:
+                pass
 
 
 @dataclass(slots=True)
@@ -124,7 +155,7 @@ class Stage:
 
         def watch(event: TurnEvent) -> None:
             self.count.event(event)
-            # Whoever read along has left: the loop says so next, and what a turn's watcher raises would be logged.
+            # The reader has left: the loop says so next, and what a turn's watcher raises would be logged.
             with suppress(BrokenPipeError):
                 show.event(event)
 
@@ -139,3 +170,62 @@ class Stage:
         finally:
             # What the command says of an end before the end must not stand in the line of what was said.
             show.end()
+
+
+def saving(given_bytes: int, read_bytes: int) -> str:
+    """What a tool gave to code, against what the model read of it."""
+    saved = given_bytes - read_bytes
+    return (
+        f"The tool gave the code {given_bytes:,} bytes. The model read {read_bytes:,}. "
+        f"Saved: {saved:,} bytes, or about {round(saved / BYTES_PER_TOKEN, -3):,.0f} tokens "
+        f"(at {BYTES_PER_TOKEN} bytes a token, which is a rule of thumb)."
+    )
+
+
+def ending(page: Page, count: Count, verdict: Verdict, level: float, wall: Wall, seconds: float) -> None:
+    page.heading("What is left")
+    page.row("Runs", f"{count.runs} in the sandbox, each in a process of its own; {count.refusals} refused, and free")
+    page.row("Energy", f"{rounded_down(level)} of 1.00")
+    page.row("Audit", f"{verdict.records} records, {_state(verdict)}")
+    page.row("Wall", f"{wall.level}: {', '.join(wall.held) or 'no layer holds here'}")
+    page.row("Time", f"{seconds:.1f} seconds. The home with all of it was temporary, and is removed now.")
+    page.line()
+    page.paragraph("Next:")
+    for command, text in _NEXT.items():
+        page.line(f"  {command:18}{text}")
+
+
+def _state(verdict: Verdict) -> str:
+    if verdict.ok:
+        return f"chain whole, up to {verdict.end.hash[:16]}"
+    return f"chain DAMAGED: {verdict.damages[0]}"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SceneTurn(_Part):
+    """A message of the user, and the model's part until its last word on it."""
+
+    minutes_later: Annotated[float, Field(ge=0)] = 0
+    user: Annotated[str, Field(min_length=1)]
+    steps: Annotated[tuple[ScriptedStep, ...], Field(min_length=1)]
+
+
+class Scene(_Part):
+    """A scene as data. `config/demo.json` has every word of the user and of the model."""
+
+    name: Annotated[str, Field(pattern="^[a-z]+$")]
+    title: Annotated[str, Field(min_length=1, max_length=70)]
+    about: str
+    """What to look out for, for the person who watches."""
+    turns: Annotated[tuple[SceneTurn, ...], Field(min_length=1)]
+
+
+_SCENES = TypeAdapter(tuple[Scene, ...])
+
+
+def load_scenes(server_url: str) -> tuple[Scene, ...]:
+    text = data_file("config", "demo.json").read_text(encoding="utf-8")
+    return _SCENES.validate_json(text.replace(SERVER, server_url))

@@ -6,8 +6,8 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .learning import (
+        Learning as Learning,
         Living as Living,
-        Plasticity as Plasticity,
         Surroundings as Surroundings,
         channels_of as channels_of,
         killed_by as killed_by,
@@ -17,7 +17,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "learning": ["Living", "Plasticity", "Surroundings", "channels_of", "killed_by"],
+            "learning": ["Living", "Learning", "Surroundings", "channels_of", "killed_by"],
             "neuron_tools": ["NeuronTools"],
         },
     )

@@ -1,6 +1,6 @@
 """Put together everything that learns: documents, habits, the pipeline of neurons, and the layer that runs them.
 
-`Plasticity` on a home reads documents and carries out decisions, which is all that a command needs. `alive`, with a
+`Learning` on a home reads documents and carries out decisions, which is all that a command needs. `alive`, with a
 sandbox, also notices habits, tries neurons and runs them, while a cortex is open.
 """
 
@@ -79,7 +79,7 @@ class Living:
     observer: Observer | None
 
 
-class Plasticity:
+class Learning:
     def __init__(
         self,
         home: HomePorts,
@@ -166,7 +166,7 @@ class Plasticity:
         try:
             self.storage.flush()
         except Exception as error:  # noqa: BLE001 - after any disk error the rest is still closed
-            log.warning("Cannot write what neurons have done: %s", error)
+            log.warning("Cannot write the state of habits and neurons: %s", error)
         self.storage.close()
         self._quarantine_lease.close()
         self._autonomic_lease.close()
@@ -207,8 +207,8 @@ class Plasticity:
 class _Proposals:
     """The pipeline as an agent gets it: refuses hosts and tools that no neuron can have here, before any trial."""
 
-    def __init__(self, plasticity: Plasticity, tools: NeuronTools) -> None:
-        self._plasticity = plasticity
+    def __init__(self, learning: Learning, tools: NeuronTools) -> None:
+        self._learning = learning
         self._tools = tools
 
     def propose(
@@ -220,12 +220,12 @@ class _Proposals:
         max_code_bytes: int,
     ) -> Neuron:
         proposal = proposal.model_copy(update={"tools": self._tools.spelled_out(proposal.tools)})
-        problem = self._plasticity.unreachable(proposal, self._tools)
+        problem = self._learning.unreachable(proposal, self._tools)
         if problem is not None:
             raise Refused(problem)
-        neuron = self._plasticity.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)
+        neuron = self._learning.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)
         if habit is not None:
-            self._plasticity.habits.learned(habit, neuron.id)
+            self._learning.habits.learned(habit, neuron.id)
         return neuron
 
 

@@ -42,7 +42,9 @@ class NeuronTools:
                 return f'tools: there is no tool "{name}" for neurons; there are: {_told(known)}'
             policy = "allow" if tool is None else policy_of(tool, self._settings)
             if policy != "allow":
-                return f'tools: the policy of "{name}" is "{policy}", and nobody can be asked while a neuron works'
+                return (
+                    f'tools: the policy of "{name}" is "{policy}", and the owner cannot be asked while a neuron works'
+                )
         return None
 
     def awaited(self, names: Sequence[str]) -> str | None:

@@ -71,7 +71,7 @@ class Notices:
                 except Exception as error:  # noqa: BLE001 - after any failure the agent goes on, and this is retried
                     if str(error) != complaint:
                         complaint = str(error)
-                        log.warning("Cannot look for what the owner is to be told: %s", error)
+                        log.warning("Cannot look for questions to the owner: %s", error)
                 with anyio.move_on_after(LOOK_S):
                     await self._more.wait()
                 self._more = anyio.Event()
@@ -125,7 +125,7 @@ class Notices:
                 await anyio.to_thread.run_sync(self._note, shown, {"at": self._now(), "done": True})
         except Exception as error:  # noqa: BLE001 - it is retried
             is_over = True
-            log.warning('Cannot tell the owner of "%s": %s', neuron.id, error or type(error).__name__)
+            log.warning('Cannot notify the owner of "%s": %s', neuron.id, error or type(error).__name__)
         finally:
             if not is_over:
                 # Release the claim, so that the next process need not wait until it expires.
@@ -141,13 +141,13 @@ class Notices:
                 await channel.notify(notice)
             self._said.add((notice.shown_hash, number))
         except Exception as error:  # noqa: BLE001 - a channel may be the host's own, and raise what it likes
-            log.warning('Cannot tell the owner of "%s": %s', notice.neuron.id, error or type(error).__name__)
+            log.warning('Cannot notify the owner of "%s": %s', notice.neuron.id, error or type(error).__name__)
 
     def _note(self, shown: str, note: dict[str, Any]) -> None:
         try:
             self._storage.update(KEY, lambda data: {"told": {**_known(data), shown: note}})
         except Exception as error:  # noqa: BLE001 - at worst the owner is notified twice
-            log.warning("Cannot keep that the owner was told: %s", error)
+            log.warning("Cannot note that the owner was notified: %s", error)
 
 
 def _shown(neuron: Neuron) -> str:

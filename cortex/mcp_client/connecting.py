@@ -76,7 +76,7 @@ class Attempt:
             case ValidationError():
                 text = f"it does not speak MCP: {validation_text(error)}"
             case NameError() | TypeError() | AttributeError() | LookupError() | AssertionError() | ImportError():
-                log.error("An MCP server cannot be used, and it is our fault", exc_info=error)
+                log.error("The client of an MCP server failed by a fault of its own", exc_info=error)
                 text = f"our client failed with {type(error).__name__}, as the log tells"
             case _ if self._settings.is_remote:
                 text = f"it cannot be reached: {error or type(error).__name__}"

@@ -1,4 +1,5 @@
-"""One open connection to an MCP server: call tools, list them, and learn when the list changes.
+"""One open connection to an MCP server: call tools, list them, and learn when the list changes. Every failure of a call
+is a ToolError.
 
 One task opens and closes it; any task may call. The SDK's own `call_tool` is not used: it would match results against
 the regular expressions of an untrusted schema, which may take for ever, and answer a server's questions.
@@ -10,7 +11,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -20,6 +21,8 @@ from mcp.client.session import IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    CONNECTION_CLOSED,
+    REQUEST_TIMEOUT,
     CallToolRequest,
     CallToolRequestParams,
     Implementation,
@@ -30,9 +33,14 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
-from .errors import short, validation_text
+from sandbox import BadSchema, ToolError, schema_problem
+
+from .errors import McpUnavailable, is_too_large, short, validation_text
 from .listing import Listing
 from .watched import Wire, watched
+
+if TYPE_CHECKING:
+    from .tool import McpTool
 
 log = logging.getLogger("motor_cortex.mcp")
 # Failures are reported by our errors, not by log lines in the middle of a conversation.
@@ -69,6 +77,8 @@ LISTEN_AGAIN_S = 5.0
 _ANSWER: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
 
 Mode = Literal["auto", "legacy"]
+Faults = (MCPError, ValidationError, TimeoutError, RuntimeError, OSError)
+"""Exceptions that an SDK request may raise."""
 
 
 class Link:
@@ -167,3 +177,45 @@ async def linked(
                 yield link
             finally:
                 tasks.cancel_scope.cancel()
+
+
+async def answered(link: Link, tool: McpTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Call the tool and return the server's answer unchanged. Raises ToolError."""
+    try:
+        return await link.call(tool.tool, arguments)
+    except MCPError as error:
+        raise _told(error, tool.name, link.wire.has_ended) from error
+    except ValidationError as error:
+        # Raised later, outside this block: as its __context__, this error would be printed where the new one is logged.
+        problem = validation_text(error)
+    except Faults as error:
+        log.warning('The answer of tool "%s" is not valid MCP', tool.name, exc_info=error)
+        raise ToolError(f'The answer of tool "{tool.name}" is not valid MCP', code="bad_answer") from error
+    log.warning('The answer of tool "%s" is not valid MCP: %s', tool.name, problem)
+    raise ToolError(f'The answer of tool "{tool.name}" is not valid MCP', code="bad_answer")
+
+
+def _told(error: MCPError, name: str, has_ended: bool) -> ToolError:
+    said = short(error.message)
+    if is_too_large(error.code, error.message):
+        return ToolError(f'Tool "{name}": {said}; ask it for less at a time', code="result_too_large")
+    if error.code == CONNECTION_CLOSED or has_ended:
+        return McpUnavailable(f'Tool "{name}" lost its server ({said}); whether it did anything is not known')
+    if error.code == REQUEST_TIMEOUT:
+        return ToolError(f'Tool "{name}" gave no answer in time ({said})', code="timeout", retryable=True)
+    return ToolError(f'Tool "{name}": {said}', code=f"mcp_{error.code}")
+
+
+def check_result(tool: McpTool, answer: Mapping[str, Any]) -> None:
+    """Check a result against the declared type: code relies on it, and would fail somewhere later. A result that cannot
+    be checked, or not quickly, is accepted: the tool has done its work. Raises ToolError."""
+    if tool.output_json is None or answer.get("structuredContent") is None:
+        return
+    try:
+        problem = schema_problem(tool.output_json, answer["structuredContent"], "result")
+    except BadSchema as error:
+        log.debug('The result of tool "%s" is not checked: %s', tool.name, error)
+        return
+    if problem is not None:
+        message = f'Tool "{tool.name}" answered with something else than it declares: {problem}'
+        raise ToolError(message, code="bad_answer")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import to_json
 
+from cortex.tools import MAX_NAME_LENGTH
 from sandbox import JsonLimits, JsonMeter, place_of_tools
 
-from .names import tool_names
-from .tool import Caller, McpTool
+from .tool import McpTool, ToolServer
 
 if TYPE_CHECKING:
     from cortex.settings import Policy
@@ -27,6 +30,7 @@ MAX_ALL_BYTES = 33_554_432
 # Limit of objects and arrays in the schemas of all tools. An empty one has two bytes of JSON and takes up to a hundred
 # in memory.
 MAX_ALL_CONTAINERS = 200_000
+_ODD = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 
 
 class Listed(Protocol):
@@ -99,7 +103,7 @@ class Listing:
     def leave_out_the_rest(self, reason: str) -> None:
         log.warning('MCP server "%s": the rest of its tools is left out, %s', self._server, reason)
 
-    def tools(self, policy: Policy, caller: Caller) -> tuple[McpTool, ...]:
+    def tools(self, policy: Policy, caller: ToolServer) -> tuple[McpTool, ...]:
         names = tool_names(self._server, self._taken)
         tools = [
             McpTool(server=self._server, tool=tool, name=names[tool], policy=policy, caller=caller, **taken._asdict())
@@ -109,7 +113,7 @@ class Listing:
         return tuple(replace(tool, places=places.get(tool.name, ())) for tool in tools)
 
 
-def tools_of(server: str, listed: Iterable[Listed], policy: Policy, caller: Caller) -> tuple[McpTool, ...]:
+def tools_of(server: str, listed: Iterable[Listed], policy: Policy, caller: ToolServer) -> tuple[McpTool, ...]:
     """The usable tools of one list, without a limit of their number."""
     listing = Listing(server, sys.maxsize)
     listing.add(listed)
@@ -131,3 +135,21 @@ def _output(schema: dict[str, Any] | None) -> bytes | None:
     only when a result comes: to compile the schemas of thousands of tools takes seconds."""
     json = to_json(schema) if schema else b""
     return json if 0 < len(json) <= MAX_SCHEMA_BYTES else None
+
+
+def tool_names(server: str, originals: Iterable[str]) -> dict[str, str]:
+    """A unique name for each original name: `server.tool`, in characters that every API accepts. The order does not
+    matter: a tool keeps its name when others come and go, unless a tool comes whose name would be the same."""
+    wanted = {original: f"{server}.{_ODD.sub('_', original)}" for original in originals}
+    claims = Counter(wanted.values())
+    names: dict[str, str] = {}
+    for original, name in wanted.items():
+        is_own = name == f"{server}.{original}"
+        fits = bool(original) and len(name) <= MAX_NAME_LENGTH
+        names[original] = name if fits and (is_own or claims[name] == 1) else _marked(name, original)
+    return names
+
+
+def _marked(name: str, original: str) -> str:
+    mark = "_" + hashlib.sha256(original.encode(errors="replace")).hexdigest()[:8]
+    return name[: MAX_NAME_LENGTH - len(mark)] + mark

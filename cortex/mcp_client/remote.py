@@ -1,14 +1,19 @@
 """Connect to an MCP server at a URL. Limits the size of its answers and the time until they begin.
 
 Messages are parsed here, and not by the SDK: for an invalid message its error would format all of it, which takes
-seconds for data that is slow to print.
+seconds for data that is slow to print. Large messages also go around the SDK's transport: a small stand-in goes through
+it, and is swapped for the message where it comes out. The transport formats each message with `repr` for its debug log,
+also when that log is off, and copies the message several times: 16 MB of a text that is slow to print took 700 ms and
+made the host grow by 110 MB.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
@@ -16,16 +21,26 @@ import anyio.lowlevel
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+from pydantic_core import to_json
 
 from cortex.mcp_wire import MESSAGE_LIMITS, Event, EventReader, check_pieces, longer_than
 from cortex.text import Turns
 from sandbox import JsonMeter, TooComplex
 
-from .aside import Exchanged, put_aside
 from .child import Witness
 from .errors import TOO_LARGE, too_large
 from .messages import NO_MESSAGE, parsed
+from .watched import Incoming
 
 CONNECT_S = 10.0
 IDLE_S = 300.0
@@ -34,6 +49,7 @@ IDLE_S = 300.0
 # hold 65,000 lines.
 MANY_LINES = 256
 SLICE_BYTES = 2_048
+_MARK = "motor-cortex/aside"
 
 
 @asynccontextmanager
@@ -233,3 +249,64 @@ def _data_of(event: Event) -> bytes | None:
 def _error(code: int, reason: str) -> JSONRPCError:
     """An error without an id. The SDK gives it to the request that the stream answers; in other streams it drops it."""
     return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=reason))
+
+
+class _Aside:
+    def __init__(self, message: JSONRPCMessage) -> None:
+        self.token = secrets.token_hex(16)
+        self.message: JSONRPCMessage | None = message
+
+
+# The SDK reads a body and passes its message on in one task, and its streams carry that task's context along. If the
+# task is cancelled before it passes the message on, the message is freed with it: in a table it would stay for ever.
+_last: ContextVar[_Aside | None] = ContextVar("_last", default=None)
+
+
+def put_aside(message: JSONRPCMessage) -> bytes:
+    """The JSON of a small stand-in, for the SDK to pass on instead of this message."""
+    aside = _Aside(message)
+    _last.set(aside)
+    return to_json({"jsonrpc": "2.0"} | _stand_in(message, aside.token))
+
+
+def _stand_in(message: JSONRPCMessage, token: str) -> dict[str, Any]:
+    match message:
+        case JSONRPCRequest():
+            return {"id": token, "method": _MARK, "params": {_MARK: token}}
+        case JSONRPCNotification():
+            return {"method": _MARK, "params": {_MARK: token}}
+        case JSONRPCResponse():
+            return {"id": token, "result": {_MARK: token}}
+        case JSONRPCError():
+            return {"id": token, "error": {"code": 0, "message": _MARK, "data": token}}
+
+
+class Exchanged(Incoming):
+    """The stream out of the transport, with stand-ins swapped back for the real messages."""
+
+    async def receive(self) -> SessionMessage | Exception:
+        item = await super().receive()
+        aside = None if self.last_context is None else self.last_context.get(_last)
+        if isinstance(item, SessionMessage) and aside is not None and aside.token == _token_of(item.message):
+            item.message = _taken(aside, item.message)
+        return item
+
+
+def _token_of(message: JSONRPCMessage) -> Any:
+    match message:
+        case JSONRPCError():
+            return message.error.data
+        case JSONRPCResponse():
+            return message.result.get(_MARK)
+        case _:
+            return (message.params or {}).get(_MARK)
+
+
+def _taken(aside: _Aside, passed: JSONRPCMessage) -> JSONRPCMessage:
+    message, aside.message = aside.message, None  # freed here: the context may live on
+    if message is None:
+        return passed
+    if isinstance(message, JSONRPCResponse | JSONRPCError) and isinstance(passed, JSONRPCResponse | JSONRPCError):
+        # The SDK knows which request was answered, and sets that id on the stand-in, whatever id the server wrote.
+        message.id = message.id if passed.id == aside.token or passed.id is None else passed.id
+    return message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,8 +17,6 @@ from sandbox import ToolError
 
 from .errors import McpUnavailable, short
 from .listing import Listing
-from .rate import Rate
-from .restarts import Restarts
 from .unwrap import unwrapped
 
 if TYPE_CHECKING:
@@ -37,6 +36,45 @@ State = Literal["idle", "starting", "ready", "failed"]
 LIST_AGAIN_S = 1.0
 # Time to kill a program that does not start.
 ENDING_S = 8.0
+
+
+WINDOW_S = 60.0
+
+
+@dataclass(slots=True)
+class Restarts:
+    """Backoff: when a failed server may be started again. Pure: the caller passes the time."""
+
+    first_s: float
+    most_s: float
+    failures: int = 0
+    """Failures since the server last stayed up longer than `most_s`."""
+    not_before: float = float("-inf")
+
+    def failed(self, now: float, up_s: float = 0.0) -> None:
+        """Note a failure after `up_s` seconds of uptime. If that was longer than `most_s`, the count starts again."""
+        self.failures = 1 if up_s > self.most_s else self.failures + 1
+        # The exponent is bounded: a server may fail for months.
+        self.not_before = now + min(self.most_s, self.first_s * 2.0 ** min(self.failures - 1, 40))
+
+    def wait_s(self, now: float) -> float:
+        return max(0.0, self.not_before - now)
+
+
+class Rate:
+    """Rate limit: at most N calls a minute. Pure: the caller passes the time."""
+
+    def __init__(self, max_per_minute: int) -> None:
+        self.most = max_per_minute
+        self._times: deque[float] = deque(maxlen=max_per_minute)
+
+    def take(self, now: float) -> float | None:
+        """Count one call and return None, or return the seconds to wait before the call."""
+        times = self._times
+        if len(times) == times.maxlen and now - times[0] < WINDOW_S:
+            return WINDOW_S - (now - times[0])
+        times.append(now)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +204,7 @@ class Server:
         raise _no_answer(tool, timeout_ms)
 
     async def _made(self, link: Link, tool: McpTool, arguments: Mapping[str, Any]) -> ReadyJson:
-        from .faults import answered, check_result  # noqa: PLC0415 - the SDK takes a second, and is there by now
+        from .link import answered, check_result  # noqa: PLC0415 - the SDK takes a second, and is there by now
 
         with anyio.CancelScope(deadline=_deadline(self._general.call_timeout_ms)):
             answer = await answered(link, tool, arguments)
@@ -255,13 +293,13 @@ class Server:
             await link.wire.pause(LIST_AGAIN_S)
 
     async def _list_again(self, link: Link) -> None:
-        from .faults import Faults  # noqa: PLC0415 - the SDK takes a second, and is there by now
+        from .link import Faults  # noqa: PLC0415 - the SDK takes a second, and is there by now
 
         try:
             await self._list(link)
         except Faults as error:
             said = short(error)
-            log.warning('MCP server "%s" does not tell its tools any more; the old ones stay: %s', self.name, said)
+            log.warning('MCP server "%s" no longer lists its tools; the old list stays: %s', self.name, said)
 
     async def _list(self, link: Link) -> None:
         listing = Listing(self.name, self._general.max_tools)
@@ -283,7 +321,7 @@ class Server:
 
 
 def _load_sdk() -> None:
-    from . import connecting, faults  # noqa: F401, PLC0415
+    from . import connecting  # noqa: F401, PLC0415
 
 
 def _deadline(timeout_ms: int | None) -> float:

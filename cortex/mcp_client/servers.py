@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -58,9 +57,7 @@ class McpServers:
             server.open(self._tasks)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         """End every connection and every process. Takes at most a few seconds."""
         tasks, self._tasks = self._tasks, None
         if tasks is None:

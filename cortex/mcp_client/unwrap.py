@@ -20,7 +20,7 @@ def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson
     """The value as JSON. Raises ToolError for an error (`tool_failed`), for a result that is too large, and for a
     question instead of an answer."""
     if answer.get("resultType") == "input_required":
-        raise ToolError(f'Tool "{tool}" asks for more from a person, and nobody is asked for it', code="input_required")
+        raise ToolError(f'Tool "{tool}" asks a person for more, which is not supported here', code="input_required")
     parts = answer.get("content") or ()
     if answer.get("isError"):
         raise ToolError(_error(parts, answer.get("structuredContent"), tool), code="tool_failed")

@@ -9,30 +9,37 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .address import (
+    from .calls import ClientCalls as ClientCalls
+    from .http import (
+        PATH as PATH,
         Address as Address,
         BadAddress as BadAddress,
+        HttpLimits as HttpLimits,
         address_of as address_of,
         is_loopback as is_loopback,
+        listen as listen,
+        serve_http as serve_http,
     )
-    from .calls import Calls as Calls
-    from .http import PATH as PATH, listen as listen, serve_http as serve_http
     from .http_door import HttpDoor as HttpDoor
-    from .http_limits import HttpLimits as HttpLimits
-    from .ports import CodeAnswer as CodeAnswer, Cortex as Cortex, Hands as Hands
-    from .server import mcp_server as mcp_server
+    from .server import Cortex as Cortex, Hands as Hands, mcp_server as mcp_server
     from .stdio import serve_stdio as serve_stdio
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "address": ["Address", "BadAddress", "address_of", "is_loopback"],
-            "calls": ["Calls"],
-            "http": ["PATH", "listen", "serve_http"],
+            "calls": ["ClientCalls"],
+            "http": [
+                "Address",
+                "BadAddress",
+                "HttpLimits",
+                "PATH",
+                "address_of",
+                "is_loopback",
+                "listen",
+                "serve_http",
+            ],
             "http_door": ["HttpDoor"],
-            "http_limits": ["HttpLimits"],
-            "ports": ["CodeAnswer", "Cortex", "Hands"],
-            "server": ["mcp_server"],
+            "server": ["Cortex", "Hands", "mcp_server"],
             "stdio": ["serve_stdio"],
         },
     )

@@ -1,4 +1,4 @@
-"""The running tool calls of MCP clients: limit their number, report their progress, and stop them."""
+"""The running tool calls and open requests of MCP clients: limit their number and size, report progress, stop them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MAX_CALLS = 32
+# Only calls take long, and `ClientCalls` limits those. When there are twice as many requests, the others wait only for
+# the client to read its answers.
+MAX_OPEN = 2 * MAX_CALLS
+# Enough for three calls of the largest size.
+MAX_OPEN_BYTES = 16 * 1024 * 1024
 PROGRESS_S = 1.0
 STOPPING = reason_of(Denied("The server is stopping"))
 
 
-class Calls:
+class ClientCalls:
     """The running calls of all clients of one server. The sandbox has a queue of its own; this bounds what waits in
     front of it."""
 
@@ -81,3 +86,44 @@ class Progress:
             called = f", {self._tool_calls} tool calls" if self._tool_calls else ""
             # MCP wants a number that grows; the total is unknown.
             await self._report(round(seconds, 3), None, f"Running for {seconds:.0f} s{called}")
+
+
+class OpenRequests:
+    """The unanswered requests of one client, limited in number and in bytes. The SDK keeps each in a task of its own
+    until the client has read the answer: a client that reads none would fill the memory. If two have the same id, the
+    larger counts until both are answered: an answer does not tell which of them it is for."""
+
+    def __init__(self, most: int = MAX_OPEN, max_bytes: int = MAX_OPEN_BYTES) -> None:
+        self._most = most
+        self._max_bytes = max_bytes
+        self._sizes: dict[int | str, list[int]] = {}
+        self._count = self._bytes = 0
+        self._ended = anyio.Event()
+
+    async def place(self) -> None:
+        """Wait until there is a place for one more request."""
+        while self._count >= self._most:
+            self._ended = anyio.Event()
+            await self._ended.wait()
+
+    def begin(self, request_id: int | str, size: int) -> bool:
+        """Add a request of `size` bytes. Returns False, and adds nothing, if the limit of bytes would be exceeded."""
+        if self._bytes + size > self._max_bytes:
+            return False
+        self._sizes.setdefault(request_id, []).append(size)
+        self._count += 1
+        self._bytes += size
+        return True
+
+    def end(self, request_id: int | str | None) -> None:
+        """Remove one request of that id, if there is one: it was answered, or will never be."""
+        sizes = self._sizes.get(request_id) if request_id is not None else None
+        if not sizes or request_id is None:
+            return
+        size = min(sizes)
+        sizes.remove(size)
+        if not sizes:
+            del self._sizes[request_id]
+        self._count -= 1
+        self._bytes -= size
+        self._ended.set()

@@ -5,26 +5,26 @@ Runs on asyncio only, because the web server (uvicorn) does.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import socket
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from pydantic_core import to_json
 
 from cortex.mcp_wire import RefusedMessage
 
-from .address import Address
 from .http_body import Bodies, Gone, NoRoom
 from .http_door import HttpDoor, Refusal
-from .http_limits import USUAL, HttpLimits
 from .http_sessions import Sessions, is_of_the_handshake
 from .messages import NoMessage
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
-    from .calls import Calls
+    from .calls import ClientCalls
     from .http_sessions import App, Message, Receive, Scope, Send
 
 PATH = "/mcp"
@@ -45,6 +45,67 @@ INVALID_REQUEST = -32_600
 """Error code of JSON-RPC."""
 INVALID_PARAMS = -32_602
 """Error code of JSON-RPC. To clients of the handshake era, the SDK answers with it when a body is no message."""
+LOOPBACK = "127.0.0.1"
+_PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
+
+
+class BadAddress(ValueError):
+    """The address cannot be parsed. The message says what to write instead."""
+
+
+class Address(NamedTuple):
+    """An address to listen on, `HOST:PORT` as people write it."""
+
+    host: str
+    port: int
+    """0 takes any free port."""
+
+    @property
+    def shown(self) -> str:
+        """The address as it stands in a URL."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def address_of(text: str) -> Address:
+    """Parse `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT`; without a host it is the loopback. Raises BadAddress."""
+    host, _, port = text.strip().rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    bare = host[1:-1] if bracketed else host
+    if not _PORT.fullmatch(port) or int(port) > 65_535 or (":" in bare and not bracketed) or "/" in bare:
+        raise BadAddress(f'"{text[:100]}" is not of the form HOST:PORT, like 127.0.0.1:8765 or [::1]:8765')
+    return Address(bare or LOOPBACK, int(port))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an IP address, as a socket reports it, can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+class HttpLimits(NamedTuple):
+    """Limits of connections, timeouts, sessions and body sizes."""
+
+    connections: int = 200
+    """At most this many requests are answered at the same time; one more is told to try again later."""
+    waiting_s: float = 10
+    """A connection on which no whole request comes is closed after this long."""
+    strangers: int = 64
+    """At most this many connections that have not shown the token yet."""
+    stranger_s: float = 2
+    """Each of those is closed after this long."""
+    moment_s: float = 0.1
+    """Each of those has at least this long to send its request before it is closed for another."""
+    sessions: int = 100
+    body_bytes: int = 4_718_592
+    """At most this much in one request. The largest that a client needs is a call of `execute_code`, whose arguments
+    may have 4 MiB."""
+    bodies_bytes: int = 32 * 1024 * 1024
+    """At most this much in all requests that are being answered."""
+
+
+USUAL = HttpLimits()
 
 
 def listen(address: Address) -> socket.socket:
@@ -69,7 +130,7 @@ async def serve_http(
     server: Server[Any],
     listening: socket.socket,
     door: HttpDoor,
-    calls: Calls,
+    calls: ClientCalls,
     *,
     until: anyio.Event,
     limits: HttpLimits = USUAL,

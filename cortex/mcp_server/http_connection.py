@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from uvicorn import Server
 
-    from .http_limits import HttpLimits
+    from .http import HttpLimits
 
 # One read is parsed in one go: a body in chunks of one byte takes 5 µs for each byte.
 READ_BYTES = 8 * 1024

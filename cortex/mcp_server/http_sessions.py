@@ -106,7 +106,7 @@ class Sessions:
             "headers": [(_SESSION, ending.id)],
         }
         with anyio.move_on_after(ENDING_S):
-            await self._app(scope, _nothing_more, _to_nobody)
+            await self._app(scope, _nothing_more, _discard)
 
 
 def is_of_the_handshake(scope: Scope) -> bool:
@@ -133,5 +133,5 @@ async def _nothing_more() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _to_nobody(message: Message) -> None:
+async def _discard(message: Message) -> None:
     del message

@@ -1,35 +1,64 @@
-"""The MCP server of one cortex: lists the tools, and runs one turn for each call."""
+"""The MCP server of one cortex: lists the tools, and runs one turn for each call.
+
+A result is a text for the model and the same as data for programs. It is bounded in depth and has no lone surrogates,
+which would break the connection.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic_core import to_json
 
 from cortex.contracts import Denied, reason_of, reason_of_fault
+from cortex.text import whole
 from cortex.tools import EXECUTE_CODE
+from cortex.turn import answer_without_result
 
-from .calls import PROGRESS_S, STOPPING, Calls, Progress
+from .calls import PROGRESS_S, STOPPING, ClientCalls, Progress
 from .offered import INSTRUCTIONS, offered
-from .results import answer_result, code_result, refusal_result
 
 if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
+    from cortex.contracts import Reason, Watch
+    from cortex.loop import Answer
     from cortex.settings import Settings
-
-    from .ports import Cortex
+    from cortex.turn import CodeAnswer
 
 log = logging.getLogger("motor_cortex")
 
 NAME = "motor-cortex"
 
 
+class Hands(Protocol):
+    """One turn. Every call gets an answer, and nothing is raised but a cancellation."""
+
+    async def answer(self, name: str, arguments: Any = None) -> Answer: ...
+
+    async def execute_code(self, arguments: Any = None) -> CodeAnswer:
+        """Run `code`. Optional: `intent`, `context`, and `sandbox_config`, which narrows limits and never widens."""
+        ...
+
+
+class Cortex(Protocol):
+    """The part of a cortex that is served."""
+
+    def turn(self, watch: Watch | None = None) -> AbstractAsyncContextManager[Hands]: ...
+
+    def openai_tools(self) -> list[dict[str, Any]]:
+        """The tools that the owner's policies offer, byte for byte the same for the same settings."""
+        ...
+
+
 def mcp_server(
-    cortex: Cortex, settings: Settings, calls: Calls | None = None, *, progress_s: float = PROGRESS_S
+    cortex: Cortex, settings: Settings, calls: ClientCalls | None = None, *, progress_s: float = PROGRESS_S
 ) -> Server[Any]:
     """An SDK server for an open cortex, for any transport. It never asks its clients: no sampling, no elicitation."""
     from mcp.server import Server  # noqa: PLC0415 - it takes a second to load
@@ -37,7 +66,7 @@ def mcp_server(
 
     # Made once: a client, and the model behind it, keep the list that they were given.
     tools = ListToolsResult.model_validate({"tools": offered(cortex.openai_tools(), settings)})
-    answers = _Answers(cortex, {tool.name for tool in tools.tools}, calls or Calls(), progress_s)
+    answers = _Answers(cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s)
 
     async def list_tools(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
         del ctx, params
@@ -56,7 +85,7 @@ def mcp_server(
 
 
 class _Answers:
-    def __init__(self, cortex: Cortex, names: Set[str], calls: Calls, progress_s: float) -> None:
+    def __init__(self, cortex: Cortex, names: Set[str], calls: ClientCalls, progress_s: float) -> None:
         self._cortex = cortex
         self._names = names
         self._calls = calls
@@ -88,3 +117,49 @@ class _Answers:
             if name == EXECUTE_CODE:
                 return code_result(await turn.execute_code(arguments))
             return answer_result(await turn.answer(name, arguments))
+
+
+MAX_DEPTH = 200
+
+
+def answer_result(answer: Answer) -> dict[str, Any]:
+    text, note = whole(answer.text), whole(answer.note) if answer.note else None
+    structured = {"text": text} if note is None else {"text": text, "note": note}
+    return _result([text] if note is None else [text, note], structured, ok=answer.ok)
+
+
+def code_result(answer: CodeAnswer) -> dict[str, Any]:
+    return _result([whole(answer.text)], answer.structured, ok=answer.ok)
+
+
+def refusal_result(reason: Reason, *, of_code: bool = False) -> dict[str, Any]:
+    """What the server itself refuses, in the form that the tool's own answers have."""
+    if of_code:
+        return code_result(answer_without_result(reason))
+    return _result([whole(reason.text)], {"text": reason.text}, ok=False)
+
+
+def _result(texts: Sequence[str], structured: Mapping[str, Any], *, ok: bool) -> dict[str, Any]:
+    content = [{"type": "text", "text": text} for text in texts]
+    return {"content": content, "isError": not ok, "structuredContent": _writable(structured)}
+
+
+def _writable(value: Any) -> Any:
+    try:
+        to_json(value)
+    except (ValueError, RecursionError):
+        return _whole_within(value, MAX_DEPTH)
+    return value
+
+
+def _whole_within(value: Any, depth: int) -> Any:
+    match value:
+        case str():
+            return whole(value)
+        case Mapping() if depth:
+            return {whole(str(name)): _whole_within(part, depth - 1) for name, part in value.items()}
+        case list() | tuple() if depth:
+            return [_whole_within(part, depth - 1) for part in value]
+        case bool() | int() | float() | None:
+            return value
+    return "(nested too deeply)"

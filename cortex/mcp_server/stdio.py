@@ -17,9 +17,9 @@ import anyio
 
 from cortex.mcp_wire import Line, RefusedMessage
 
+from .calls import OpenRequests
 from .descriptors import lines, written
 from .messages import NoMessage, message_of
-from .open_requests import OpenRequests
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream

@@ -5,21 +5,19 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .energy_gauge import gauge as gauge
     from .highlight import highlighted as highlighted
     from .json_events import as_json as as_json
     from .layer_view import Layer as Layer, Nerve as Nerve, layer_lines as layer_lines, layer_of as layer_of
-    from .marks import marks_for as marks_for
+    from .parts import gauge as gauge, marks_for as marks_for
     from .show import Show as Show
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "energy_gauge": ["gauge"],
             "highlight": ["highlighted"],
             "json_events": ["as_json"],
             "layer_view": ["Layer", "Nerve", "layer_lines", "layer_of"],
-            "marks": ["marks_for"],
+            "parts": ["gauge", "marks_for"],
             "show": ["Show"],
         },
     )

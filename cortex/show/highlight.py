@@ -1,4 +1,7 @@
-"""Highlight code for the terminal. Only our colours are escape sequences; the code's own are made visible."""
+"""Highlight code for the terminal. Only our colours are escape sequences; the code's own are made visible.
+
+A module of its own because commands use it without a turn to show, and it is all that knows pygments.
+"""
 
 from __future__ import annotations
 

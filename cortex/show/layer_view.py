@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cortex.text import visible
+from cortex.text import local_time, visible
 from neurons import LayerState, NerveState
 
 
@@ -69,7 +68,7 @@ def layer_lines(layer: Layer | None) -> list[str]:
     if layer.state == LayerState.KILLED:
         return [f"Process {layer.pid} holds the neurons and has stopped them, because the kill switch is on"]
     counts = layer.counts
-    told = f"Process {layer.pid} runs the neurons since {_at(layer.since)}"
+    told = f"Process {layer.pid} runs the neurons since {local_time(layer.since)}"
     lines = [f"{told}: {counts.delivered:,} signals given, {counts.waiting:,} waiting"]
     dropped = {why: count for why, count in counts.dropped.items() if count}
     if dropped:
@@ -78,13 +77,6 @@ def layer_lines(layer: Layer | None) -> list[str]:
     if layer.trouble:
         lines.append(f"Trouble: {visible(' '.join(layer.trouble.split()))}")
     return lines
-
-
-def _at(seconds: float) -> str:
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError, OSError):
-        return "an unknown time"
 
 
 def _is_there(pid: int) -> bool:

@@ -9,11 +9,8 @@ from cortex.loop import CallEnded, CallStarted, Notice, RoundEnded, TextArrived,
 from cortex.text import Wrap, fit, has_colour, styled, terminal_columns, visible
 from cortex.tools import wire_name
 
-from .energy_gauge import gauge, gauge_style
-from .excerpt import Excerpt, excerpt
 from .highlight import highlighted
-from .marks import marks_for
-from .wording import limits, milliseconds, purpose, took, waiting
+from .parts import Excerpt, excerpt, gauge, gauge_style, limits, marks_for, milliseconds, purpose, took, waiting
 
 if TYPE_CHECKING:
     from cortex.contracts import RunCodeIntent, TurnEvent

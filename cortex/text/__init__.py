@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         WholePieces as WholePieces,
         beginning as beginning,
         bounded as bounded,
+        local_time as local_time,
         whole as whole,
     )
 else:
@@ -52,6 +53,6 @@ else:
                 "visible",
                 "wrapped",
             ],
-            "text": ["NearNames", "WholePieces", "beginning", "bounded", "whole"],
+            "text": ["NearNames", "WholePieces", "beginning", "bounded", "local_time", "whole"],
         },
     )

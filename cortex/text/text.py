@@ -1,4 +1,4 @@
-"""Plain text: without lone surrogates, so that every pipe and file can carry it; bounded; and similar names.
+"""Plain text: without lone surrogates, so that every pipe and file can carry it; bounded; similar names; times as text.
 
 Pure, and fast for long texts and thousands of names: both come from strangers.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -41,6 +42,14 @@ def bounded(text: str, max_chars: int) -> str:
 def beginning(text: str, max_chars: int) -> str:
     """The text, or as much of it as fits with a mark at the end."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+
+
+def local_time(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    """A timestamp in local time. A document or a setting may hold any number, also one that is no date."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():{form}}"
+    except (ValueError, OverflowError, OSError):
+        return "an unknown time"
 
 
 class WholePieces:

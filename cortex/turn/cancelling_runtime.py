@@ -1,4 +1,7 @@
-"""Makes the kill switch stop a runtime that has no `stop` of its own: what it is executing is cancelled."""
+"""Makes the kill switch stop a runtime that has no `stop` of its own: what it is executing is cancelled.
+
+A module of its own because it is about any runtime that a host brings, and not about turns.
+"""
 
 from __future__ import annotations
 

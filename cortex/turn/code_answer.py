@@ -26,7 +26,7 @@ class CodeAnswer:
 
 
 def answer_without_result(reason: Reason) -> CodeAnswer:
-    """Nothing ran, or nobody knows what came of it."""
+    """The answer where nothing ran, or where the host failed and knows no result."""
     error = {"type": reason.code, "message": reason.message}
     return CodeAnswer(reason.text, ok=False, structured={"result": None, "logs": [], "metrics": {}, "error": error})
 

@@ -61,7 +61,7 @@ class Learnable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposalAccepted:
     """The proposal was accepted into quarantine."""
 
     neuron: Neuron
@@ -103,7 +103,7 @@ class ConsolidateTool:
         self._habits = habits
         self._on_proposed = on_proposed
 
-    async def propose(self, arguments: Mapping[str, Any]) -> Proposed | NotProposed:
+    async def propose(self, arguments: Mapping[str, Any]) -> ProposalAccepted | NotProposed:
         """Propose a neuron. Returns quickly and raises nothing but a cancellation: the model is told what is wrong."""
         try:
             proposal = _proposal(arguments)
@@ -121,8 +121,8 @@ class ConsolidateTool:
             self._on_proposed(neuron)
         except Exception:
             # The proposal is stored, and the next look for candidates finds it.
-            log.exception("Whoever is told of proposals failed")
-        return Proposed(neuron)
+            log.exception("The callback for accepted proposals failed")
+        return ProposalAccepted(neuron)
 
     def _propose(self, proposal: Proposal, habit: str | None, found: Fingerprint | None) -> Neuron:
         return self._pipeline.propose(

@@ -2,7 +2,8 @@
 audit writes the intent, and only then does anything run. Energy that was taken stays taken whatever the code does, and
 goes back only when nothing ran after all.
 
-A turn calls this for `core.execute`. Nothing here needs a turn: a `Caller` says who asks, and on whose terms.
+A turn calls this for `core.execute`. Nothing here needs a turn: a `Caller` says who asks, and on whose
+terms, and `Services` are the parts of the cortex that all callers share.
 """
 
 from __future__ import annotations
@@ -32,15 +33,19 @@ from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
 if TYPE_CHECKING:
-    from cortex.audit import Journal
-    from cortex.catalogue import Wish
+    from cortex.audit import Journal, Spine
+    from cortex.catalogue import Wish, Workbench
     from cortex.contracts import CortexEvent, Refusal
-    from cortex.energy import Reservation
-    from cortex.settings import ExecuteSettings
-    from cortex.tools import Calls, Consent
+    from cortex.energy import Ledger, Reservation
+    from cortex.home import Memory
+    from cortex.redaction import Redactor
+    from cortex.settings import ExecuteSettings, Settings
+    from cortex.tools import Calls, Consent, Owner, Toolbox
     from neurons import Switch
+    from sandbox import CodeRuntime, Guard
 
-    from .services import Services
+    from .consolidate_tool import ConsolidateTool
+    from .habit_watch import Observer
 
 log = logging.getLogger("motor_cortex")
 
@@ -48,6 +53,30 @@ MAX_TEXT = 500
 # What the owner is shown who is asked about a run.
 _ALWAYS_SHOWN = {"purpose", "code", "tier", "timeout"}
 _SHOWN_IF_GIVEN = {"context", "tools", "intent"}
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of one cortex that all its turns share."""
+
+    settings: Settings
+    toolbox: Toolbox
+    runtime: CodeRuntime
+    guard: Guard | None
+    energy: Ledger
+    spine: Spine
+    memory: Memory
+    owner: Owner
+    asking: anyio.Lock
+    """Only one question at a time in all turns: there is one owner."""
+    switch: Switch
+    workbench: Workbench
+    redactor: Redactor
+    """For turns that have no redactor of their own."""
+    consolidate: ConsolidateTool | None = None
+    """None where the agent cannot learn."""
+    observer: Observer | None = None
+    """Notices habits in the runs; None where that is disabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +168,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
     code_hash = services.spine.journal.keep_code(payload.code, settings.sandbox.max_code_bytes)
     with caller.count.place() as place:
         refusal = place.refusal or await _guard_refusal(services, payload.code)
-        # The owner last: nobody is asked about what would be refused anyway.
+        # The owner last, who is not asked about what would be refused anyway.
         refusal = refusal or await _owner_refusal(intent, services, caller)
         if refusal is not None:
             return NotRun(refusal, code_hash)
@@ -202,7 +231,7 @@ async def _owner_refusal(intent: RunCodeIntent, services: Services, caller: Call
         return None
     weighed = services.energy.weigh(payload.tier)
     if isinstance(weighed, Insufficient):
-        return Denied(str(weighed))  # nobody is asked in vain
+        return Denied(str(weighed))  # the owner is not asked in vain
     # The owner is shown what is run, and not what the model wrote.
     asked = payload.model_dump(mode="json", include=_ALWAYS_SHOWN)
     asked |= payload.model_dump(mode="json", include=_SHOWN_IF_GIVEN, exclude_defaults=True)

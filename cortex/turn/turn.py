@@ -55,14 +55,13 @@ from .execution import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
     from typing import Self
 
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
     from cortex.redaction import Redactor
     from cortex.tools import Decision, Origin, Question, Tool
 
-    from .services import Services
+    from .execution import Services
 
 log = logging.getLogger("motor_cortex")
 
@@ -109,12 +108,7 @@ class Turn:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._is_open = False
 
     async def call(self, name: str, arguments: Any = None) -> str:
@@ -124,7 +118,7 @@ class Turn:
     async def answer(self, name: str, arguments: Any = None) -> Answer:
         """Like `call`, with a note that a loop may tell the model beside the answer. The hint of a noticed habit comes
         once, with the next answer, whatever that is about."""
-        answer = await self._answered(name, arguments)
+        answer = await self._answered(name, arguments, with_note=True)
         hint = None if self._services.observer is None else self._services.observer.hint()
         if hint is None:
             return answer
@@ -132,7 +126,7 @@ class Turn:
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
-        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in services."""
+        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
         self._calls += 1
         try:
             self._require_open()
@@ -144,14 +138,14 @@ class Turn:
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
         return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
 
-    async def _answered(self, name: str, arguments: Any) -> Answer:
+    async def _answered(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
         tool = "?"
         try:
             tool = _named(name)
             self._require_open()
             if tool == "core.execute":
-                return await self._execute(arguments, self._calls)
+                return await self._execute(arguments, self._calls, with_note)
             answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
             return Answer(self._fault(tool, error).text, ok=False)
@@ -197,11 +191,12 @@ class Turn:
     def _names_for_model(self) -> list[str]:
         return self._services.toolbox.names_for_model(self._services.settings.tools)
 
-    async def _execute(self, arguments: Any, number: int) -> Answer:
+    async def _execute(self, arguments: Any, number: int, with_note: bool) -> Answer:
         done = await self._run(arguments_for("core.execute", arguments), number)
         if not isinstance(done, Ran):
             return Answer(done.text, ok=False)
-        return Answer(done.reply, energy_note(done.level, self._services.settings.energy), ok=done.outcome.ok)
+        note = energy_note(done.level, self._services.settings.energy) if with_note else None
+        return Answer(done.reply, note, ok=done.outcome.ok)
 
     async def _run(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
         services = self._services
@@ -258,7 +253,7 @@ class Turn:
             case "core.consolidate":
                 return await self._consolidate(arguments)
             case _:
-                raise AssertionError(f"nobody answers for {name}")
+                raise AssertionError(f"no core tool is called {name}")
         self._announce(CoreToolCalled(name, self.id, arguments))
         return Answer(text)
 

@@ -142,7 +142,7 @@ REQUIREMENTS = (
         "turn-watch",
         "design",
         "Whoever watches a turn sees what happens and cannot disturb it",
-        ("tests/cortex/turn/test_turn.py::test_whoever_watches_sees_what_happens_and_cannot_disturb_it",),
+        ("tests/cortex/turn/test_turn.py::test_a_watcher_sees_every_event_and_cannot_disturb_a_turn",),
     ),
     Requirement(
         "contract-cortex",
@@ -673,7 +673,7 @@ REQUIREMENTS = (
         "design",
         "Plain without a terminal, NO_COLOR honoured",
         (
-            "tests/cortex/show/test_show.py::test_who_asks_for_no_colour_gets_none",
+            "tests/cortex/show/test_show.py::test_no_color_and_a_dumb_terminal_turn_colours_off",
             "tests/cortex/show/test_show.py::test_a_terminal_without_utf8_gets_no_symbols",
             CHAT
             + "test_turns.py::test_what_the_agent_says_is_one_stream_and_what_it_does_another_where_there_is_no_terminal",
@@ -723,7 +723,7 @@ REQUIREMENTS = (
         "design",
         "A clear message when no endpoint is configured",
         (
-            CHAT + "test_parts.py::test_who_has_configured_no_endpoint_is_told_how",
+            CHAT + "test_parts.py::test_without_an_endpoint_the_error_says_how_to_configure_one",
             CHAT + "test_usage.py::test_wrong_usage_has_a_clear_error",
         ),
     ),
@@ -735,7 +735,7 @@ REQUIREMENTS = (
             CHAT + "test_turns.py::test_the_owner_is_asked_at_the_terminal_and_only_a_yes_is_one",
             CHAT + "test_turns.py::test_code_that_calls_a_tool_asks_too",
             CHAT + "test_turns.py::test_what_was_typed_before_the_question_is_no_answer_to_it",
-            CHAT + "test_turns.py::test_a_question_that_nobody_answers_is_withdrawn",
+            CHAT + "test_turns.py::test_an_unanswered_question_is_withdrawn",
             CHAT + "test_turns.py::test_nothing_is_written_into_an_open_question",
             CHAT + "test_command.py::test_a_pipe_is_never_taken_for_consent",
             CHAT + "test_command.py::test_the_owner_is_asked_in_the_terminal_about_a_tool_of_their_own",
@@ -745,7 +745,7 @@ REQUIREMENTS = (
         "chat-lost",
         "design",
         "What nobody would see is not run",
-        (CHAT + "test_turns.py::test_when_nobody_sees_any_more_what_happens_the_turn_is_stopped",),
+        (CHAT + "test_turns.py::test_the_turn_is_stopped_when_its_output_cannot_be_written",),
     ),
     Requirement(
         "demo-honest",

@@ -35,9 +35,9 @@ REQUIREMENTS = (
         "One dead server never stops the others; each says why (stderr tail, HTTP status, missing variable)",
         (
             "tests/cortex/mcp_client/test_stdio.py::test_dead_servers_never_stop_the_others_and_say_why",
-            "tests/cortex/mcp_client/test_stdio.py::test_nobody_waits_for_a_server_that_failed_lately",
+            "tests/cortex/mcp_client/test_stdio.py::test_a_search_does_not_wait_for_a_server_that_failed_before",
             "tests/cortex/mcp_client/test_http.py::test_a_server_that_refuses_us_is_told_with_its_status",
-            "tests/cortex/mcp_client/test_http.py::test_nobody_at_the_address_is_told",
+            "tests/cortex/mcp_client/test_http.py::test_an_address_where_no_server_listens_is_a_clear_error",
         ),
     ),
     Requirement(
@@ -73,7 +73,7 @@ REQUIREMENTS = (
         "002",
         "Lists, pages, names, descriptions, schemas are bounded",
         (
-            "tests/cortex/mcp_client/test_stdio.py::test_a_list_without_an_end_has_one_here",
+            "tests/cortex/mcp_client/test_stdio.py::test_an_endless_list_of_tools_is_cut_off",
             "tests/cortex/mcp_client/test_tools.py::test_what_a_server_lists_is_bounded",
         ),
     ),
@@ -126,7 +126,7 @@ REQUIREMENTS = (
         "002",
         "A caller that gives up during a start does not end it for others",
         (
-            "tests/cortex/mcp_client/test_stdio.py::test_whoever_gives_up_waiting_for_a_start_does_not_end_it_for_others",
+            "tests/cortex/mcp_client/test_stdio.py::test_a_caller_that_gives_up_waiting_for_a_start_does_not_cancel_it_for_others",
         ),
     ),
     Requirement(
@@ -146,14 +146,16 @@ REQUIREMENTS = (
         "Elicitation, sampling, roots are refused; a server that asks without listening is let go",
         (
             "tests/cortex/mcp_client/test_stdio.py::test_what_a_server_asks_for_is_refused",
-            "tests/cortex/mcp_client/test_stdio.py::test_a_server_that_asks_without_listening_is_let_go",
+            "tests/cortex/mcp_client/test_stdio.py::test_a_server_that_sends_requests_and_reads_no_answers_is_disconnected",
         ),
     ),
     Requirement(
         "MCPC-16",
         "002",
         "Noise (stderr, prints, logs, progress) never reaches the terminal",
-        ("tests/cortex/mcp_client/test_stdio.py::test_noise_is_left_out_and_nothing_reaches_our_terminal",),
+        (
+            "tests/cortex/mcp_client/test_stdio.py::test_lines_that_are_no_message_are_skipped_and_nothing_reaches_our_terminal",
+        ),
     ),
     Requirement(
         "MCPC-17",
@@ -335,15 +337,13 @@ REQUIREMENTS = (
         "MCPC-34",
         "002",
         "Whose answer was too long is read at the top level of the message only, at its beginning or end",
-        (
-            "tests/cortex/mcp_client/test_wire.py::test_whose_message_was_refused_is_read_where_the_message_says_so_and_not_inside_of_it",
-        ),
+        ("tests/cortex/mcp_client/test_wire.py::test_the_id_of_a_refused_message_is_read_from_its_top_level_only",),
     ),
     Requirement(
         "MCPC-35",
         "002",
         "Our own faults are not told as the server's",
-        ("tests/cortex/mcp_client/test_stdio.py::test_a_fault_of_ours_is_not_told_as_the_servers",),
+        ("tests/cortex/mcp_client/test_stdio.py::test_an_error_of_the_client_is_not_reported_as_the_servers",),
     ),
     Requirement(
         "SPELL-1",
@@ -1015,8 +1015,8 @@ REQUIREMENTS = (
         "002",
         "bearer token, of the settings or random and printed",
         (
-            "tests/cortex/mcp_server/test_door.py::test_anything_else_is_not",
-            "tests/cortex/mcp_server/test_http.py::test_nobody_gets_past_the_door_with_anything",
+            "tests/cortex/mcp_server/test_door.py::test_any_other_authorization_is_refused",
+            "tests/cortex/mcp_server/test_http.py::test_only_requests_with_our_host_an_allowed_origin_and_the_token_get_in",
             "tests/cortex/mcp_server/test_serve_command.py::test_a_token_of_the_settings_is_not_printed_and_one_of_ours_is",
         ),
     ),
@@ -1025,10 +1025,10 @@ REQUIREMENTS = (
         "002",
         "Host and Origin checks",
         (
-            "tests/cortex/mcp_server/test_door.py::test_another_name_is_not",
-            "tests/cortex/mcp_server/test_door.py::test_another_page_is_not",
-            "tests/cortex/mcp_server/test_door.py::test_no_page_is_let_in_unless_one_is_named",
-            "tests/cortex/mcp_server/test_http.py::test_nobody_gets_past_the_door_with_anything",
+            "tests/cortex/mcp_server/test_door.py::test_another_host_name_is_refused",
+            "tests/cortex/mcp_server/test_door.py::test_another_origin_is_refused",
+            "tests/cortex/mcp_server/test_door.py::test_no_origin_is_accepted_unless_the_settings_name_it",
+            "tests/cortex/mcp_server/test_http.py::test_only_requests_with_our_host_an_allowed_origin_and_the_token_get_in",
             "tests/cortex/mcp_server/test_http.py::test_a_page_that_may_call_is_shown_its_answers",
         ),
     ),
@@ -1089,7 +1089,7 @@ REQUIREMENTS = (
         "malformed arguments and unknown tools are answers; what is no message costs only itself",
         (
             "tests/cortex/mcp_server/test_with_cortex.py::test_what_is_wrong_with_arguments_is_an_answer",
-            "tests/cortex/mcp_server/test_with_cortex.py::test_so_it_is_with_the_tools_of_the_core",
+            "tests/cortex/mcp_server/test_with_cortex.py::test_wrong_arguments_of_core_tools_are_an_answer_too",
             "tests/cortex/mcp_server/test_calls.py::test_a_tool_that_is_not_there_is_an_answer_that_names_those_that_are",
             "tests/cortex/mcp_server/test_calls.py::test_what_the_host_does_wrong_is_an_answer_without_its_secrets",
             "tests/cortex/mcp_server/test_stdio.py::test_lines_that_are_no_message_cost_nothing_but_themselves",
@@ -1100,8 +1100,8 @@ REQUIREMENTS = (
         "002",
         "progress notifications on long runs, to those who asked",
         (
-            "tests/cortex/mcp_server/test_calls.py::test_who_wants_to_know_is_told_that_a_call_goes_on",
-            "tests/cortex/mcp_server/test_stdio.py::test_progress_is_sent_to_those_alone_who_asked",
+            "tests/cortex/mcp_server/test_calls.py::test_a_client_that_asked_for_progress_is_told_that_a_call_is_running",
+            "tests/cortex/mcp_server/test_stdio.py::test_progress_is_sent_only_to_clients_that_asked_for_it",
             "tests/cortex/mcp_server/test_http.py::test_clients_of_both_eras_are_answered_and_told_how_it_goes",
         ),
     ),
@@ -1134,7 +1134,7 @@ REQUIREMENTS = (
             "tests/cortex/mcp_server/test_serve_command.py::test_a_signal_to_end_ends_it_in_the_middle_of_a_line",
             "tests/cortex/mcp_server/test_http.py::test_a_server_that_stops_ends_its_calls_and_then_itself",
             "tests/cortex/mcp_server/test_calls.py::test_a_server_that_stops_ends_its_calls_and_tells_their_clients",
-            "tests/cortex/mcp_server/test_stdio.py::test_half_a_line_keeps_nobody_from_stopping",
+            "tests/cortex/mcp_server/test_stdio.py::test_half_a_line_does_not_keep_the_server_from_stopping",
         ),
     ),
     Requirement(
@@ -1143,8 +1143,8 @@ REQUIREMENTS = (
         "owner approval never travels over MCP: no tool, no argument, no elicitation; a proposal is parked",
         (
             "tests/cortex/learning/test_nothing_approves.py::test_no_tool_with_no_argument_approves_anything",
-            "tests/cortex/mcp_server/test_nothing_approves.py::test_what_needs_consent_is_refused_because_there_is_nobody_to_ask",
-            "tests/cortex/mcp_server/test_nothing_approves.py::test_a_proposal_is_parked",
+            "tests/cortex/mcp_server/test_nothing_approves.py::test_a_call_that_needs_consent_is_refused_without_an_owner",
+            "tests/cortex/mcp_server/test_nothing_approves.py::test_a_proposal_of_a_client_waits_for_the_owner",
         ),
     ),
     Requirement(
@@ -1188,7 +1188,7 @@ REQUIREMENTS = (
         "MCPS-22",
         "002",
         "those who only connect make way for those who ask (oldest silent connection first, never one that is being answered)",
-        ("tests/cortex/mcp_server/test_http_crowd.py::test_those_who_only_connect_make_way_for_those_who_ask",),
+        ("tests/cortex/mcp_server/test_http_crowd.py::test_silent_connections_make_way_for_connections_with_requests",),
     ),
     Requirement(
         "MCPS-23",
@@ -1196,7 +1196,7 @@ REQUIREMENTS = (
         "one session too many ends the one that was idle longest; those that listen last, those that wait for an answer never; modern clients end none",
         (
             "tests/cortex/mcp_server/test_http_crowd.py::test_a_new_client_ends_the_session_that_was_idle_longest",
-            "tests/cortex/mcp_server/test_http_crowd.py::test_of_sessions_that_listen_one_goes_last_and_of_those_that_wait_for_an_answer_none",
+            "tests/cortex/mcp_server/test_http_crowd.py::test_a_listening_session_is_ended_last_and_a_session_that_waits_for_an_answer_never",
         ),
     ),
     Requirement(
@@ -1216,7 +1216,7 @@ REQUIREMENTS = (
         "002",
         "heapLimitMB narrows through the server and never widens",
         (
-            "tests/cortex/mcp_server/test_with_cortex.py::test_a_smaller_heap_is_one_and_a_larger_one_is_not_to_be_had",
+            "tests/cortex/mcp_server/test_with_cortex.py::test_a_client_can_ask_for_a_smaller_heap_and_not_for_a_larger_one",
             "tests/cortex/mcp_server/test_with_cortex.py::test_a_config_narrows_and_never_widens",
         ),
     ),
@@ -1272,7 +1272,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/mcp_config/test_mcp_file.py::test_the_settings_win_over_the_home",
             "tests/cortex/mcp_config/test_mcp_file.py::test_nothing_is_read_from_the_current_folder",
-            "tests/cortex/commands/test_mcp_command.py::test_what_the_settings_have_is_theirs",
+            "tests/cortex/commands/test_mcp_command.py::test_servers_of_the_settings_cannot_be_added_or_removed",
         ),
     ),
     Requirement(
@@ -1343,7 +1343,7 @@ REQUIREMENTS = (
         "002",
         "test` starts each, says what is wrong, 1 if one fails; one dead server stops nobody; a policy for no tool is told",
         (
-            "tests/cortex/commands/test_mcp_command.py::test_each_server_is_tried_and_one_that_is_broken_does_not_stop_the_others",
+            "tests/cortex/commands/test_mcp_command.py::test_each_server_is_tried_and_a_broken_server_does_not_stop_the_others",
             "tests/cortex/commands/test_mcp_command.py::test_without_servers_there_is_nothing_to_try",
         ),
     ),
@@ -1361,7 +1361,7 @@ REQUIREMENTS = (
         "002",
         "cortex tools [QUERY]` lists and searches; dead servers on stderr",
         (
-            "tests/cortex/commands/test_tools_command.py::test_all_tools_are_listed_and_a_dead_server_is_told_and_stops_nobody",
+            "tests/cortex/commands/test_tools_command.py::test_all_tools_are_listed_and_a_dead_server_is_reported_and_stops_no_other",
             "tests/cortex/commands/test_tools_command.py::test_a_search_gives_the_best_first_with_their_scores",
             "tests/cortex/commands/test_tools_command.py::test_when_no_server_can_be_used_the_command_has_failed",
             "tests/cortex/commands/test_tools_command.py::test_tools_of_ones_own_toolbox_are_among_them",
@@ -1374,10 +1374,10 @@ REQUIREMENTS = (
         "002",
         "cortex tools show NAME` prints declarations in any spelling, starts only the servers that are named",
         (
-            "tests/cortex/commands/test_tools_command.py::test_a_declaration_is_shown_by_each_spelling_and_nobody_else_is_started",
+            "tests/cortex/commands/test_tools_command.py::test_a_declaration_is_shown_by_each_spelling_and_no_other_server_is_started",
             "tests/cortex/commands/test_tools_command.py::test_all_of_a_server_are_shown_and_what_is_not_allowed_is_said",
             "tests/cortex/commands/test_tools_command.py::test_for_programs_there_are_schemas_too",
-            "tests/cortex/commands/test_tools_command.py::test_a_name_that_nobody_has_is_a_mistake_and_one_of_a_dead_server_a_failure",
+            "tests/cortex/commands/test_tools_command.py::test_an_unknown_tool_is_a_usage_error_and_a_tool_of_a_dead_server_a_failure",
             "tests/cortex/commands/test_tools_command.py::test_in_a_terminal_declarations_have_colours_and_nothing_steers_it",
         ),
     ),
@@ -1406,7 +1406,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/mcp_config/test_mcp_file.py::test_two_names_that_code_cannot_tell_apart_are_refused_wherever_they_come_from",
             "tests/cortex/settings/test_settings.py::test_an_invalid_setting_is_named_in_the_error",
-            "tests/cortex/commands/test_mcp_command.py::test_what_the_settings_have_is_theirs",
+            "tests/cortex/commands/test_mcp_command.py::test_servers_of_the_settings_cannot_be_added_or_removed",
         ),
     ),
     Requirement(
@@ -1440,8 +1440,8 @@ REQUIREMENTS = (
         "002",
         "In a terminal, and nowhere else, it is said which servers are waited for",
         (
-            "tests/cortex/commands/test_tools_command.py::test_in_a_terminal_it_says_whom_it_waits_for",
-            "tests/cortex/commands/test_tools_command.py::test_who_is_waited_for_is_said_again_and_to_nobody_but_a_person",
+            "tests/cortex/commands/test_tools_command.py::test_in_a_terminal_it_says_which_servers_it_waits_for",
+            "tests/cortex/commands/test_tools_command.py::test_the_line_about_waiting_is_repeated_and_only_shown_in_a_terminal",
         ),
     ),
     Requirement(
@@ -1460,7 +1460,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/commands/test_mcp_command.py::test_a_module_in_the_folder_means_that_folder_too",
             "tests/cortex/commands/test_mcp_command.py::test_what_is_to_be_tried_is_the_same_home_and_the_same_settings",
-            "tests/cortex/commands/test_mcp_command.py::test_a_server_that_knows_nobody_is_told_what_it_wants",
+            "tests/cortex/commands/test_mcp_command.py::test_a_server_that_answers_401_is_reported_with_what_to_set",
         ),
     ),
     Requirement(
@@ -1604,7 +1604,7 @@ REQUIREMENTS = (
         "The kill switch ends MCP servers and what they are doing, also from outside",
         (
             "tests/cortex/turn/test_code_mode.py::test_the_kill_switch_ends_servers_and_what_they_are_doing",
-            "tests/cortex/mcp_client/test_stdio.py::test_what_is_started_is_noted_to_be_killed_from_outside_and_refused_while_that_is_so",
+            "tests/cortex/mcp_client/test_stdio.py::test_started_programs_are_noted_for_the_kill_switch_and_refused_while_it_is_on",
         ),
     ),
     Requirement(
@@ -1613,7 +1613,7 @@ REQUIREMENTS = (
         "A server that hangs or has failed holds up no search",
         (
             "tests/cortex/mcp_client/test_stdio.py::test_a_server_that_hangs_holds_up_no_search",
-            "tests/cortex/mcp_client/test_stdio.py::test_one_that_failed_is_tried_again_while_nobody_waits",
+            "tests/cortex/mcp_client/test_stdio.py::test_a_failed_server_is_restarted_in_the_background",
         ),
     ),
     Requirement(
@@ -1694,7 +1694,7 @@ SETTINGS = {
         "max_calls_per_minute": "tests/cortex/mcp_client/test_stdio.py::test_calls_a_minute_are_bounded_for_each_server",
         "max_restart_s": "tests/cortex/mcp_client/test_stdio.py::test_each_further_failure_waits_longer",
         "max_result_bytes": "tests/cortex/mcp_client/test_stdio.py::test_results_that_are_too_large_are_refused_and_the_server_is_kept",
-        "max_tools": "tests/cortex/mcp_client/test_stdio.py::test_a_list_without_an_end_has_one_here",
+        "max_tools": "tests/cortex/mcp_client/test_stdio.py::test_an_endless_list_of_tools_is_cut_off",
         "restart_s": "tests/cortex/mcp_client/test_stdio.py::test_each_further_failure_waits_longer",
         "start_timeout_ms": "tests/cortex/mcp_client/test_stdio.py::test_dead_servers_never_stop_the_others_and_say_why",
     },

@@ -22,9 +22,9 @@ from cortex.catalogue.workbench import Wish, Workbench, _declared
 from cortex.discovery.discovery import Discovery
 from cortex.discovery.endpoint_embedder import _MAX_REPLY_BYTES, _vectors
 from cortex.loop.requests import MAX_ARGUMENTS_CHARS, firsts, parsed_arguments
-from cortex.mcp_client.arguments import read_arguments
 from cortex.mcp_client.child import message_of
 from cortex.mcp_client.listing import MAX_SCHEMA_BYTES, tools_of
+from cortex.mcp_client.tool import read_arguments
 from cortex.mcp_client.unwrap import unwrapped
 from cortex.mcp_wire.messages import MESSAGE_LIMITS, EventMeter, MessageLines
 from cortex.models.chat_client import REPLY_LIMITS, ChatClient

@@ -18,7 +18,7 @@ from cortex.channels.webhook import WebhookChannel
 from cortex.loop import ModelError, UserMessage
 from cortex.mcp_client import McpServers
 from cortex.mcp_client.server import _load_sdk
-from cortex.mcp_server import Address, Calls, HttpDoor, listen, mcp_server, serve_http, serve_stdio
+from cortex.mcp_server import Address, ClientCalls, HttpDoor, listen, mcp_server, serve_http, serve_stdio
 from cortex.mcp_server.stdio import Ends
 from cortex.models.openai_model import OpenAIModel
 from cortex.settings.mcp_servers import McpServerSettings
@@ -326,7 +326,7 @@ def message(shape: str) -> bytes:
 @contextlib.asynccontextmanager
 async def serving(tmp_path: Path) -> AsyncIterator[int]:
     listening = listen(Address("127.0.0.1", 0))
-    until, calls = asyncio.Event(), Calls()
+    until, calls = asyncio.Event(), ClientCalls()
     server = mcp_server(ScriptedCortex(), server_settings(tmp_path), calls)
     task = asyncio.create_task(serve_http(server, listening, HttpDoor("token"), calls, until=until))  # type: ignore[arg-type]
     try:
@@ -410,7 +410,7 @@ def test_what_an_mcp_client_says_through_its_pipes(shape, tmp_path):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         client = await asyncio.create_subprocess_exec("cat", str(tmp_path / "payload"), stdout=writing)
         os.close(writing)
-        server = mcp_server(ScriptedCortex(), server_settings(tmp_path), Calls())
+        server = mcp_server(ScriptedCortex(), server_settings(tmp_path), ClientCalls())
         await asyncio.wait_for(serve_stdio(server, Ends(reading, nowhere)), BOUND_S)
         await client.wait()
         os.close(reading)

@@ -178,7 +178,7 @@ REQUIREMENTS = (
             "tests/cortex/commands/test_neurons_command.py::test_what_the_owner_writes_in_the_editor_goes_through_quarantine_and_is_asked_about",
             "tests/cortex/commands/test_neurons_command.py::test_what_fails_in_quarantine_is_disabled_with_the_reason",
             "tests/cortex/commands/test_neurons_command.py::test_what_the_editor_leaves_is_looked_at_and_not_lost",
-            "tests/cortex/commands/test_neurons_command.py::test_an_editor_that_is_none_is_told",
+            "tests/cortex/commands/test_neurons_command.py::test_an_editor_that_cannot_be_started_is_reported",
             "tests/cortex/commands/test_neurons_command.py::test_what_cannot_be_tried_now_waits_in_quarantine_for_an_agent",
         ),
     ),
@@ -212,7 +212,7 @@ REQUIREMENTS = (
         "003",
         "2 for who is not meant clearly, 3 for what is refused",
         (
-            "tests/cortex/commands/test_neurons_command.py::test_who_is_not_meant_clearly_is_not_touched",
+            "tests/cortex/commands/test_neurons_command.py::test_an_unknown_or_ambiguous_neuron_id_changes_nothing",
             "tests/cortex/home/test_home.py::test_a_home_that_others_can_write_to_is_refused",
         ),
     ),
@@ -923,7 +923,7 @@ REQUIREMENTS = (
         "Awake neurons load on start, verified: a document edited by hand does not run",
         (
             "tests/neurons/autonomic/test_autonomic_home.py::test_neurons_that_are_awake_are_loaded_on_start",
-            "tests/cortex/learning/test_plasticity.py::test_a_document_that_was_edited_by_hand_does_not_run",
+            "tests/cortex/learning/test_learning_alive.py::test_a_document_that_was_edited_by_hand_does_not_run",
             "tests/neurons/autonomic/test_autonomic_home.py::test_a_document_that_is_edited_while_it_runs_stops_running",
         ),
     ),
@@ -1173,9 +1173,9 @@ REQUIREMENTS = (
         "003",
         "new executions, tools and proposals are refused with EXECUTION_DENIED: Kill switch is on …; what runs nothing goes on",
         (
-            "tests/cortex/turn/test_killed_turns.py::test_whatever_acts_is_refused_and_written_down",
-            "tests/cortex/turn/test_killed_turns.py::test_what_runs_nothing_goes_on",
-            "tests/cortex/turn/test_killed_turns.py::test_a_yes_that_comes_after_the_switch_counts_no_more",
+            "tests/cortex/turn/test_killed_turns.py::test_every_tool_that_acts_is_refused_and_recorded",
+            "tests/cortex/turn/test_killed_turns.py::test_tools_that_run_nothing_still_work",
+            "tests/cortex/turn/test_killed_turns.py::test_a_consent_given_after_the_kill_switch_does_not_count",
             "tests/cortex/turn/test_killed_turns.py::test_code_that_is_running_calls_no_tool_any_more",
             "tests/cortex/turn/test_killed_turns.py::test_a_switch_that_cannot_be_read_refuses",
         ),
@@ -1188,7 +1188,7 @@ REQUIREMENTS = (
             "tests/neurons/switch/test_kill_switch.py::test_a_watcher_of_the_switch_is_told_once_of_each_change",
             "tests/neurons/switch/test_kill_switch.py::test_a_watcher_that_starts_while_the_switch_is_on_is_told_at_once",
             "tests/neurons/switch/test_kill_switch.py::test_a_watcher_whose_callback_raises_is_told_again",
-            "tests/cortex/turn/test_killed_turns.py::test_a_runtime_that_was_given_is_stopped_by_who_watches_the_switch",
+            "tests/cortex/turn/test_killed_turns.py::test_a_given_runtime_is_stopped_by_the_watcher_of_the_switch",
             "tests/cortex/turn/test_killed_turns.py::test_the_program_that_is_killed_from_within_goes_on_when_it_is_revived",
             "tests/sandbox/process/test_running.py::test_a_runtime_that_is_stopped_kills_refuses_and_goes_on_when_it_may",
             "tests/sandbox/process/test_running.py::test_a_run_that_was_killed_says_why",
@@ -1231,10 +1231,10 @@ REQUIREMENTS = (
             "tests/neurons/switch/test_kill_switch.py::test_processes_are_killed_even_when_the_home_cannot_be_written",
             "tests/neurons/switch/test_kill_switch.py::test_a_home_without_state_is_given_one_that_is_private",
             "tests/cortex/commands/test_kill_command.py::test_a_full_disk_is_said_and_kills_all_the_same",
-            "tests/cortex/commands/test_kill_command.py::test_settings_that_are_broken_keep_nobody_from_killing",
+            "tests/cortex/commands/test_kill_command.py::test_broken_settings_do_not_keep_the_owner_from_killing",
             "tests/cortex/commands/test_kill_command.py::test_values_that_are_wrong_are_no_reason_to_doubt_the_home",
             "tests/cortex/commands/test_kill_command.py::test_the_home_is_the_one_that_the_settings_would_give",
-            "tests/cortex/commands/test_kill_command.py::test_a_home_that_is_none_is_doubted",
+            "tests/cortex/commands/test_kill_command.py::test_an_invalid_home_in_the_settings_is_doubted",
             "tests/cortex/commands/test_kill_command.py::test_a_switch_that_cannot_be_turned_on_is_an_exit_code",
             "tests/cortex/commands/test_kill_command.py::test_a_switch_that_could_not_be_turned_on_is_not_said_to_be_on",
             "tests/neurons/switch/test_kill_switch.py::test_a_switch_that_cannot_be_removed_stays_on",
@@ -1338,7 +1338,7 @@ REQUIREMENTS = (
         "core.consolidate takes the arguments of the source plus purpose, tier, hosts, tools (and habit), also as weak models send them",
         (
             "tests/cortex/turn/test_consolidate.py::test_all_that_the_seed_and_the_issue_name_can_be_given",
-            "tests/cortex/turn/test_consolidate.py::test_who_names_hosts_means_the_network_tier",
+            "tests/cortex/turn/test_consolidate.py::test_a_proposal_with_hosts_and_no_tier_has_the_network_tier",
             "tests/cortex/tools/test_core_arguments.py::test_what_weak_models_send_to_core_consolidate_is_understood",
             "tests/cortex/tools/test_core_arguments.py::test_what_core_consolidate_cannot_understand_is_said",
         ),
@@ -1349,8 +1349,8 @@ REQUIREMENTS = (
         "It returns at once with the stage and what happens next, and never raises",
         (
             "tests/cortex/turn/test_consolidate.py::test_a_proposal_is_in_quarantine_when_the_answer_comes",
-            "tests/cortex/turn/test_consolidate.py::test_it_never_raises",
-            "tests/cortex/turn/test_consolidate.py::test_who_tries_candidates_is_told_at_once_and_may_fail",
+            "tests/cortex/turn/test_consolidate.py::test_propose_never_raises",
+            "tests/cortex/turn/test_consolidate.py::test_the_quarantine_is_told_at_once_and_its_failure_harms_no_proposal",
             "tests/cortex/turn/test_consolidate.py::test_code_that_cannot_be_compared_is_proposed_all_the_same",
         ),
     ),
@@ -1360,7 +1360,7 @@ REQUIREMENTS = (
         "Pending proposals and repeats of a rejected one are limited",
         (
             "tests/cortex/turn/test_consolidate.py::test_the_number_of_pending_proposals_is_limited",
-            "tests/cortex/turn/test_consolidate.py::test_what_the_owner_rejected_is_not_taken_again_in_other_clothes",
+            "tests/cortex/turn/test_consolidate.py::test_rejected_code_is_refused_again_also_with_other_names",
         ),
     ),
     Requirement(
@@ -1407,7 +1407,7 @@ REQUIREMENTS = (
         "Runs in which a tool or request failed do not count, also when the code caught it",
         (
             "tests/cortex/turn/test_habit_watch.py::test_a_run_in_which_something_failed_is_not_clean",
-            "tests/cortex/turn/test_habit_watch.py::test_a_request_that_was_answered_with_an_error_is_one_that_failed",
+            "tests/cortex/turn/test_habit_watch.py::test_an_http_error_status_makes_a_run_unclean",
             "tests/cortex/turn/test_habit_watch.py::test_the_context_that_code_was_given_is_recorded_without_secrets",
             "tests/cortex/turn/test_habit_watch.py::test_tools_are_recorded_with_what_they_were_given_and_gave",
             "tests/sandbox/test_tools.py::test_a_call_that_failed_is_counted_also_when_the_code_caught_it",
@@ -1440,8 +1440,8 @@ REQUIREMENTS = (
         "003",
         "A turn does not wait for whoever looks; too much is dropped and counted; faults reach no turn; the last runs are looked at before closing",
         (
-            "tests/cortex/turn/test_habit_watch.py::test_a_turn_does_not_wait_for_whoever_looks_and_what_is_too_much_is_dropped_and_counted",
-            "tests/cortex/turn/test_habit_watch.py::test_a_fault_of_whoever_looks_reaches_no_turn_and_ends_nothing",
+            "tests/cortex/turn/test_habit_watch.py::test_a_turn_does_not_wait_for_the_habit_watch_and_runs_beyond_its_queue_are_dropped_and_counted",
+            "tests/cortex/turn/test_habit_watch.py::test_a_fault_in_the_habit_watch_reaches_no_turn_and_ends_nothing",
             "tests/cortex/turn/test_habit_watch.py::test_what_was_run_last_is_looked_at_before_the_cortex_closes",
             "tests/cortex/turn/test_habit_watch.py::test_a_run_that_failed_is_not_looked_at",
         ),
@@ -1552,8 +1552,8 @@ REQUIREMENTS = (
         "A signal of wake_on starts a turn between two messages, and is not a message of the user",
         (
             "tests/cortex/chat/test_learning.py::test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user",
-            "tests/cortex/chat/test_learning.py::test_a_prompt_at_which_nobody_types_is_left_for_a_signal",
-            "tests/cortex/chat/test_learning.py::test_who_is_typing_is_not_disturbed_and_what_came_meanwhile_is_not_lost",
+            "tests/cortex/chat/test_learning.py::test_an_idle_prompt_is_interrupted_for_a_signal",
+            "tests/cortex/chat/test_learning.py::test_a_person_who_is_typing_is_not_disturbed_and_no_signal_is_lost",
             "tests/cortex/chat/test_learning.py::test_of_the_signals_that_wait_the_newest_are_kept",
             "tests/cortex/chat/test_learning.py::test_the_words_of_a_signal_are_bounded_and_say_what_they_are",
         ),
@@ -1679,7 +1679,7 @@ REQUIREMENTS = (
         "A home that can only be read can be looked at; one that is none is refused",
         (
             "tests/cortex/commands/test_neurons_command.py::test_a_home_that_can_only_be_read_can_be_looked_at",
-            "tests/cortex/commands/test_neurons_command.py::test_a_home_that_is_none_is_not_said_to_have_no_neurons",
+            "tests/cortex/commands/test_neurons_command.py::test_a_home_that_is_a_file_is_not_reported_as_a_home_without_neurons",
             "tests/cortex/home/test_home.py::test_a_home_that_others_can_write_to_is_refused",
         ),
     ),
@@ -1793,7 +1793,7 @@ REQUIREMENTS = (
         "003",
         "From a script that comes back to a neuron that answers without a model: habit, hint, proposal, quarantine with replay, approval, trial, skill in the memory",
         (
-            "tests/cortex/learning/test_plasticity.py::test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_model",
+            "tests/cortex/learning/test_learning_alive.py::test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_model",
         ),
     ),
     Requirement(
@@ -1801,8 +1801,8 @@ REQUIREMENTS = (
         "003",
         "Active neurons load on start with their state; a document edited by hand does not run",
         (
-            "tests/cortex/learning/test_plasticity.py::test_an_active_neuron_is_there_again_after_a_restart_with_its_state",
-            "tests/cortex/learning/test_plasticity.py::test_a_document_that_was_edited_by_hand_does_not_run",
+            "tests/cortex/learning/test_learning_alive.py::test_an_active_neuron_is_there_again_after_a_restart_with_its_state",
+            "tests/cortex/learning/test_learning_alive.py::test_a_document_that_was_edited_by_hand_does_not_run",
         ),
     ),
     Requirement(
@@ -1810,12 +1810,12 @@ REQUIREMENTS = (
         "003",
         "A candidate that cannot be tried, a full disk or a broken channel ends nothing and holds up no other",
         (
-            "tests/cortex/learning/test_plasticity.py::test_a_document_whose_hosts_are_none_is_disabled_and_ends_nothing",
-            "tests/cortex/learning/test_plasticity.py::test_a_candidate_that_fails_is_disabled_and_nobody_is_asked",
-            "tests/cortex/learning/test_plasticity.py::test_what_was_in_quarantine_when_a_process_ended_is_tried_by_the_next_one",
-            "tests/cortex/learning/test_plasticity.py::test_a_candidate_that_was_killed_alone_holds_up_no_other",
-            "tests/cortex/learning/test_plasticity.py::test_what_waited_for_the_switch_is_tried_when_it_is_off",
-            "tests/cortex/learning/test_plasticity.py::test_a_full_disk_or_a_broken_channel_ends_neither_the_agent_nor_the_quarantine",
+            "tests/cortex/learning/test_learning_alive.py::test_a_document_whose_hosts_are_none_is_disabled_and_ends_nothing",
+            "tests/cortex/learning/test_learning_alive.py::test_a_candidate_that_fails_is_disabled_and_the_owner_is_not_asked",
+            "tests/cortex/learning/test_learning_alive.py::test_what_was_in_quarantine_when_a_process_ended_is_tried_by_the_next_one",
+            "tests/cortex/learning/test_learning_alive.py::test_a_candidate_that_was_killed_alone_holds_up_no_other",
+            "tests/cortex/learning/test_learning_alive.py::test_what_waited_for_the_switch_is_tried_when_it_is_off",
+            "tests/cortex/learning/test_learning_alive.py::test_a_full_disk_or_a_broken_channel_ends_neither_the_agent_nor_the_quarantine",
         ),
     ),
     Requirement(
@@ -1823,7 +1823,7 @@ REQUIREMENTS = (
         "003",
         "The switch ends running executions and neurons of a cortex, and they go on when it is off",
         (
-            "tests/cortex/learning/test_plasticity.py::test_the_switch_ends_neurons_and_executions_and_lets_them_go_on_when_it_is_off",
+            "tests/cortex/learning/test_learning_alive.py::test_the_switch_ends_neurons_and_executions_and_lets_them_go_on_when_it_is_off",
         ),
     ),
     Requirement(
@@ -1831,8 +1831,8 @@ REQUIREMENTS = (
         "003",
         "A message of the user is a signal, and signals wake the agent where the settings say so",
         (
-            "tests/cortex/learning/test_plasticity.py::test_a_message_of_the_user_is_a_signal",
-            "tests/cortex/learning/test_plasticity.py::test_a_signal_wakes_the_agent_where_the_settings_say_so",
+            "tests/cortex/learning/test_learning_alive.py::test_a_message_of_the_user_is_a_signal",
+            "tests/cortex/learning/test_learning_alive.py::test_a_signal_wakes_the_agent_where_the_settings_say_so",
         ),
     ),
     Requirement(
@@ -1847,8 +1847,8 @@ REQUIREMENTS = (
             "tests/cortex/learning/test_neuron_tools.py::test_while_nothing_may_be_done_a_neuron_calls_no_tool",
             "tests/cortex/learning/test_neuron_tools.py::test_a_neuron_without_tools_is_lent_none",
             "tests/cortex/learning/test_neuron_tools.py::test_what_no_neuron_could_have_here_is_told_before_anything_is_tried",
-            "tests/cortex/learning/test_plasticity.py::test_a_neuron_calls_the_tools_that_were_approved_and_that_is_recorded",
-            "tests/cortex/learning/test_plasticity.py::test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial",
+            "tests/cortex/learning/test_learning_alive.py::test_a_neuron_calls_the_tools_that_were_approved_and_that_is_recorded",
+            "tests/cortex/learning/test_learning_alive.py::test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial",
         ),
     ),
     Requirement(
@@ -1859,7 +1859,7 @@ REQUIREMENTS = (
         (
             "tests/cortex/learning/test_neuron_tools.py::test_a_habit_over_a_server_becomes_a_neuron_that_calls_it",
             "tests/cortex/learning/test_neuron_tools.py::test_tools_of_a_server_are_known_when_it_was_started",
-            "tests/cortex/learning/test_neuron_tools.py::test_a_server_is_started_for_who_comes_again",
+            "tests/cortex/learning/test_neuron_tools.py::test_a_server_is_started_in_the_background_for_a_neuron_that_tries_again",
             "tests/cortex/learning/test_neuron_tools.py::test_a_neuron_that_waits_for_others_has_the_time_for_it",
             "tests/cortex/learning/test_neuron_tools.py::test_a_tool_may_be_named_as_code_spells_it",
             "tests/cortex/learning/test_neuron_tools.py::test_a_server_cannot_take_the_name_of_a_tool_of_the_toolbox",
@@ -1871,9 +1871,9 @@ REQUIREMENTS = (
         "003",
         "Learning can be switched off as a whole and in parts",
         (
-            "tests/cortex/learning/test_plasticity.py::test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning",
-            "tests/cortex/learning/test_plasticity.py::test_where_none_may_be_awake_nothing_can_be_proposed",
-            "tests/cortex/learning/test_plasticity.py::test_habits_can_be_switched_off",
+            "tests/cortex/learning/test_learning_alive.py::test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning",
+            "tests/cortex/learning/test_learning_alive.py::test_with_max_awake_0_nothing_can_be_proposed",
+            "tests/cortex/learning/test_learning_alive.py::test_habits_can_be_switched_off",
         ),
     ),
     Requirement(
@@ -1884,8 +1884,8 @@ REQUIREMENTS = (
             "tests/cortex/learning/test_notices.py::test_each_question_is_told_once_also_by_the_next_process",
             "tests/cortex/learning/test_notices.py::test_what_is_asked_again_is_told_again",
             "tests/cortex/learning/test_notices.py::test_a_channel_that_hangs_holds_up_neither_another_channel_nor_another_question",
-            "tests/cortex/learning/test_notices.py::test_what_failed_is_told_later_and_only_by_whom_it_was_not",
-            "tests/cortex/learning/test_notices.py::test_of_two_processes_one_tells",
+            "tests/cortex/learning/test_notices.py::test_a_failed_notice_is_retried_by_the_channel_that_failed_only",
+            "tests/cortex/learning/test_notices.py::test_only_one_of_two_processes_notifies_the_owner",
         ),
     ),
     Requirement(
@@ -1910,7 +1910,7 @@ REQUIREMENTS = (
             "tests/cortex/demo/test_demo.py::test_a_day_of_trial_passes_on_the_fast_clock",
             "tests/cortex/demo/test_demo.py::test_the_neuron_tells_of_prices_and_no_model_is_called",
             "tests/cortex/demo/test_demo.py::test_the_kill_switch_ends_everything",
-            "tests/cortex/demo/test_demo.py::test_where_nobody_can_be_asked_nothing_is_learned",
+            "tests/cortex/demo/test_demo.py::test_without_an_owner_to_ask_nothing_is_learned",
             "tests/cortex/demo/test_demo.py::test_at_a_terminal_the_person_is_asked",
         ),
     ),
@@ -1919,7 +1919,7 @@ REQUIREMENTS = (
         "003",
         "A command that is typed at a keyboard is none for the model, wherever the answers go",
         (
-            "tests/cortex/chat/test_command.py::test_a_command_that_is_typed_is_none_for_the_model_also_where_the_answers_go_into_a_file",
+            "tests/cortex/chat/test_command.py::test_a_typed_slash_command_never_goes_to_the_model_also_when_answers_go_into_a_file",
         ),
     ),
     Requirement(

@@ -12,7 +12,7 @@ import pytest
 
 from cortex import MotorCortex, ScriptedOwner, Settings, Toolbox
 from cortex.contracts.events import ExecutionEnded
-from cortex.show.wording import took
+from cortex.show.parts import took
 from sandbox import DenoRuntime, Metrics
 from tests.conftest import small
 

@@ -59,7 +59,7 @@ def test_a_deadline_beyond_the_calendar_hides_nothing():
     neuron = proposal()
     request = neuron.request.model_copy(update={"expires_at": 1e15})
     lines = owner_view(neuron.model_copy(update={"request": request}))
-    assert lines[-2].endswith("no day that a calendar has")
+    assert lines[-2].endswith("an unknown time")
     assert lines[-1].split() == ["hash", "ef" * 32]
 
 

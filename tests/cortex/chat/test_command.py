@@ -97,7 +97,7 @@ def test_messages_from_a_pipe_are_answered_one_after_the_other_and_can_be_gone_o
     assert asked[-2:] == ["Tea.", "again?"]
 
 
-def test_an_endpoint_that_fails_ends_it_with_1(tmp_path):
+def test_an_endpoint_that_fails_ends_the_chat_with_exit_code_1(tmp_path):
     with ChatServer(error("401 Unauthorized")) as server:
         done = cortex_chat(env=environment(tmp_path, server), stdin="hi\nare you there?\n")
         assert done.returncode == 1
@@ -106,7 +106,7 @@ def test_an_endpoint_that_fails_ends_it_with_1(tmp_path):
         assert len(server.heard) == 1, "what follows is not said into the void"
 
 
-def test_whoever_reads_the_answer_may_stop_reading(tmp_path):
+def test_a_reader_of_the_answer_may_close_the_pipe(tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
     with ChatServer(words("Hello.")) as server:
@@ -139,7 +139,7 @@ def test_a_further_attempt_is_told_to_people_and_to_programs(tmp_path):
         ([stream(delta(content="Half an"), delta("length"))], {}, "Half an\n", "The reply reached its limit"),
     ],
 )
-def test_an_answer_that_is_none_or_half_of_one_ends_it_with_1(tmp_path, replies, limits, said, told):
+def test_a_missing_or_cut_answer_ends_the_chat_with_exit_code_1(tmp_path, replies, limits, said, told):
     with ChatServer(*replies) as server:
         done = cortex_chat(env=environment(tmp_path, server, **limits), stdin="hi\nare you there?\n")
         assert (done.returncode, done.stdout) == (1, said)
@@ -353,7 +353,7 @@ def test_a_signal_ends_a_chat_through_pipes_and_leaves_nothing(tmp_path, number,
     assert ("CANCELLED" in records) == (number != signal.SIGKILL), "a run that was begun has an end"
 
 
-def test_a_command_that_is_typed_is_none_for_the_model_also_where_the_answers_go_into_a_file(tmp_path):
+def test_a_typed_slash_command_never_goes_to_the_model_also_when_answers_go_into_a_file(tmp_path):
     with ChatServer(words("Hello.")) as server:
         ours, theirs = pty.openpty()
         env = environment(tmp_path / "home", server)

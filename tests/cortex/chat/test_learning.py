@@ -23,7 +23,7 @@ from cortex.chat import (
     Wakes,
     wake_words,
 )
-from cortex.chat.wakes import MAX_DATA_CHARS, MAX_WAITING
+from cortex.chat.agent import MAX_DATA_CHARS, MAX_WAITING
 from cortex.loop import Conversations, UserMessage
 from neurons import Refused, Signal, Status
 from tests.neurons.governance import Governed
@@ -351,7 +351,7 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
     assert len(redactors - {None}) == len(redactors) == 1
 
 
-def test_a_prompt_at_which_nobody_types_is_left_for_a_signal(tmp_path):
+def test_an_idle_prompt_is_interrupted_for_a_signal(tmp_path):
     out = io.StringIO()
     with chat(tmp_path, [{"text": "I am awake."}], ForPeople(out, out), **NOWHERE) as talk:
 
@@ -365,7 +365,7 @@ def test_a_prompt_at_which_nobody_types_is_left_for_a_signal(tmp_path):
     assert "price_change woke the agent.\n\nI am awake." in out.getvalue()
 
 
-def test_who_is_typing_is_not_disturbed_and_what_came_meanwhile_is_not_lost():
+def test_a_person_who_is_typing_is_not_disturbed_and_no_signal_is_lost():
     with Interrupts(lambda: None) as interrupts:
         with interrupts.raised(lambda: False):
             interrupts.nudge()

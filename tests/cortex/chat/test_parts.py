@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from cortex.chat import InputError, LineHistory, ToolsError, endpoint_problem, lines_of, load_toolbox
-from cortex.chat.inputs import MAX_LINE_BYTES
 from cortex.chat.line_history import MAX_LINES
 from cortex.chat.slash import conversation_lines
+from cortex.chat.talk import MAX_LINE_BYTES
 from cortex.loop import ConversationSummary
 from cortex.settings.sections import ModelSettings
 from cortex.text.terminal import columns_of
@@ -108,14 +108,14 @@ def test_a_toolbox_that_is_not_there_is_told(shop, monkeypatch, place, words):
 
 
 @pytest.mark.parametrize("settings", [{}, {"name": "x"}, {"base_url": "http://localhost:11434/v1"}])
-def test_who_has_configured_no_endpoint_is_told_how(settings):
+def test_without_an_endpoint_the_error_says_how_to_configure_one(settings):
     told = endpoint_problem(ModelSettings.model_validate(settings))
     for words in ("OPENAI_API_KEY", ":11434/v1", ":8000/v1", ":8080/v1", "[model]", "--base-url", "cortex demo"):
         assert words in told
     assert max(map(len, told.split("\n")[1:])) <= 80
 
 
-def test_a_key_that_is_none_is_told_without_the_lecture_and_without_the_key():
+def test_an_invalid_api_key_is_reported_without_the_key_and_without_the_instructions():
     told = endpoint_problem(ModelSettings.model_validate({"name": "x", "api_key": "SECRET\nKEY"}))
     assert "model.api_key holds a character" in told
     assert "SECRET" not in told

@@ -15,8 +15,8 @@ import pytest
 
 from cortex import Toolbox
 from cortex.chat import Asked, Dialogue, ForPeople, ForPrograms, LineHistory, OutputLost, Prompt, Slash, Talk
+from cortex.chat.agent import PatientModel
 from cortex.chat.console_owner import ask
-from cortex.chat.patience import PatientModel
 from cortex.loop import (
     AssistantMessage,
     ConversationBusy,
@@ -142,7 +142,7 @@ class Silent:
         return ModelReply(AssistantMessage("Here I am."), Usage(), "stop")
 
 
-def test_whoever_looks_on_is_told_of_a_model_that_says_nothing(tmp_path):
+def test_a_person_is_told_when_the_model_is_silent_for_long(tmp_path):
     class Watched(ForPeople):
         def event(self, event):
             super().event(event)
@@ -226,7 +226,7 @@ def test_an_interrupt_that_comes_between_two_turns_stops_neither(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_who_is_told_to_end_stops_the_turn_and_reads_no_more(tmp_path, number):
+def test_sigterm_and_sighup_stop_the_turn_and_end_the_reading(tmp_path, number):
     async def forever(request, tools):
         os.kill(os.getpid(), number)
         await anyio.sleep_forever()
@@ -364,7 +364,7 @@ def test_without_a_terminal_the_question_is_refused_and_the_model_is_told_why(tm
     toolbox, ordered = shop()
     refused = {
         **ORDER[1],
-        "expect": "EXECUTION_DENIED: .*shop.order.*nobody can be asked, because there is no terminal",
+        "expect": "EXECUTION_DENIED: .*shop.order.*the owner cannot be asked, because there is no terminal",
     }
     with chat(
         tmp_path, [ORDER[0], refused], ForPeople(io.StringIO(), io.StringIO()), toolbox=toolbox, **NOWHERE
@@ -426,7 +426,7 @@ def test_nothing_is_written_into_an_open_question(tmp_path, terminal):
     assert "→ 3\n" in rest
 
 
-def test_a_question_that_nobody_answers_is_withdrawn(tmp_path, terminal):
+def test_an_unanswered_question_is_withdrawn(tmp_path, terminal):
     assert "[y/N] \n(withdrawn)\n" in unanswered(tmp_path, terminal)
 
 
@@ -542,7 +542,7 @@ def test_a_conversation_is_in_use_by_one_chat_at_a_time(tmp_path):
 
 
 @pytest.mark.parametrize("lost_at", ["started", "event", "ended"])
-def test_when_nobody_sees_any_more_what_happens_the_turn_is_stopped(tmp_path, lost_at):
+def test_the_turn_is_stopped_when_its_output_cannot_be_written(tmp_path, lost_at):
     class Gone(ForPrograms):
         def _write(self, line):
             kinds = {"turn_started": "started", "turn_ended": "ended"}

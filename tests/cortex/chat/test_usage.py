@@ -59,7 +59,7 @@ def test_a_conversation_of_another_program_is_refused(capsys, home):
     assert "another program is talking in it" in capsys.readouterr().err
 
 
-def test_whoever_reads_a_list_may_stop_reading(home):
+def test_a_reader_of_the_list_may_close_the_pipe(home):
     with Conversations(home / "conversations").new() as conversation:
         conversation.append(UserMessage("hi"))
     reader, writer = os.pipe()

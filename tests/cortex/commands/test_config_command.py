@@ -156,7 +156,7 @@ def test_keys_choose_settings_and_sections():
     ("key", "meant"),
     [("energy.recharge", "energy.recharge_per_minute"), ("enrgy", "energy"), ("max_rounds", "loop.max_rounds")],
 )
-def test_a_key_that_does_not_exist_is_a_mistake_and_the_one_that_was_meant_is_named(key, meant):
+def test_an_unknown_setting_is_an_error_that_names_the_nearest_setting(key, meant):
     done = config(key)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f'cortex config: Unknown setting "{key}": did you mean "{meant}"?\n'

@@ -419,7 +419,7 @@ def test_without_a_reason_it_says_what_was_stopped(home, capsys):
 
 
 @pytest.mark.parametrize("place", ["named in it", "default"])
-def test_settings_that_are_broken_keep_nobody_from_killing(tmp_path, monkeypatch, capsys, place):
+def test_broken_settings_do_not_keep_the_owner_from_killing(tmp_path, monkeypatch, capsys, place):
     config = tmp_path / "config.toml"
     named = 'home = "named"\n' if place == "named in it" else ""
     config.write_text(f"{named}this is [ not TOML\n[energy]\nhome = 'not this'\n")
@@ -463,7 +463,7 @@ def test_the_home_is_the_one_that_the_settings_would_give(tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize("content", ["home = 3", 'home = ""', 'home = "~nobody-at-all/x"', 'home = "\\u0000"'])
-def test_a_home_that_is_none_is_doubted(tmp_path, content):
+def test_an_invalid_home_in_the_settings_is_doubted(tmp_path, content):
     (tmp_path / "c.toml").write_text(content)
     found = find_home(None, tmp_path / "c.toml", {"XDG_DATA_HOME": str(tmp_path / "data")})
     assert found.path == tmp_path / "data" / "motor-cortex"

@@ -120,8 +120,8 @@ def test_a_url_is_added_with_its_headers_in_both_spellings(mcp, home):
         (["add", "--from", "/"], 'cannot read "/": Is a directory'),
         (["remove", "a"], 'no server "a" was added; there are: none'),
         (["test", "a"], 'there is no server "a"; there are: none'),
-        (["list", "--", "x"], "nothing stands behind --"),
-        (["serve", "--json"], "serve speaks MCP, and takes no --json"),
+        (["list", "--", "x"], "list takes no command behind --"),
+        (["serve", "--json"], "cortex mcp serve speaks MCP and prints nothing else: leave --json out"),
     ],
 )
 def test_a_mistake_is_told_and_nothing_is_added(mcp, home, arguments, problem):
@@ -229,7 +229,7 @@ def test_a_url_of_the_environment_is_reached_when_the_variable_is_there(mcp, hom
         (["--header", "authorization=Bearer no"], "(look at its header Authorization)"),
     ],
 )
-def test_a_server_that_knows_nobody_is_told_what_it_wants(mcp, unauthorized, headers, advice):
+def test_a_server_that_answers_401_is_reported_with_what_to_set(mcp, unauthorized, headers, advice):
     mcp("add", "a", "--url", unauthorized, *headers)
     [line] = mcp("test", code=1)[0].splitlines()
     assert "HTTP 401" in line
@@ -256,7 +256,7 @@ def unauthorized():
         thread.join()
 
 
-def test_what_the_settings_have_is_theirs(mcp, home, tmp_path, monkeypatch):
+def test_servers_of_the_settings_cannot_be_added_or_removed(mcp, home, tmp_path, monkeypatch):
     (tmp_path / "c.toml").write_text('[mcpServers.a]\ncommand = "x"\ndisabled = true\n')
     monkeypatch.setenv("CORTEX_CONFIG", str(tmp_path / "c.toml"))
     assert "the settings have a server" in mcp("add", "a", "--", "y", code=2)[1]
@@ -307,7 +307,7 @@ def test_what_cannot_be_recorded_is_not_changed(mcp, home):
     assert McpFile(home).read() == {}
 
 
-def test_each_server_is_tried_and_one_that_is_broken_does_not_stop_the_others(mcp, home, monkeypatch):
+def test_each_server_is_tried_and_a_broken_server_does_not_stop_the_others(mcp, home, monkeypatch):
     monkeypatch.setenv("CORTEX_TOOLS__POLICIES", "good.ecko=deny,elsewhere.x=deny")
     good, off = raw("echo", "text"), raw("echo", disabled=True)
     dead = raw("echo", early_exit=3, stderr="\x1b[2Jno database")

@@ -293,7 +293,7 @@ def test_the_history_names_versions_events_and_who_decided(shell):
 @pytest.mark.parametrize(
     "arguments", [("show", "nobody"), ("approve", "nobody", "--hash", "0" * 8), ("history", "c"), ("disable", "c")]
 )
-def test_who_is_not_meant_clearly_is_not_touched(shell, arguments):
+def test_an_unknown_or_ambiguous_neuron_id_changes_nothing(shell, arguments):
     shell.agent.waiting(name="Crypto A")
     shell.agent.waiting(name="Crypto B")
     said = shell(*arguments)
@@ -597,7 +597,7 @@ def test_what_the_editor_leaves_is_looked_at_and_not_lost(
     ("name", "message"),
     [("", "no editor is named"), ("/nowhere/vi", "cannot start the editor"), ("vi 'x", "No closing quotation")],
 )
-def test_an_editor_that_is_none_is_told(shell, monkeypatch, name, message):
+def test_an_editor_that_cannot_be_started_is_reported(shell, monkeypatch, name, message):
     neuron = shell.agent.in_trial()
     monkeypatch.setenv("EDITOR", name)
     said = shell("modify", neuron.id)
@@ -734,7 +734,7 @@ def test_a_home_that_can_only_be_read_can_be_looked_at(capsys):
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
-def test_a_home_that_is_none_is_not_said_to_have_no_neurons(tmp_path, capsys, place):
+def test_a_home_that_is_a_file_is_not_reported_as_a_home_without_neurons(tmp_path, capsys, place):
     (tmp_path / "file").touch()
     assert run_command(["neurons", "list", "--home", str(tmp_path / place)]) == 2
     assert "Cannot look at " in capsys.readouterr().err

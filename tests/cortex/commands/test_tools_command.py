@@ -14,8 +14,8 @@ import pytest
 
 from cortex import Settings, Toolbox
 from cortex.catalogue.workbench import Workbench
-from cortex.commands import mcp_waiting, run_command
-from cortex.commands.mcp_waiting import started
+from cortex.commands import mcp_trial, run_command
+from cortex.commands.mcp_trial import started
 from cortex.commands.tool_rows import list_lines
 from cortex.commands.tool_source import Seen
 from cortex.discovery import Discovery
@@ -78,7 +78,7 @@ def servers(home, tmp_path):
     )
 
 
-def test_all_tools_are_listed_and_a_dead_server_is_told_and_stops_nobody(tools, servers):
+def test_all_tools_are_listed_and_a_dead_server_is_reported_and_stops_no_other(tools, servers):
     out, err = tools()
     assert out.splitlines() == [
         "name              policy  what",
@@ -126,7 +126,7 @@ def test_a_search_is_made_as_the_settings_say_and_a_mistake_in_them_starts_nothi
 
 
 @pytest.mark.parametrize("name", ["git.list-commits", "git.listCommits", "git.list_commits", "tools.git.listCommits"])
-def test_a_declaration_is_shown_by_each_spelling_and_nobody_else_is_started(tools, servers, tmp_path, name):
+def test_a_declaration_is_shown_by_each_spelling_and_no_other_server_is_started(tools, servers, tmp_path, name):
     out, err = tools("show", name)
     assert "declare const tools: {" in out
     assert "repo: string" in out
@@ -152,7 +152,7 @@ def test_for_programs_there_are_schemas_too(tools, servers):
     assert (tool["name"], tool["tool"], tool["policy"]) == ("git.list-commits", "list-commits", "allow")
 
 
-def test_a_name_that_nobody_has_is_a_mistake_and_one_of_a_dead_server_a_failure(tools, servers):
+def test_an_unknown_tool_is_a_usage_error_and_a_tool_of_a_dead_server_a_failure(tools, servers):
     _, err = tools("show", "git.list_comits", code=2)
     assert "git.list_comits: git has no such tool; there are list-commits, close_issue" in err
     assert 'lgo.x: there is no server "lgo"; there are ' in tools("show", "lgo.x", code=2)[1]
@@ -189,7 +189,7 @@ def test_show_without_a_name_and_a_list_of_nothing_are_mistakes(tools, servers, 
     assert not (tmp_path / "mail").exists()
 
 
-def test_in_a_terminal_it_says_whom_it_waits_for(home, monkeypatch):
+def test_in_a_terminal_it_says_which_servers_it_waits_for(home, monkeypatch):
     McpFile(home).add({"quick": raw(MAIL), "hang": server(command="sleep", args=["1000"])})
     monkeypatch.setenv("CORTEX_MCP__RESTART_S", "60")
     # On a machine that stands still for a moment the first limit may be too short for the quick one, too.
@@ -205,13 +205,13 @@ def test_in_a_terminal_it_says_whom_it_waits_for(home, monkeypatch):
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-async def test_who_is_waited_for_is_said_again_and_to_nobody_but_a_person(monkeypatch, is_terminal):
+async def test_the_line_about_waiting_is_repeated_and_only_shown_in_a_terminal(monkeypatch, is_terminal):
     class Stream(io.StringIO):
         def isatty(self) -> bool:
             return is_terminal
 
-    monkeypatch.setattr(mcp_waiting, "_LOOK_S", 0.01)
-    monkeypatch.setattr(mcp_waiting, "_AGAIN_S", 0.05)
+    monkeypatch.setattr(mcp_trial, "_LOOK_S", 0.01)
+    monkeypatch.setattr(mcp_trial, "_AGAIN_S", 0.05)
     # On a machine that stands still for a moment the first limit may be over before anything is said twice.
     for limit_ms in (500, 5_000):
         monkeypatch.setattr(sys, "stderr", Stream())

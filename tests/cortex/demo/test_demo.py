@@ -186,11 +186,11 @@ def test_the_kill_switch_ends_everything(told):
     assert "Refused EXECUTION_DENIED: Kill switch is on since" in scene
 
 
-def test_where_nobody_can_be_asked_nothing_is_learned():
+def test_without_an_owner_to_ask_nothing_is_learned():
     done = subprocess.run(ASKING, capture_output=True, timeout=BOUND_S, stdin=subprocess.DEVNULL)
     text = " ".join(done.stdout.decode().split())
     assert (done.returncode, done.stderr) == (0, b"")
-    assert "Nobody is at a terminal, and that is a no." in text
+    assert "There is no terminal to ask at, and that is a no." in text
     assert "It is disabled" in text
     assert "10. The kill switch" in text
     assert "The trial" not in text

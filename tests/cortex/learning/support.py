@@ -22,7 +22,7 @@ from cortex.settings.settings import Settings
 from cortex.tools import Toolbox
 from cortex.tools.owner import AbsentOwner, Owner
 from cortex.turn.consolidate_tool import ConsolidateTool
-from cortex.turn.services import Services
+from cortex.turn.execution import Services
 from cortex.turn.turn import Turn
 from neurons import KillSwitch
 from sandbox import CodeRuntime

@@ -14,7 +14,7 @@ from cortex.settings.sections import ToolSettings
 from neurons import NeuronSettings, Status
 from neurons.contracts.program import program_of
 from sandbox import ToolError
-from tests.cortex.learning.test_plasticity import Life, until as until_so
+from tests.cortex.learning.test_learning_alive import Life, until as until_so
 from tests.cortex.mcp_client.support import raw, servers, until
 from tests.neurons.governance import Governed
 
@@ -69,7 +69,7 @@ def test_a_neuron_without_tools_is_lent_none():
         ("shop.stock", None),
         ("shop.steal", 'there is no tool "shop.steal" for neurons; there are: shop.buy, shop.refund, shop.stock'),
         ("shop.report", 'there is no tool "shop.report" for neurons'),
-        ("shop.buy", 'the policy of "shop.buy" is "ask", and nobody can be asked'),
+        ("shop.buy", 'the policy of "shop.buy" is "ask", and the owner cannot be asked'),
         ("shop.refund", 'the policy of "shop.refund" is "deny"'),
     ],
 )
@@ -96,7 +96,7 @@ async def test_tools_of_a_server_are_known_when_it_was_started():
             await lent.call("git.list-commits", {})
 
 
-async def test_a_server_is_started_for_who_comes_again():
+async def test_a_server_is_started_in_the_background_for_a_neuron_that_tries_again():
     async with servers(git=raw("echo"), dead=raw("echo", early_exit=3)) as mcp:
         these = tools(mcp)
         assert these.awaited(["shop.stock"]) is None
@@ -152,7 +152,7 @@ async def test_a_habit_over_a_server_becomes_a_neuron_that_calls_it(tmp_path, no
                 call = {"purpose": "look for tickets", "code": "return await tools.helpDesk.echo({ id: 7 })"}
                 assert await turn.call("core.execute", call) == '{"id":7}'
         with anyio.fail_after(30):
-            while not cortex.plasticity.habits.all():
+            while not cortex.learning.habits.all():
                 await anyio.sleep(0.02)
         calls = heard.read_text().count("tools/call")
         neuron = await life.propose(cortex, TICKETS)
@@ -172,6 +172,6 @@ async def test_a_habit_over_a_server_becomes_a_neuron_that_calls_it(tmp_path, no
         cortex.autonomic.watch(life.signals.append)
         cortex.autonomic.emit("door_opened", {})
         await until_so(lambda: life.heard("new_ticket") == [{"id": 7}])
-        assert cortex.plasticity.store.get("ticket-watch").trial.counters.errors == 0
+        assert cortex.learning.store.get("ticket-watch").trial.counters.errors == 0
     # That a server takes its time is no trouble that anybody need hear of.
     assert [record for record in caplog.records if "has no process" in record.message and record.levelno > 20] == []

@@ -73,7 +73,7 @@ async def test_a_channel_that_hangs_holds_up_neither_another_channel_nor_another
     assert sorted(following.titles) == ["One", "Two"]  # what was not told is given back
 
 
-async def test_what_failed_is_told_later_and_only_by_whom_it_was_not():
+async def test_a_failed_notice_is_retried_by_the_channel_that_failed_only():
     governed, broken, good = Governed(), Channel(breaks=True), Channel()
     governed.waiting(name="One")
     telling = notices(governed, broken, good)
@@ -86,7 +86,7 @@ async def test_what_failed_is_told_later_and_only_by_whom_it_was_not():
     assert (broken.titles, good.titles) == (["One"], ["One"])
 
 
-async def test_of_two_processes_one_tells():
+async def test_only_one_of_two_processes_notifies_the_owner():
     governed, channel = Governed(), Channel()
     governed.waiting(name="One")
     async with anyio.create_task_group() as tasks:
@@ -96,7 +96,7 @@ async def test_of_two_processes_one_tells():
 
 
 @pytest.mark.parametrize("edited", [{"told": 3}, {"told": {"x": 3}}, {}])
-async def test_whatever_somebody_wrote_there_the_owner_is_told(edited):
+async def test_the_owner_is_notified_also_when_the_document_of_notices_was_edited(edited):
     governed, channel = Governed(), Channel()
     governed.waiting(name="One")
     governed.storage.write_through(KEY, edited)

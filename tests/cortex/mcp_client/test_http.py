@@ -113,7 +113,7 @@ async def test_messages_of_each_kind_come_through_a_stream_of_events(site: Web, 
     [("{}", "mcp_-32700"), ("[", "mcp_-32700"), ('{"x": ["words"]}', "mcp_-32700")],
 )
 @pytest.mark.parametrize("is_stream", [False, True])
-async def test_what_is_no_message_is_not_told_by_its_words(site: Web, said: str, code: str, is_stream: bool):
+async def test_an_invalid_message_is_not_quoted_in_the_error(site: Web, said: str, code: str, is_stream: bool):
     def other(message: dict[str, Any]) -> Any:
         answer = streamed(f"data: {said}") if is_stream else (200, {}, said.encode())
         return answer if message.get("method") == "tools/call" else None
@@ -173,7 +173,7 @@ async def test_tokens_in_an_address_are_in_no_error_and_in_no_log(site: Web, cap
     assert secret not in caplog.text
 
 
-async def test_nobody_at_the_address_is_told():
+async def test_an_address_where_no_server_listens_is_a_clear_error():
     # Taken and not listened at, so that nobody else comes to have it meanwhile.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -10,9 +10,8 @@ from hypothesis import given, strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from cortex.mcp_client.errors import MAX_TEXT, short
-from cortex.mcp_client.names import tool_names
-from cortex.mcp_client.rate import Rate
-from cortex.mcp_client.restarts import Restarts
+from cortex.mcp_client.listing import tool_names
+from cortex.mcp_client.server import Rate, Restarts
 from cortex.mcp_client.unwrap import MAX_ERROR_CHARACTERS, unwrapped
 from cortex.tools.names import check_name
 from sandbox import ToolError

@@ -145,7 +145,7 @@ async def test_each_further_failure_waits_longer():
         assert waits == [3, 5, 5]
 
 
-async def test_nobody_waits_for_a_server_that_failed_lately():
+async def test_a_search_does_not_wait_for_a_server_that_failed_before():
     clock = Clock()
     async with servers(now=clock, bad=raw(early_exit=1), good=raw()) as mcp:
         await mcp.tools()
@@ -160,7 +160,7 @@ async def test_a_server_that_hangs_holds_up_no_search():
         assert [status.state for status in mcp.statuses()] == ["starting", "ready"]
 
 
-async def test_one_that_failed_is_tried_again_while_nobody_waits():
+async def test_a_failed_server_is_restarted_in_the_background():
     clock = Clock()
     async with servers(now=clock, s=raw(early_exit=1)) as mcp:
         assert await mcp.tools() == []
@@ -169,7 +169,7 @@ async def test_one_that_failed_is_tried_again_while_nobody_waits():
         await until(lambda: mcp.statuses()[0].restarts == 1)
 
 
-async def test_what_is_started_is_noted_to_be_killed_from_outside_and_refused_while_that_is_so(tmp_path: Path):
+async def test_started_programs_are_noted_for_the_kill_switch_and_refused_while_it_is_on(tmp_path: Path):
     reasons: list[str] = []
     clock, running = Clock(), Running(tmp_path, lambda _: reasons[0] if reasons else None)
     given = {"s": raw("silent", "pid")}
@@ -193,7 +193,7 @@ async def test_a_list_that_changes_is_read_again():
 
 
 @pytest.mark.parametrize("cursor", ["same", "new"])
-async def test_a_list_without_an_end_has_one_here(cursor: str):
+async def test_an_endless_list_of_tools_is_cut_off(cursor: str):
     async with servers(settings={"max_tools": 50}, s=raw(cursor=cursor)) as mcp:
         assert len(await mcp.tools()) == {"same": 2, "new": 50}[cursor]
 
@@ -248,7 +248,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path):
         assert heard.read_text().count("notifications/cancelled") == 1
 
 
-async def test_whoever_gives_up_waiting_for_a_start_does_not_end_it_for_others():
+async def test_a_caller_that_gives_up_waiting_for_a_start_does_not_cancel_it_for_others():
     async with servers(s=raw()) as mcp:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(mcp.tools)
@@ -369,14 +369,16 @@ async def test_what_a_server_asks_for_is_refused(method: str, params: dict[str, 
         assert "not supported" in answer["error"]["message"]
 
 
-async def test_noise_is_left_out_and_nothing_reaches_our_terminal(capfd: pytest.CaptureFixture[str]):
+async def test_lines_that_are_no_message_are_skipped_and_nothing_reaches_our_terminal(
+    capfd: pytest.CaptureFixture[str],
+):
     async with servers(s=raw("noisy", stderr="NOISE " * 5_000)) as mcp:
         assert await result(mcp, "s.noisy") is None
     assert capfd.readouterr() == ("", "")
 
 
 @one_loop
-async def test_a_server_that_asks_without_listening_is_let_go():
+async def test_a_server_that_sends_requests_and_reads_no_answers_is_disconnected():
     async with servers(s=raw("nag")) as mcp:
         with pytest.raises(McpUnavailable):
             await result(mcp, "s.nag")
@@ -450,7 +452,7 @@ async def test_the_end_of_a_program_is_the_end_of_what_it_started():
         await until(lambda: not is_alive(child))
 
 
-async def test_a_fault_of_ours_is_not_told_as_the_servers(monkeypatch: pytest.MonkeyPatch, caplog):
+async def test_an_error_of_the_client_is_not_reported_as_the_servers(monkeypatch: pytest.MonkeyPatch, caplog):
     def broken(*_: object) -> None:
         raise NameError("name 'os' is not defined")
 

@@ -81,7 +81,7 @@ def test_a_line_that_holds_too_much_is_refused_wherever_it_is_cut(line, reason, 
         (b'{"id":7,"result":{"text":"', b'"}}', None),
     ],
 )
-def test_whose_message_was_refused_is_read_where_the_message_says_so_and_not_inside_of_it(begins, ends, asked):
+def test_the_id_of_a_refused_message_is_read_from_its_top_level_only(begins, ends, asked):
     (line,) = fed(MessageLines(1_000), begins + b"x" * 2_000 + ends + b"\n", 7)
     assert isinstance(line, RefusedMessage)
     assert line.id == asked
@@ -90,7 +90,7 @@ def test_whose_message_was_refused_is_read_where_the_message_says_so_and_not_ins
     assert (None if message is None else message.id) == (asked if isinstance(asked, int) else None)
 
 
-def test_an_answer_that_holds_too_much_is_an_error_for_who_waits_for_it():
+def test_an_answer_that_is_too_complex_is_an_error_for_the_caller_that_waits_for_it():
     line = b'{"jsonrpc":"2.0","id":7,"result":[' + b"[]," * MESSAGE_LIMITS.containers + b"0]}\n"
     (refused,) = fed(MessageLines(10**6), line, 65_536)
     message = message_of(refused)
@@ -166,7 +166,7 @@ def test_a_field_that_is_not_data_is_short(field):
         events(field + b": " + b"1" * (MAX_FIELD_BYTES + 1) + b"\n\n")
 
 
-def test_a_wait_that_is_no_number_of_a_few_digits_is_none():
+def test_a_retry_field_must_be_a_number_of_a_few_digits():
     said = (b"5", b"x", b"-1", b"9" * 400, "٣".encode())
     assert [event.retry for wait in said for event in events(b"id: 1\nretry: " + wait + b"\n\n")] == [b"5", *[None] * 4]
 
@@ -179,7 +179,7 @@ def test_an_event_that_is_too_long_is_refused_wherever_it_is_cut():
 
 
 @pytest.mark.parametrize("head", ['"id":"%s","method":"ping"', '"method":"%s"', '"id":"%s","result":{}'])
-def test_a_message_with_a_long_id_or_method_is_none(head):
+def test_a_message_with_a_long_id_or_method_is_not_accepted(head):
     assert parsed(b"{%b}" % f'"jsonrpc":"2.0",{head % ("x" * MAX_HEAD_CHARACTERS)}'.encode()) is not None
     assert parsed(b"{%b}" % f'"jsonrpc":"2.0",{head % ("x" * (MAX_HEAD_CHARACTERS + 1))}'.encode()) is None
 

@@ -11,7 +11,7 @@ from mcp import Client
 from mcp_types import ElicitResult
 
 from cortex import Answer
-from cortex.mcp_server import Calls, mcp_server
+from cortex.mcp_server import ClientCalls, mcp_server
 from cortex.mcp_server.offered import offered
 from cortex.redaction import Redactor
 from cortex.settings.sections import RedactionSettings, ToolSettings
@@ -192,7 +192,7 @@ async def test_calls_run_at_the_same_time_and_more_than_can_be_taken_are_refused
     async def call() -> None:
         texts.append((await asking.call_tool("core_energy", {})).content[0].text)
 
-    async with client(mcp_server(cortex, settings(tmp_path), Calls(3)), era) as asking:
+    async with client(mcp_server(cortex, settings(tmp_path), ClientCalls(3)), era) as asking:
         async with anyio.create_task_group() as tasks:
             for _ in range(3):
                 tasks.start_soon(call)
@@ -210,7 +210,7 @@ async def test_calls_run_at_the_same_time_and_more_than_can_be_taken_are_refused
     assert cortex.most_waiting == 3
 
 
-async def test_who_wants_to_know_is_told_that_a_call_goes_on(tmp_path, era):
+async def test_a_client_that_asked_for_progress_is_told_that_a_call_is_running(tmp_path, era):
     told: list[tuple[float, str | None]] = []
     enough = anyio.Event()
 
@@ -244,7 +244,7 @@ async def test_a_call_that_its_client_gives_up_is_ended(tmp_path, era):
 
 
 async def test_a_server_that_stops_ends_its_calls_and_tells_their_clients(tmp_path, era):
-    calls = Calls()
+    calls = ClientCalls()
     cortex = ScriptedCortex(work=anyio.sleep_forever)
     texts: list[str] = []
 

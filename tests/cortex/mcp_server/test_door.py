@@ -22,7 +22,7 @@ def status(**headers: str | list[str]) -> int | None:
     "host",
     ["127.0.0.1", "127.0.0.1:1", "localhost:8765", "LOCALHOST", "[::1]:8765", "cortex.example:9", "other.example:8443"],
 )
-def test_a_name_of_ours_is_let_in(host):
+def test_a_host_name_of_this_server_is_accepted(host):
     assert status(host=host) is None
 
 
@@ -43,12 +43,12 @@ def test_a_name_of_ours_is_let_in(host):
         ["127.0.0.1", "evil.example"],
     ],
 )
-def test_another_name_is_not(host):
+def test_another_host_name_is_refused(host):
     assert status(host=host) == 421
 
 
 @pytest.mark.parametrize("origin", ["https://inspector.example", "HTTPS://Inspector.example"])
-def test_a_page_that_is_named_is_let_in(origin):
+def test_an_origin_in_the_settings_is_accepted(origin):
     assert status(origin=origin) is None
 
 
@@ -65,12 +65,12 @@ def test_a_page_that_is_named_is_let_in(origin):
         ["https://inspector.example", "https://inspector.example"],
     ],
 )
-def test_another_page_is_not(origin):
+def test_another_origin_is_refused(origin):
     assert status(origin=origin) == 403
 
 
 @pytest.mark.parametrize("given", [f"bearer {TOKEN}", f"BEARER {TOKEN}", f"Bearer  {TOKEN} "])
-def test_the_token_is_let_in(given):
+def test_the_right_token_is_accepted(given):
     assert status(authorization=given) is None
 
 
@@ -90,11 +90,11 @@ def test_the_token_is_let_in(given):
         [f"Bearer {TOKEN}", f"Bearer {TOKEN}"],
     ],
 )
-def test_anything_else_is_not(given):
+def test_any_other_authorization_is_refused(given):
     assert status(authorization=given) == 401
 
 
-def test_a_browser_may_ask_whether_it_may_ask_without_the_token_and_nobody_else():
+def test_only_a_cors_preflight_needs_no_token():
     asking = {"host": ["localhost"], "origin": ["https://inspector.example"]}
     assert DOOR.refusal(asking, is_preflight=True) is None
     assert DOOR.refusal({**asking, "origin": ["https://evil.example"]}, is_preflight=True).status == 403
@@ -102,7 +102,7 @@ def test_a_browser_may_ask_whether_it_may_ask_without_the_token_and_nobody_else(
     assert DOOR.refusal({"host": ["localhost"]}, is_preflight=True).status == 401
 
 
-def test_no_page_is_let_in_unless_one_is_named():
+def test_no_origin_is_accepted_unless_the_settings_name_it():
     refusal = HttpDoor(TOKEN).refusal(
         {"host": ["localhost"], "origin": ["http://localhost"], "authorization": [f"Bearer {TOKEN}"]}
     )

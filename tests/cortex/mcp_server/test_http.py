@@ -14,8 +14,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from cortex.mcp_server import Address, Calls, HttpDoor, HttpLimits, listen, mcp_server, serve_http
-from cortex.mcp_server.http_limits import USUAL
+from cortex.mcp_server import Address, ClientCalls, HttpDoor, HttpLimits, listen, mcp_server, serve_http
+from cortex.mcp_server.http import USUAL
 
 from .scripted import BOUND_S, ScriptedCortex, settings
 from .test_stdio import HELLO
@@ -43,7 +43,7 @@ async def serving(
     """Its URL."""
     listening = listen(Address("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    calls, until = Calls(), stop or anyio.Event()
+    calls, until = ClientCalls(), stop or anyio.Event()
     server = mcp_server(cortex, settings(tmp_path), calls, progress_s=0.01)
     door = HttpDoor(TOKEN, ["cortex.example"], [PAGE])
 
@@ -110,7 +110,7 @@ async def test_a_server_that_stops_ends_its_calls_and_then_itself(tmp_path, era)
     assert cortex.waiting == 0
 
 
-async def test_nobody_gets_past_the_door_with_anything(tmp_path):
+async def test_only_requests_with_our_host_an_allowed_origin_and_the_token_get_in(tmp_path):
     cortex = ScriptedCortex()
     tries: list[tuple[dict[str, str], int]] = [
         ({}, 401),

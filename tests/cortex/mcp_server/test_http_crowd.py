@@ -120,7 +120,7 @@ async def test_an_answer_that_takes_longer_is_waited_for(tmp_path):
     assert '"isError":false' in answer.text
 
 
-async def test_those_who_only_connect_make_way_for_those_who_ask(tmp_path):
+async def test_silent_connections_make_way_for_connections_with_requests(tmp_path):
     go = anyio.Event()
     cortex = ScriptedCortex(work=go.wait)
     async with AsyncExitStack() as stack:
@@ -149,7 +149,7 @@ async def test_those_who_only_connect_make_way_for_those_who_ask(tmp_path):
         assert '"isError":false' in texts[0]
 
 
-async def test_who_has_not_shown_the_token_is_waited_for_less_long(tmp_path):
+async def test_a_connection_without_the_token_has_a_shorter_timeout(tmp_path):
     limits = HttpLimits(waiting_s=BOUND_S, stranger_s=SOON)
     async with serving(ScriptedCortex(), tmp_path, limits=limits) as url, asking(url) as http:
         session = await opened(http)
@@ -163,7 +163,7 @@ async def test_who_has_not_shown_the_token_is_waited_for_less_long(tmp_path):
         assert http._transport._pool.connections == [kept]
 
 
-async def test_those_who_connect_and_say_nothing_keep_no_client_out(tmp_path):
+async def test_silent_connections_keep_no_client_out(tmp_path):
     limits = HttpLimits(strangers=4, stranger_s=BOUND_S, moment_s=SOON)
     async with serving(ScriptedCortex(), tmp_path, limits=limits) as url, AsyncExitStack() as stack:
         place = ("127.0.0.1", httpx2.URL(url).port)
@@ -183,7 +183,7 @@ async def test_those_who_connect_and_say_nothing_keep_no_client_out(tmp_path):
             tasks.cancel_scope.cancel()
 
 
-async def test_who_connects_has_a_moment_to_speak_before_making_way(tmp_path):
+async def test_a_new_connection_has_a_moment_to_send_its_request_before_it_is_closed(tmp_path):
     limits = HttpLimits(strangers=1, stranger_s=BOUND_S, moment_s=BOUND_S)
     answers: list[int] = []
     async with (
@@ -204,7 +204,7 @@ async def test_who_connects_has_a_moment_to_speak_before_making_way(tmp_path):
     assert answers == [200]
 
 
-async def test_more_requests_than_may_be_are_told_to_come_later(tmp_path):
+async def test_requests_beyond_the_limit_are_told_to_retry_later(tmp_path):
     cortex = ScriptedCortex(work=anyio.sleep_forever)
     async with (
         serving(cortex, tmp_path, limits=HttpLimits(connections=1)) as url,
@@ -260,7 +260,7 @@ async def test_only_a_call_of_a_tool_may_be_long(tmp_path, version):
             assert refused.json()["error"]["message"] == f"The message is too large: {reason}"
 
 
-async def test_bodies_that_are_too_large_together_are_told_to_come_later(tmp_path):
+async def test_bodies_that_are_too_large_together_are_told_to_retry_later(tmp_path):
     cortex = ScriptedCortex(work=anyio.sleep_forever)
     limits = HttpLimits(bodies_bytes=3_000)
     async with (
@@ -300,7 +300,7 @@ async def test_a_new_client_ends_the_session_that_was_idle_longest(tmp_path):
         assert statuses == {one: 200, four: 200, five: 200}
 
 
-async def test_of_sessions_that_listen_one_goes_last_and_of_those_that_wait_for_an_answer_none(tmp_path, caplog):
+async def test_a_listening_session_is_ended_last_and_a_session_that_waits_for_an_answer_never(tmp_path, caplog):
     cortex = ScriptedCortex(work=anyio.sleep_forever)
     async with (
         serving(cortex, tmp_path, limits=HttpLimits(sessions=3)) as url,

@@ -57,7 +57,7 @@ async def test_no_tool_with_no_argument_approves_anything(era, tmp_path):
     assert taken == len(pipeline.store.load_all()) - 1 > 0
 
 
-async def test_what_needs_consent_is_refused_because_there_is_nobody_to_ask(tmp_path):
+async def test_a_call_that_needs_consent_is_refused_without_an_owner(tmp_path):
     asking = ToolSettings(policies=dict.fromkeys(("core.execute", "core.consolidate"), "ask"))
     pipeline = Governed()
     async with clients(tmp_path, pipeline, "legacy", tools=asking) as client:
@@ -72,7 +72,7 @@ async def test_what_needs_consent_is_refused_because_there_is_nobody_to_ask(tmp_
     assert pipeline.store.load_all() == []
 
 
-async def test_a_proposal_is_parked(tmp_path):
+async def test_a_proposal_of_a_client_waits_for_the_owner(tmp_path):
     pipeline = Governed()
     async with clients(tmp_path, pipeline, "2026-07-28") as client:
         result = await client.call_tool("core_consolidate", PROPOSAL)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from cortex.mcp_server.calls import MAX_CALLS
-from cortex.mcp_server.open_requests import MAX_OPEN, OpenRequests
+from cortex.mcp_server.calls import MAX_CALLS, MAX_OPEN, OpenRequests
 
 from .scripted import BOUND_S, ScriptedCortex
 from .test_stdio import ENVELOPE, HELLO, READY, call, serving, wires
@@ -75,7 +74,7 @@ async def test_requests_of_one_id_give_their_places_back(wires, tmp_path):
         assert [(await wire.next())["id"] for _ in range(2 * MAX_OPEN + 1)] == [0] + [1] * 2 * MAX_OPEN
 
 
-async def test_calls_that_hold_too_much_together_are_told_to_come_later(wires, tmp_path):
+async def test_calls_that_are_too_large_together_are_told_to_retry_later(wires, tmp_path):
     ends, wire = wires
     cortex = ScriptedCortex(work=anyio.sleep_forever)
 

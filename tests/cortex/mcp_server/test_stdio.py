@@ -116,7 +116,7 @@ async def test_a_client_of_the_modern_era_needs_no_greeting(wires, tmp_path):
         assert answer["result"]["resultType"] == "complete"
 
 
-async def test_progress_is_sent_to_those_alone_who_asked(wires, tmp_path):
+async def test_progress_is_sent_only_to_clients_that_asked_for_it(wires, tmp_path):
     ends, wire = wires
 
     async def work() -> None:
@@ -185,7 +185,7 @@ async def test_a_message_that_holds_too_much_is_refused_by_its_id(wires, tmp_pat
     assert caplog.text.count("which was refused") == 1
 
 
-async def test_half_a_line_keeps_nobody_from_stopping(wires, tmp_path):
+async def test_half_a_line_does_not_keep_the_server_from_stopping(wires, tmp_path):
     ends, wire = wires
     async with serving(ScriptedCortex(), ends, tmp_path):
         wire.send(HELLO, b'{"jsonrpc"')

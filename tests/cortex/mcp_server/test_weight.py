@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cortex.mcp_client.server import _load_sdk
-from cortex.mcp_server import Calls, mcp_server, serve_stdio
-from cortex.mcp_server.http_limits import USUAL
+from cortex.mcp_server import ClientCalls, mcp_server, serve_stdio
+from cortex.mcp_server.http import USUAL
 from cortex.mcp_server.stdio import MAX_LINE_BYTES, Ends
 from tests.entry_points.test_wires import BOUND_S, HEAD, MODERN, TOKEN, judged, send, serving
 
@@ -58,7 +58,7 @@ def test_through_pipes(what, tmp_path: Path):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         client = await asyncio.create_subprocess_exec("cat", str(tmp_path / "payload"), stdout=writing)
         os.close(writing)
-        server = mcp_server(ScriptedCortex(), settings(tmp_path), Calls())
+        server = mcp_server(ScriptedCortex(), settings(tmp_path), ClientCalls())
         await asyncio.wait_for(serve_stdio(server, Ends(reading, nowhere)), BOUND_S)
         await client.wait()
         os.close(reading)

@@ -64,7 +64,7 @@ FILL = "const a = []; for (let n = 0; n < MANY; n++) a.push(new Uint8Array(1 << 
 
 @pytest.mark.deno
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_smaller_heap_is_one_and_a_larger_one_is_not_to_be_had(tmp_path):
+async def test_a_client_can_ask_for_a_smaller_heap_and_not_for_a_larger_one(tmp_path):
     # So much time that no machine is too slow to fill the memory in it.
     execute, sandbox = (
         ExecuteSettings(max_timeout_isolated_ms=LONGEST_MS),
@@ -109,7 +109,7 @@ async def test_what_is_wrong_with_arguments_is_an_answer(tmp_path):
             assert result.structured_content["error"]["message"]
 
 
-async def test_so_it_is_with_the_tools_of_the_core(tmp_path):
+async def test_wrong_arguments_of_core_tools_are_an_answer_too(tmp_path):
     async with clients(tmp_path) as (client, _):
         for name in ("core_execute", "core_search", "core_describe", "core_consolidate"):
             for arguments in ({}, {"code": ""}, {"query": ""}, {"tools": {}}, {"x" * 100_000: 1}):

@@ -103,7 +103,7 @@ def test_it_is_shown_as_it_happens_and_not_when_it_is_over():
 
 
 @pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_who_asks_for_no_colour_gets_none(monkeypatch, variable, value):
+def test_no_color_and_a_dumb_terminal_turn_colours_off(monkeypatch, variable, value):
     monkeypatch.setenv(variable, value)
     assert "\x1b" not in shown(*run(intent()), TextArrived("x"), stream=Terminal())
 
@@ -162,7 +162,7 @@ def test_what_the_loop_itself_refuses_is_shown():
     assert text == "- core_execute: EXECUTION_DENIED: The arguments are not JSON\n"
 
 
-def test_small_things_are_small_lines():
+def test_notes_memories_and_tool_calls_are_one_line_each():
     energy = ToolRequest("1", "core_energy", "{}")
     assert (
         shown(
@@ -208,12 +208,12 @@ def test_what_a_tool_was_given_and_gave_is_one_line_each_however_long_it_is():
     assert 75 <= columns_of(second) <= 80
 
 
-def test_a_no_to_a_tool_is_one_line():
+def test_a_denied_tool_call_is_one_line():
     no = "the owner was asked about shop.order and said no"
     assert shown(*tool_call(f"EXECUTION_DENIED: {no}", ok=False)) == f"- shop.order: {no}\n"
 
 
-def test_a_tool_that_was_called_is_shown_although_nobody_tells_what_it_gave():
+def test_a_tool_call_without_an_event_of_its_result_is_still_shown():
     _, called, _ = tool_call("1")
     assert shown(called, RoundEnded(1, Usage())) == "- shop.order: 1.2 ms\n"
     stream = io.StringIO()
@@ -272,7 +272,7 @@ def test_text_streams_in_paragraphs_between_the_executions():
     assert text.endswith("  3.1 ms\n\nIt is 42.\n\nBye.\n")
 
 
-def test_what_there_is_to_say_of_the_end_is_told_whole_and_apart_from_what_was_said():
+def test_a_notice_about_the_end_is_shown_whole_below_the_agents_words():
     text = shown(TextArrived("Half an"), Notice("(" + "why " * 100 + "and what to do)"), stream=Terminal())
     assert STYLE.sub("", text).startswith("Half an\n\n· (why why")
     assert "and what to do)" in text

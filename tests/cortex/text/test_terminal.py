@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.show.excerpt import excerpt
+from cortex.show.parts import excerpt
 from cortex.text.terminal import Wrap, columns_of, fit, padded, styled, visible, wrapped
 from cortex.tools.owner import Question, describe
 

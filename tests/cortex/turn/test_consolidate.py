@@ -11,7 +11,7 @@ from cortex import Decision, MotorCortex, ScriptedOwner, Settings
 from cortex.contracts.events import Proposed as ProposedEvent, Refused
 from cortex.settings.sections import ToolSettings
 from cortex.tools import Toolbox, arguments_for
-from cortex.turn.consolidate_tool import ConsolidateTool, Proposed
+from cortex.turn.consolidate_tool import ConsolidateTool, ProposalAccepted
 from neurons import Fingerprint, FingerprintReader, Status, StorageError
 from sandbox import SandboxError
 from sandbox.testing import ScriptedRuntime
@@ -53,7 +53,7 @@ async def test_all_that_the_seed_and_the_issue_name_can_be_given(tmp_path):
     assert neuron.tools == ("shop.stock", "shop.order")
 
 
-async def test_who_names_hosts_means_the_network_tier(tmp_path):
+async def test_a_proposal_with_hosts_and_no_tier_has_the_network_tier(tmp_path):
     pipeline = Governed()
     await proposed(tmp_path, pipeline, {**PROPOSAL, "hosts": ["api.example.com"]})
     assert pipeline.store.load_all()[0].tier == "network"
@@ -111,7 +111,7 @@ async def test_the_number_of_pending_proposals_is_limited(tmp_path):
     assert "pending" in text
 
 
-async def test_what_the_owner_rejected_is_not_taken_again_in_other_clothes(tmp_path):
+async def test_rejected_code_is_refused_again_also_with_other_names(tmp_path):
     async def read(code: str) -> Fingerprint:
         return Fingerprint(shape="the same shape", parts={})
 
@@ -129,7 +129,7 @@ async def test_what_the_owner_rejected_is_not_taken_again_in_other_clothes(tmp_p
     assert "reject" in text
 
 
-async def test_what_the_owner_rejected_is_not_taken_again_with_a_line_more(tmp_path):
+async def test_rejected_code_is_refused_again_also_with_one_line_more(tmp_path):
     base = 'const p = signal.data?.price; if (p > 10) emit("price_change", { p });'
     pipeline = Governed(proposals={"max_per_day": 99})
     async with FingerprintReader() as reader:
@@ -203,7 +203,7 @@ async def test_a_proposal_knows_the_habit_that_it_came_from(changes, habit, tmp_
     assert pipeline.store.load_all()[0].metadata.habit == habit
 
 
-async def test_who_tries_candidates_is_told_at_once_and_may_fail(tmp_path):
+async def test_the_quarantine_is_told_at_once_and_its_failure_harms_no_proposal(tmp_path):
     pipeline = Governed()
     told = []
 
@@ -227,7 +227,7 @@ async def test_who_tries_candidates_is_told_at_once_and_may_fail(tmp_path):
         (ZeroDivisionError("secret"), "EXECUTION_ERROR: InternalError: the host failed with ZeroDivisionError"),
     ],
 )
-async def test_it_never_raises(error, text, tmp_path):
+async def test_propose_never_raises(error, text, tmp_path):
     class Broken:
         def propose(self, *_, **__):
             raise error
@@ -306,7 +306,7 @@ async def test_the_tool_alone_answers_with_the_stage():
     done = await ConsolidateTool(pipeline, max_code_bytes=MAX_CODE_BYTES).propose(
         arguments_for("core.consolidate", PROPOSAL)
     )
-    assert isinstance(done, Proposed)
+    assert isinstance(done, ProposalAccepted)
     assert done.neuron.status is Status.QUARANTINE
 
 

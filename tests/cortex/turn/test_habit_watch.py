@@ -155,7 +155,7 @@ async def test_that_the_model_was_told_is_noted_while_the_process_goes_on(tmp_pa
                 await anyio.sleep(0.01)
 
 
-async def test_a_hint_that_waited_for_too_long_is_somebody_elses_to_tell():
+async def test_a_hint_whose_claim_has_expired_is_left_to_another_process():
     at = 0.0
     watch = HabitWatch(Noticing(left=["a habit"]), None, HabitSettings(), now=lambda: at)
     async with anyio.create_task_group() as tasks:
@@ -166,7 +166,7 @@ async def test_a_hint_that_waited_for_too_long_is_somebody_elses_to_tell():
         tasks.cancel_scope.cancel()
 
 
-async def test_so_many_hints_wait_here_and_more_wait_on_disk():
+async def test_at_most_three_hints_wait_in_memory_and_the_rest_on_disk():
     noticing = Noticing(habits=["three", "four"], left=["one", "two"])
     watch = HabitWatch(noticing, None, HabitSettings())
     intent = RunCodeIntent(payload=RunCode(purpose="", code="return 1", tier="isolated", timeout=100))
@@ -182,7 +182,7 @@ async def test_so_many_hints_wait_here_and_more_wait_on_disk():
         tasks.cancel_scope.cancel()
 
 
-async def test_whoever_cannot_say_what_was_not_told_ends_nothing(tmp_path):
+async def test_a_failure_to_look_for_untold_habits_ends_nothing(tmp_path):
     noticing = Noticing(["a habit"], left=[ZeroDivisionError()])
     async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
         await watching.run()
@@ -202,7 +202,7 @@ async def test_a_hint_stands_below_what_else_there_is_to_note(tmp_path):
     assert both.endswith("\na hint about a habit")
 
 
-async def test_a_turn_does_not_wait_for_whoever_looks_and_what_is_too_much_is_dropped_and_counted(tmp_path):
+async def test_a_turn_does_not_wait_for_the_habit_watch_and_runs_beyond_its_queue_are_dropped_and_counted(tmp_path):
     noticing = Noticing(gate=anyio.Event())
     watch = HabitWatch(noticing, None, HabitSettings(), max_queued=2)
     runtime = ScriptedRuntime([GOOD] * 5)
@@ -217,7 +217,7 @@ async def test_a_turn_does_not_wait_for_whoever_looks_and_what_is_too_much_is_dr
     assert len(noticing.seen) == 3
 
 
-async def test_a_fault_of_whoever_looks_reaches_no_turn_and_ends_nothing(tmp_path):
+async def test_a_fault_in_the_habit_watch_reaches_no_turn_and_ends_nothing(tmp_path):
     noticing = Noticing([ZeroDivisionError(), "a habit"])
     async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD, GOOD])) as watching:
         assert (await watching.run()).text == "1"
@@ -248,7 +248,7 @@ async def test_what_was_run_last_is_looked_at_before_the_cortex_closes():
     assert len(noticing.seen) == 3
 
 
-async def test_nobody_watches_and_nothing_is_different(tmp_path):
+async def test_a_turn_without_a_habit_watch_answers_the_same(tmp_path):
     async with learning_cortex(tmp_path, runtime=ScriptedRuntime([GOOD])) as cortex, cortex.turn() as turn:
         assert (await turn.answer("core.execute", RUN)).text == "1"
 
@@ -296,7 +296,7 @@ NETWORK = {**RUN, "tier": "network"}
 
 
 @pytest.mark.parametrize(("status", "clean"), [(200, True), (304, True), (404, False), (429, False), (503, False)])
-async def test_a_request_that_was_answered_with_an_error_is_one_that_failed(status, clean, tmp_path):
+async def test_an_http_error_status_makes_a_run_unclean(status, clean, tmp_path):
     noticing, keeping = Noticing(), Keeping()
     async with Watching(tmp_path, noticing, keeping, runtime=Fetching(answered(), answered(status))) as watching:
         await watching.run(NETWORK)

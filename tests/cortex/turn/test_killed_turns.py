@@ -70,7 +70,7 @@ def cortex(home: Path, runtime: Any, done: list[int], **more: Any) -> MotorCorte
 
 
 @pytest.mark.parametrize("name", ["core.execute", "core_execute", "act", "core.consolidate"])
-async def test_whatever_acts_is_refused_and_written_down(tmp_path, name):
+async def test_every_tool_that_acts_is_refused_and_recorded(tmp_path, name):
     done: list[int] = []
     async with cortex(tmp_path, ScriptedRuntime([]), done) as place, place.turn() as turn:
         place.switch.turn_on("it buys too much", "owner")
@@ -81,7 +81,7 @@ async def test_whatever_acts_is_refused_and_written_down(tmp_path, name):
     assert [record.kind for record in place.audit.records()] == ["owner_decision", "refusal"]
 
 
-async def test_what_runs_nothing_goes_on(tmp_path):
+async def test_tools_that_run_nothing_still_work(tmp_path):
     async with cortex(tmp_path, ScriptedRuntime([]), []) as place, place.turn() as turn:
         place.switch.turn_on("x", "owner")
         assert await turn.call("core.say", {"text": "I was stopped"}) == "Said."
@@ -89,7 +89,7 @@ async def test_what_runs_nothing_goes_on(tmp_path):
         assert (await turn.call("core.energy")).startswith('{"level":1.0')
 
 
-async def test_a_yes_that_comes_after_the_switch_counts_no_more(tmp_path):
+async def test_a_consent_given_after_the_kill_switch_does_not_count(tmp_path):
     done: list[int] = []
     for name, arguments in (("core.execute", RUN), ("act", {})):
         owner = Killing(KillSwitch(tmp_path / "state"))
@@ -135,7 +135,7 @@ async def test_the_program_that_is_killed_from_within_goes_on_when_it_is_revived
 
 
 @pytest.mark.deno
-async def test_a_runtime_that_was_given_is_stopped_by_who_watches_the_switch(tmp_path, nothing_left):
+async def test_a_given_runtime_is_stopped_by_the_watcher_of_the_switch(tmp_path, nothing_left):
     """Nobody has noted its processes, so that only this program can kill them."""
     tools = Toolbox()
     started = anyio.Event()

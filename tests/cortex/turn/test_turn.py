@@ -417,7 +417,7 @@ async def test_an_owner_can_be_asked_before_each_run_and_sees_the_code(tmp_path:
     assert place.energy.level() == pytest.approx(0.95)
 
 
-async def test_nobody_is_asked_about_a_run_for_which_there_is_no_energy(tmp_path: Path):
+async def test_the_owner_is_not_asked_about_a_run_without_enough_energy(tmp_path: Path):
     energy = EnergySettings(initial_level=0.1, recharge_per_minute=0)
     owner = ScriptedOwner([True])
     place = cortex(tmp_path, owner=owner, energy=energy, tools=ToolSettings(policies={"core.execute": "ask"}))
@@ -511,7 +511,7 @@ async def test_nothing_more_is_done_while_the_audit_cannot_be_written(tmp_path: 
     assert "recovered" in kinds(place)
 
 
-async def test_who_is_cancelled_before_anything_is_done_pays_nothing(tmp_path: Path):
+async def test_a_call_cancelled_before_its_run_began_costs_nothing(tmp_path: Path):
     place = cortex(tmp_path, runtime=Unasked())
     async with place, place.turn() as turn:
         with anyio.CancelScope() as scope:
@@ -651,7 +651,7 @@ async def test_a_turn_that_has_ended_answers_no_more(tmp_path: Path):
         assert await turn.call("core.execute", RUN) == "EXECUTION_DENIED: This turn has ended"
 
 
-async def test_whoever_watches_sees_what_happens_and_cannot_disturb_it(tmp_path: Path):
+async def test_a_watcher_sees_every_event_and_cannot_disturb_a_turn(tmp_path: Path):
     seen = []
 
     def watch(event) -> None:

@@ -75,12 +75,12 @@ class Life:
         """Through quarantine, to the owner's question or to its refusal."""
         async with cortex.turn() as turn:
             assert "is in quarantine" in await turn.call("core.consolidate", proposal)
-        await until(lambda: not cortex.plasticity.pipeline.quarantined())
-        return cortex.plasticity.store.get(proposal["name"])
+        await until(lambda: not cortex.learning.pipeline.quarantined())
+        return cortex.learning.store.get(proposal["name"])
 
     async def approve(self, cortex: MotorCortex, neuron: Neuron) -> None:
         assert neuron.request is not None, neuron.reason
-        cortex.plasticity.pipeline.approve(neuron.id, neuron.request.shown_hash[:8])
+        cortex.learning.pipeline.approve(neuron.id, neuron.request.shown_hash[:8])
         await cortex.autonomic.refresh()
 
     async def open_doors(self, cortex: MotorCortex, times: int = 1) -> None:
@@ -131,7 +131,7 @@ async def test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_
             assert len(hints) == 1, "a habit is told once"
             assert "core.consolidate" in hints[0]
             asked = len(server.paths())
-            habit = cortex.plasticity.habits.all()[0]
+            habit = cortex.learning.habits.all()[0]
             neuron = await life.propose(
                 cortex,
                 {
@@ -159,16 +159,16 @@ async def test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_
             assert [notice.title for notice in life.told.notices] == ["Agent wants to learn: CryptoPrice neuron"]
             await life.approve(cortex, neuron)
             await life.open_doors(cortex, 50)
-            assert cortex.plasticity.store.get("crypto-price").status is Status.TRIAL
+            assert cortex.learning.store.get("crypto-price").status is Status.TRIAL
             life.clock.forward(hours=24)
             await life.open_doors(cortex)
-            await until(lambda: cortex.plasticity.store.get("crypto-price").status is Status.ACTIVE)
+            await until(lambda: cortex.learning.store.get("crypto-price").status is Status.ACTIVE)
             assert life.heard("crypto_price_change")[:2] == [{"usd": 103}, {"usd": 105}]
             await until(lambda: bool(cortex.memory.recent()))
             learned = "Learned skill: CryptoPrice: Tell when the price moves. "
             answers = "It answers door_opened and emits crypto_price_change without me."
             assert [memory.text for memory in cortex.memory.recent()] == [learned + answers]
-            assert cortex.plasticity.habits.all()[0].neuron == "crypto-price"
+            assert cortex.learning.habits.all()[0].neuron == "crypto-price"
         kinds = [record.facts.get("what") for record in cortex.audit.records() if record.kind == "owner_decision"]
         assert kinds == ["neuron approve"]
 
@@ -180,7 +180,7 @@ async def test_an_active_neuron_is_there_again_after_a_restart_with_its_state(tm
         await life.open_doors(cortex, 50)
         life.clock.forward(hours=25)
         await life.open_doors(cortex)
-        await until(lambda: cortex.plasticity.store.get("counter").status is Status.ACTIVE)
+        await until(lambda: cortex.learning.store.get("counter").status is Status.ACTIVE)
     async with life.cortex() as cortex:
         cortex.autonomic.watch(life.signals.append)
         await life.open_doors(cortex, 2)
@@ -198,8 +198,8 @@ async def test_a_document_that_was_edited_by_hand_does_not_run(tmp_path, nothing
     async with life.cortex() as cortex:
         cortex.autonomic.watch(life.signals.append)
         await life.open_doors(cortex, 3)
-        await until(lambda: cortex.plasticity.store.get("counter").status is not Status.QUARANTINE)
-        assert cortex.plasticity.store.get("counter").status is Status.AWAITING_OWNER
+        await until(lambda: cortex.learning.store.get("counter").status is not Status.QUARANTINE)
+        assert cortex.learning.store.get("counter").status is Status.AWAITING_OWNER
     assert life.heard("counted") == []
 
 
@@ -211,12 +211,12 @@ async def test_a_document_whose_hosts_are_none_is_disabled_and_ends_nothing(tmp_
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "status": "quarantine", "tier": "network", "hosts": ["not a host!"]}))
     async with life.cortex() as cortex:
-        await until(lambda: cortex.plasticity.store.get("counter").status is Status.DISABLED)
-        assert "not a host" in cortex.plasticity.store.get("counter").reason
+        await until(lambda: cortex.learning.store.get("counter").status is Status.DISABLED)
+        assert "not a host" in cortex.learning.store.get("counter").reason
         assert await run(cortex, "return 1") == "1"
 
 
-async def test_a_candidate_that_fails_is_disabled_and_nobody_is_asked(tmp_path, nothing_left):
+async def test_a_candidate_that_fails_is_disabled_and_the_owner_is_not_asked(tmp_path, nothing_left):
     life = Life(tmp_path)
     async with life.cortex() as cortex:
         neuron = await life.propose(cortex, {**COUNTER, "code": "emit('something_else', 1)"})
@@ -235,8 +235,8 @@ async def test_what_was_in_quarantine_when_a_process_ended_is_tried_by_the_next_
         switch.turn_on("a test", "owner")
     switch.turn_off("a test", "owner")
     async with life.cortex() as cortex:
-        await until(lambda: not cortex.plasticity.pipeline.quarantined())
-        assert cortex.plasticity.store.get("counter").status is Status.AWAITING_OWNER
+        await until(lambda: not cortex.learning.pipeline.quarantined())
+        assert cortex.learning.store.get("counter").status is Status.AWAITING_OWNER
     assert len(life.told.notices) <= 2
 
 
@@ -320,7 +320,7 @@ async def test_a_candidate_that_was_killed_alone_holds_up_no_other(tmp_path, not
                 assert "is in quarantine" in await turn.call(
                     "core.consolidate", {**COUNTER, "name": name, "code": code}
                 )
-        store = cortex.plasticity.store
+        store = cortex.learning.store
         await until(lambda: store.get("bbb").status is Status.AWAITING_OWNER)
         assert store.get("aaa").status is Status.QUARANTINE
         await anyio.sleep(0.5)  # several looks: it must not be forgotten by then
@@ -336,7 +336,7 @@ async def test_what_waited_for_the_switch_is_tried_when_it_is_off(tmp_path, noth
             cortex.switch.turn_on("a moment", "owner")
         await until(lambda: cortex.autonomic.overview().state == "killed")
         cortex.switch.turn_off("go on", "owner")
-        await until(lambda: cortex.plasticity.store.get("counter").status is Status.AWAITING_OWNER)
+        await until(lambda: cortex.learning.store.get("counter").status is Status.AWAITING_OWNER)
 
 
 @pytest.mark.parametrize("fault", ["audit", "channel"])
@@ -351,23 +351,23 @@ async def test_a_full_disk_or_a_broken_channel_ends_neither_the_agent_nor_the_qu
     settings = Settings(home=tmp_path, sandbox=small(), energy=BUDGET, neurons={"autonomic": PATIENT})
     cortex = MotorCortex(settings, now=life.clock, channels=[Broken()])
     is_full = fault == "audit"
-    record = cortex.plasticity.pipeline._record
+    record = cortex.learning.pipeline._record
 
     def recorded(kind: str, /, **facts: Any) -> None:
         if is_full and facts.get("what") == "neuron passed":
             raise AuditError("the disk is full")
         record(kind, **facts)
 
-    monkeypatch.setattr(cortex.plasticity.pipeline, "_record", recorded)
+    monkeypatch.setattr(cortex.learning.pipeline, "_record", recorded)
     async with cortex:
         async with cortex.turn() as turn:
             await turn.call("core.consolidate", COUNTER)
         if is_full:
             await anyio.sleep(0.3)
-            assert cortex.plasticity.store.get("counter").status is Status.QUARANTINE
+            assert cortex.learning.store.get("counter").status is Status.QUARANTINE
         assert await run(cortex, "return 1") == "1"
         is_full = False
-        await until(lambda: cortex.plasticity.store.get("counter").status is Status.AWAITING_OWNER)
+        await until(lambda: cortex.learning.store.get("counter").status is Status.AWAITING_OWNER)
         assert await run(cortex, "return 2") == "2"
 
 
@@ -431,7 +431,7 @@ async def test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial(
         cortex.autonomic.emit("door_opened")
         await anyio.sleep(0.2)
         await cortex.autonomic.refresh()
-        trial = cortex.plasticity.store.get("counter").trial
+        trial = cortex.learning.store.get("counter").trial
     assert trial is not None
     assert trial.counters.signals == 0
     assert life.heard("counted") == []
@@ -440,7 +440,7 @@ async def test_a_neuron_whose_tool_is_not_here_does_not_run_and_passes_no_trial(
 async def test_what_no_neuron_can_have_here_cannot_be_proposed(tmp_path):
     async with Life(tmp_path).cortex() as cortex, cortex.turn() as turn:
         text = await turn.call("core.consolidate", {**COUNTER, "tier": "network", "hosts": ["api.example.com"]})
-        assert cortex.plasticity.store.load_all() == []
+        assert cortex.learning.store.load_all() == []
     assert text.startswith("EXECUTION_DENIED: ")
     assert "not in the allowlist" in text
 
@@ -458,7 +458,7 @@ async def test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning(tmp_p
     assert text.startswith("EXECUTION_DENIED")
 
 
-async def test_where_none_may_be_awake_nothing_can_be_proposed(tmp_path):
+async def test_with_max_awake_0_nothing_can_be_proposed(tmp_path):
     async with Life(tmp_path, neurons={"max_awake": 0}).cortex() as cortex:
         assert "core_consolidate" not in [tool["function"]["name"] for tool in cortex.openai_tools()]
 

@@ -1,5 +1,4 @@
-"""Load the toolbox that `--tools` names from the owner's Python file. The file is imported with all of the owner's
-rights: it is a part of the program, and runs outside the sandbox."""
+"""What a chat needs before it starts: settings that name a model, and the toolbox that `--tools` names."""
 
 from __future__ import annotations
 
@@ -8,8 +7,36 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
+from cortex.models import settings_problem
 from cortex.tools import Toolbox
+
+if TYPE_CHECKING:
+    from cortex.settings import ModelSettings
+
+
+HOW_TO = """\
+Name a model and where it is, in the environment:
+
+  OpenAI      export OPENAI_API_KEY=...
+              export CORTEX_MODEL__NAME=gpt-5-mini
+  Ollama      export CORTEX_MODEL__BASE_URL=http://localhost:11434/v1
+              export CORTEX_MODEL__NAME=qwen3
+  vLLM        export CORTEX_MODEL__BASE_URL=http://localhost:8000/v1
+              export CORTEX_MODEL__NAME=Qwen/Qwen3-8B
+  llama.cpp   export CORTEX_MODEL__BASE_URL=http://localhost:8080/v1
+              export CORTEX_MODEL__NAME=any
+
+or in a file, which --config or CORTEX_CONFIG names:
+
+  [model]
+  name = "qwen3"
+  base_url = "http://localhost:11434/v1"
+
+or for once: cortex chat --model qwen3 --base-url http://localhost:11434/v1
+
+Without a model at hand, `cortex demo` shows everything offline."""
 
 
 class ToolsError(Exception):
@@ -17,7 +44,9 @@ class ToolsError(Exception):
 
 
 def load_toolbox(place: str) -> Toolbox:
-    """Load `package.module:name`, looked for in the current folder too, or `folder/file.py:name`. Raises ToolsError."""
+    """Load `package.module:name`, looked for in the current folder too, or `folder/file.py:name`. Raises ToolsError.
+
+    The file is imported with all of the owner's rights: it is a part of the program, and runs outside the sandbox."""
     module_name, _, name = place.rpartition(":")
     if not module_name or not name.isidentifier():
         raise ToolsError(f'"{place}" is not of the form MODULE:NAME, like shop:toolbox or tools/shop.py:toolbox')
@@ -55,3 +84,12 @@ def _of_file(path: Path) -> ModuleType:
 def _look_in(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
+
+
+def endpoint_problem(settings: ModelSettings) -> str | None:
+    """Why no model can be used, and how to configure one; None if the settings name one."""
+    problem = settings_problem(settings)
+    if problem is None:
+        return None
+    is_missing = not settings.name or (settings.base_url is None and settings.api_key is None)
+    return f"{problem}\n\n{HOW_TO}" if is_missing else problem
