@@ -177,6 +177,12 @@ REQUIREMENTS = (
             FRAMES + "test_the_host_reads_the_golden_line_as_its_meaning",
         ),
     ),
+    Requirement(
+        "lines-bounded",
+        "design 2",
+        "A line from an untrusted stream is refused once it exceeds its limit, and takes no more memory than its length",
+        ("tests/sandbox/contracts/test_lines.py::",),
+    ),
     # The contract of the runtime (source 001)
     Requirement(
         "001-size", "001", "Code size is checked before execution", (LIMITS + "test_the_length_of_code_is_in_bytes",)
@@ -792,9 +798,15 @@ REQUIREMENTS = (
         (ENDS + "test_a_start_that_comes_after_the_end_starts_nothing",),
     ),
     Requirement(
+        "start-cancelled",
+        "design 2",
+        "A start that is cancelled or refused leaves neither a process nor a note, also without the launcher",
+        ("tests/sandbox/process/test_plain_spawner.py::",),
+    ),
+    Requirement(
         "closing-cancelled",
         "design 2",
-        "A runtime that is cancelled while it closes leaves nothing, whoever cancels it and when",
+        "A runtime that is cancelled while it closes leaves nothing, whatever cancels it and when",
         ("tests/sandbox/test_closing.py::",),
     ),
     # Proof

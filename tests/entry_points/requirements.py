@@ -216,7 +216,7 @@ REQUIREMENTS = (
         "cortex kill has the processors first, and so has what it kills; workers are nicer than their launcher",
         (
             PRIORITY + "test_a_process_goes_first_and_then_like_others",
-            PRIORITY + "test_who_may_not_go_first_goes_on_as_before",
+            PRIORITY + "test_a_process_that_may_not_go_first_goes_on_as_before",
             PRIORITY + "test_a_system_without_realtime_lets_it_be_less_nice",
             PRIORITY + "test_cortex_kill_goes_first_until_everything_is_dead_and_then_like_others",
             PRIORITY + "test_what_was_killed_goes_first_too_because_it_cannot_end_without_a_processor",
@@ -229,9 +229,9 @@ REQUIREMENTS = (
         "Where the switch cannot be written, the programs of the home are stopped, so that nothing new starts",
         (
             KILL + "test_where_the_switch_cannot_be_written_the_programs_of_the_home_are_stopped_and_start_nothing",
-            PRIORITY + "test_who_has_noted_a_process_of_its_own_is_stopped",
+            PRIORITY + "test_a_program_that_has_noted_a_process_of_its_own_is_stopped",
             PRIORITY + "test_a_program_is_not_stopped_for_a_process_that_it_did_not_start",
-            PRIORITY + "test_nobody_stops_himself",
+            PRIORITY + "test_a_program_does_not_stop_itself",
         ),
     ),
 )

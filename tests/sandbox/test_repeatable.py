@@ -181,6 +181,6 @@ async def test_telling_it_again_and_again_is_output_like_any_other(runtime):
     assert (outcome.error.type, outcome.error.message) == (ErrorType.LIMIT, "Output exceeds 1048576 bytes")
 
 
-async def test_nothing_is_said_of_a_run_that_nobody_wants_to_repeat(runtime):
+async def test_nothing_is_said_of_a_run_that_is_not_to_be_repeated(runtime):
     outcome = await runtime.execute(ExecutionRequest(code="return [typeof Date.now(), Date.toString()]"))
     assert (outcome.result, outcome.deterministic) == (["number", "function Date() { [native code] }"], False)

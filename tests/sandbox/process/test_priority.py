@@ -33,7 +33,7 @@ def test_a_process_goes_first_and_then_like_others():
     assert first.split()[0] == str(os.SCHED_RR)
 
 
-def test_who_may_not_go_first_goes_on_as_before():
+def test_a_process_that_may_not_go_first_goes_on_as_before():
     forbid = "import os\ndef no(*_):\n    raise PermissionError\nos.sched_setscheduler = os.setpriority = no\n"
     assert len({*said(forbid + PROGRAM)}) == 1
 
@@ -102,7 +102,7 @@ def parent():
         process.send_signal(signal.SIGCONT)
 
 
-def test_who_has_noted_a_process_of_its_own_is_stopped(tmp_path: Path, parent):
+def test_a_program_that_has_noted_a_process_of_its_own_is_stopped(tmp_path: Path, parent):
     write_note(tmp_path, parent.child, host=parent.pid)
     assert stop_hosts(tmp_path) == ((parent.pid,), ())
     assert stat_of(parent.pid).state == "T"
@@ -116,6 +116,6 @@ def test_a_program_is_not_stopped_for_a_process_that_it_did_not_start(tmp_path: 
     assert stat_of(parent.pid).state != "T"
 
 
-def test_nobody_stops_himself(tmp_path: Path, sleeper):  # noqa: F811
+def test_a_program_does_not_stop_itself(tmp_path: Path, sleeper):  # noqa: F811
     write_note(tmp_path, sleeper.pid, host=os.getpid())
     assert stop_hosts(tmp_path) == ((), ())

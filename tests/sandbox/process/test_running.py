@@ -171,7 +171,7 @@ def test_a_note_of_a_process_that_is_gone_is_deleted(folder):
     assert not path.exists()
 
 
-def test_a_dead_process_that_nobody_has_reaped_is_not_counted(folder):
+def test_a_dead_process_that_is_not_reaped_yet_is_not_counted(folder):
     process = subprocess.Popen(["sleep", "60"])
     path = write_note(folder, process.pid)
     process.kill()
@@ -185,7 +185,7 @@ HALVES = [b"", b"{", b"[1, 2]", b"null", b"\xff\xfe", b'{"pid": "x"}', b"[" * 40
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_half_a_note_kills_a_launcher_and_nobody_else(folder, sleeper, half, nothing_left):
+def test_half_a_note_kills_a_launcher_and_no_other_process(folder, sleeper, half, nothing_left):
     launcher, server = start_launcher()
     try:
         for pid in (launcher.pid, sleeper.pid):
@@ -307,8 +307,8 @@ def test_an_interrupted_kill_finishes_first(folder, sleeper):
     assert sleeper.wait(BOUND_S) == -signal.SIGKILL
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_a_process_of_somebody_else_is_reported(sleeper):
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_process_of_another_user_is_reported(sleeper):
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "running"
         write_note(folder, sleeper.pid)
@@ -389,7 +389,7 @@ class Turning:
 
 @deno
 @pytest.mark.parametrize("looks_before", range(6))
-async def test_whoever_forbids_at_any_look_is_obeyed_before_anything_runs(folder, looks_before, nothing_left):
+async def test_a_refusal_at_any_check_is_obeyed_before_anything_runs(folder, looks_before, nothing_left):
     """A process that was stopped between a look and what follows finds itself forbidden when it goes on."""
     turning = Turning(looks_before)
     async with DenoRuntime(small(pool_size=0), running=Running(folder, turning.refusal)) as runtime:
@@ -400,7 +400,7 @@ async def test_whoever_forbids_at_any_look_is_obeyed_before_anything_runs(folder
     assert notes(folder) == []
 
 
-def test_who_forbids_while_a_note_is_written_is_obeyed(folder, sleeper):
+def test_a_refusal_while_a_note_is_written_is_obeyed(folder, sleeper):
     """He may have looked for notes before this one was there."""
     with pytest.raises(SandboxUnavailable, match="It was forbidden"):
         Running(folder, Turning(1).refusal).note(sleeper.pid)
@@ -679,7 +679,7 @@ async def test_what_a_dead_process_had_asked_for_is_not_done(folder, asks, nothi
 @pytest.mark.parametrize(
     "last_word", ["emit('counted', 1)", "await tools.act({})", "throw new Error('no')", "while (true) {}"]
 )
-async def test_who_stays_and_is_killed_has_said_nothing_and_has_not_failed(folder, last_word, nothing_left):
+async def test_a_resident_that_is_killed_has_answered_nothing_and_has_not_failed(folder, last_word, nothing_left):
     switch = Switch()
     tools = Deaf(switch, folder)
     code = f"tools.act({{}}); await new Promise((go) => setTimeout(go, 100)); console.log(1); {last_word}"
