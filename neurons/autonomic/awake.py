@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     import anyio.abc
 
     from ..contracts import Neuron
-
-log = logging.getLogger("motor_cortex")
 
 
 class Awake:

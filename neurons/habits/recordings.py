@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +15,6 @@ from sandbox import Exchange, JsonLimits, bounded_json
 
 from ..contracts import DAY_S, HabitSettings, Json, Recording, Storage, ToolExchange
 from .secret_texts import without_secret_values, without_secrets
-
-log = logging.getLogger("motor_cortex")
 
 PREFIX = "recordings/"
 # Lists every recording with its code hash and time, so that finding one does not mean reading all.

@@ -7,8 +7,8 @@ import pytest
 from neurons.contracts.program import cost_of
 from neurons.contracts.settings import CostSettings
 from sandbox import Work
+from tests.neurons.layer import FREE
 
-FREE = {"per_signal": 0, "per_cpu_second": 0, "per_fetch": 0, "per_fetched_mib": 0, "per_tool_call": 0}
 BUSY = Work(cpu_ms=2_000, fetches=3, fetched_bytes=4 * 1024 * 1024, tool_calls=5)
 
 
