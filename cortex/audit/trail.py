@@ -33,7 +33,7 @@ from .facts import Bounded, bounded
 from .head import START, Found, Head, Known, find_head, has_changed, read_known, write_known
 from .lines import Record, is_kind, sealed
 from .ports import AuditError, FactRefused, trouble
-from .verdict import Snapshot, Verdict, inspect
+from .verdict import Extent, Verdict, inspect
 
 if TYPE_CHECKING:
     from cortex.settings import AuditSettings
@@ -127,7 +127,7 @@ class Audit:
         Takes no lock: lines are only appended, and one that is being written counts as unfinished.
         """
         with _troubles("read the audit in", self._folder):
-            return inspect(self._folder, Snapshot.of(self._folder))
+            return inspect(self._folder, Extent.of(self._folder))
 
     def close(self) -> None:
         """Flush everything to disk and close the files. Never raises."""

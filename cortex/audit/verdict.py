@@ -57,30 +57,30 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Extent:
     """The extent of the log at one moment: later lines are not checked."""
 
     known: Known | None
     sizes: tuple[tuple[str, int], ...]
 
     @classmethod
-    def of(cls, folder: Path) -> Snapshot:
+    def of(cls, folder: Path) -> Extent:
         # The recorded end first: it may lag behind the lines, never the other way round.
         known = read_known(folder)
         return cls(known, tuple((name, os.stat(folder / name).st_size) for name in day_names(folder)))
 
 
-def inspect(folder: Path, snapshot: Snapshot) -> Verdict:
-    """Verify the log up to the snapshot."""
-    chain = _Chain(snapshot.known)
+def inspect(folder: Path, extent: Extent) -> Verdict:
+    """Verify the log up to the extent."""
+    chain = _Chain(extent.known)
     found, count = [], 0
-    for damage in _damages(folder, snapshot, chain):
+    for damage in _damages(folder, extent, chain):
         count += 1
         if count <= MAX_LISTED:
             found.append(damage)
     return Verdict(
         records=chain.records,
-        files=len(snapshot.sizes),
+        files=len(extent.sizes),
         end=chain.end,
         damages=tuple(found),
         damages_found=count,
@@ -89,18 +89,18 @@ def inspect(folder: Path, snapshot: Snapshot) -> Verdict:
     )
 
 
-def _damages(folder: Path, snapshot: Snapshot, chain: _Chain) -> Iterator[Damage]:
-    newest, number = (snapshot.sizes[-1][0] if snapshot.sizes else None), None
-    for name, size in snapshot.sizes:
+def _damages(folder: Path, extent: Extent, chain: _Chain) -> Iterator[Damage]:
+    newest, number = (extent.sizes[-1][0] if extent.sizes else None), None
+    for name, size in extent.sizes:
         number = None
         for number, line in enumerate(lines(folder / name, end=size), 1):
             for flaw, detail in chain.follow(line, is_newest=name == newest):
                 yield Damage(name, number, flaw, detail)
-    if snapshot.known is None:
+    if extent.known is None:
         if newest is not None:
             yield Damage(HEAD_FILE, None, "missing", "without it nobody can tell whether the end was cut off")
-    elif chain.end.seq < snapshot.known.seq:
-        yield Damage(newest or HEAD_FILE, number if newest else None, "cut off", chain.what_was_cut(snapshot.known))
+    elif chain.end.seq < extent.known.seq:
+        yield Damage(newest or HEAD_FILE, number if newest else None, "cut off", chain.what_was_cut(extent.known))
     for path in CodeFolder(folder / "code").changed():
         yield Damage(path, None, "changed", "it does not hold the code that its name is the hash of")
 
