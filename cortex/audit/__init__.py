@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .code_folder import code_hash as code_hash
-    from .journal import Journal as Journal
-    from .lines import Record as Record
-    from .ports import AuditError as AuditError, FactRefused as FactRefused, Trail as Trail
-    from .spine import Spine as Spine
-    from .trail import Audit as Audit
-    from .verdict import Damage as Damage, Verdict as Verdict
+    from .code_folder import code_hash
+    from .journal import Journal
+    from .lines import Record
+    from .ports import AuditError, FactRefused, Trail
+    from .spine import Spine
+    from .trail import Audit
+    from .verdict import Damage, Verdict
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

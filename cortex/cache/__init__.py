@@ -5,13 +5,8 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .cached_runtime import (
-        CachedRuntime as CachedRuntime,
-        RepeatableRuntime as RepeatableRuntime,
-        cache_key as cache_key,
-        with_cache as with_cache,
-    )
-    from .result_cache import ResultCache as ResultCache, open_cache as open_cache
+    from .cached_runtime import CachedRuntime, RepeatableRuntime, cache_key, with_cache
+    from .result_cache import ResultCache, open_cache
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

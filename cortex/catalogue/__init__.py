@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .absent_tool import AbsentTool as AbsentTool
-    from .workbench import Wish as Wish, Workbench as Workbench
+    from .absent_tool import AbsentTool
+    from .workbench import Wish, Workbench
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,15 +5,9 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .console import ConsoleChannel as ConsoleChannel, how_to_decide as how_to_decide, set_in as set_in
-    from .owner_page import (
-        HASH_CHARACTERS as HASH_CHARACTERS,
-        HabitSeen as HabitSeen,
-        owner_summary as owner_summary,
-        owner_view as owner_view,
-        title_of as title_of,
-    )
-    from .webhook import WebhookChannel as WebhookChannel
+    from .console import ConsoleChannel, how_to_decide, set_in
+    from .owner_page import HASH_CHARACTERS, HabitSeen, owner_summary, owner_view, title_of
+    from .webhook import WebhookChannel
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

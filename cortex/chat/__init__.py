@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .agent import Agent as Agent, OutputLost as OutputLost, Wakes as Wakes, wake_words as wake_words
-    from .console_owner import Asked as Asked, ConsoleOwner as ConsoleOwner
-    from .dialogue import Dialogue as Dialogue, Prompt as Prompt
-    from .interrupts import Interrupts as Interrupts, NudgeChannel as NudgeChannel, Nudged as Nudged
-    from .line_history import LineHistory as LineHistory
-    from .outputs import ForPeople as ForPeople, ForPrograms as ForPrograms, Output as Output
-    from .proposal_desk import ProposalDesk as ProposalDesk
-    from .setup import ToolsError as ToolsError, endpoint_problem as endpoint_problem, load_toolbox as load_toolbox
-    from .slash import Slash as Slash, conversation_lines as conversation_lines
-    from .talk import Inbox as Inbox, InputError as InputError, Talk as Talk, lines_of as lines_of
+    from .agent import Agent, OutputLost, Wakes, wake_words
+    from .console_owner import Asked, ConsoleOwner
+    from .dialogue import Dialogue, Prompt
+    from .interrupts import Interrupts, NudgeChannel, Nudged
+    from .line_history import LineHistory
+    from .outputs import ForPeople, ForPrograms, Output
+    from .proposal_desk import ProposalDesk
+    from .setup import ToolsError, endpoint_problem, load_toolbox
+    from .slash import Slash, conversation_lines
+    from .talk import Inbox, InputError, Talk, lines_of
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

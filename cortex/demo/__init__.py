@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .lesson import Asker as Asker
-    from .page import Page as Page
-    from .story import Scene as Scene, SceneTurn as SceneTurn, load_scenes as load_scenes, tell as tell
+    from .lesson import Asker
+    from .page import Page
+    from .story import Scene, SceneTurn, load_scenes, tell
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

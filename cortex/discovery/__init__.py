@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .discovery import Discovery as Discovery, discovery_of as discovery_of, embedder_of as embedder_of
-    from .embedder import Embedder as Embedder, EmbeddingFailed as EmbeddingFailed
-    from .tool_index import Match as Match, ToolIndex as ToolIndex
-    from .tool_text import ToolText as ToolText, text_of_tool as text_of_tool
+    from .discovery import Discovery, discovery_of, embedder_of
+    from .embedder import Embedder, EmbeddingFailed
+    from .tool_index import Match, ToolIndex
+    from .tool_text import ToolText, text_of_tool
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .files import HomeFiles as HomeFiles
-    from .home import Home as Home, HomeError as HomeError, problem_of as problem_of
-    from .memory import LearnedSkills as LearnedSkills, Memory as Memory
-    from .ports import HomePorts as HomePorts, Lines as Lines
+    from .files import HomeFiles
+    from .home import Home, HomeError, problem_of
+    from .memory import LearnedSkills, Memory
+    from .ports import HomePorts, Lines
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,14 +5,8 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .learning import (
-        Learning as Learning,
-        Living as Living,
-        Surroundings as Surroundings,
-        channels_of as channels_of,
-        killed_by as killed_by,
-    )
-    from .neuron_tools import NeuronTools as NeuronTools
+    from .learning import Learning, Living, Surroundings, channels_of, killed_by
+    from .neuron_tools import NeuronTools
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,41 +5,37 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .answers import answered_call as answered_call
-    from .conversation import (
-        Conversation as Conversation,
-        ConversationBusy as ConversationBusy,
-        ConversationError as ConversationError,
-    )
-    from .conversations import Conversations as Conversations, ConversationSummary as ConversationSummary
-    from .endings import Stopped as Stopped, TurnEnd as TurnEnd
+    from .answers import answered_call
+    from .conversation import Conversation, ConversationBusy, ConversationError
+    from .conversations import Conversations, ConversationSummary
+    from .endings import Stopped, TurnEnd
     from .messages import (
-        AssistantMessage as AssistantMessage,
-        Finish as Finish,
-        Message as Message,
-        ModelReply as ModelReply,
-        SystemMessage as SystemMessage,
-        ToolAnswer as ToolAnswer,
-        ToolRequest as ToolRequest,
-        Usage as Usage,
-        UserMessage as UserMessage,
+        AssistantMessage,
+        Finish,
+        Message,
+        ModelReply,
+        SystemMessage,
+        ToolAnswer,
+        ToolRequest,
+        Usage,
+        UserMessage,
     )
     from .ports import (
-        Answer as Answer,
-        AnsweringTurn as AnsweringTurn,
-        CallEnded as CallEnded,
-        CallStarted as CallStarted,
-        Event as Event,
-        LanguageModel as LanguageModel,
-        ModelError as ModelError,
-        Notice as Notice,
-        RoundEnded as RoundEnded,
-        TextArrived as TextArrived,
-        Waiting as Waiting,
-        ignore as ignore,
+        Answer,
+        AnsweringTurn,
+        CallEnded,
+        CallStarted,
+        Event,
+        LanguageModel,
+        ModelError,
+        Notice,
+        RoundEnded,
+        TextArrived,
+        Waiting,
+        ignore,
     )
-    from .requests import MAX_CALLS as MAX_CALLS, parsed_arguments as parsed_arguments
-    from .turn import INSTRUCTIONS as INSTRUCTIONS, run_turn as run_turn
+    from .requests import MAX_CALLS, parsed_arguments
+    from .turn import INSTRUCTIONS, run_turn
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

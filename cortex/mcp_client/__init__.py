@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .errors import McpUnavailable as McpUnavailable
-    from .server import ServerStatus as ServerStatus
-    from .servers import McpServers as McpServers
-    from .tool import McpTool as McpTool
+    from .errors import McpUnavailable
+    from .server import ServerStatus
+    from .servers import McpServers
+    from .tool import McpTool
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,20 +5,9 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .file import (
-        MAX_FILE_BYTES as MAX_FILE_BYTES,
-        McpFile as McpFile,
-        Named as Named,
-        checked_servers as checked_servers,
-        refuse_alike as refuse_alike,
-        servers_of as servers_of,
-    )
-    from .imports import imported as imported
-    from .secrets import (
-        literal_secrets as literal_secrets,
-        shown_arguments as shown_arguments,
-        written_secrets as written_secrets,
-    )
+    from .file import MAX_FILE_BYTES, McpFile, Named, checked_servers, refuse_alike, servers_of
+    from .imports import imported
+    from .secrets import literal_secrets, shown_arguments, written_secrets
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .calls import ClientCalls as ClientCalls
-    from .http import (
-        PATH as PATH,
-        Address as Address,
-        BadAddress as BadAddress,
-        HttpLimits as HttpLimits,
-        address_of as address_of,
-        is_loopback as is_loopback,
-        listen as listen,
-        serve_http as serve_http,
-    )
-    from .http_door import HttpDoor as HttpDoor
-    from .server import Cortex as Cortex, Hands as Hands, mcp_server as mcp_server
-    from .stdio import serve_stdio as serve_stdio
+    from .calls import ClientCalls
+    from .http import PATH, Address, BadAddress, HttpLimits, address_of, is_loopback, listen, serve_http
+    from .http_door import HttpDoor
+    from .server import Cortex, Hands, mcp_server
+    from .stdio import serve_stdio
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

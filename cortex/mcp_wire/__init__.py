@@ -6,15 +6,15 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .messages import (
-        HEAD_BYTES as HEAD_BYTES,
-        MESSAGE_LIMITS as MESSAGE_LIMITS,
-        Event as Event,
-        EventReader as EventReader,
-        Line as Line,
-        MessageLines as MessageLines,
-        RefusedMessage as RefusedMessage,
-        check_pieces as check_pieces,
-        longer_than as longer_than,
+        HEAD_BYTES,
+        MESSAGE_LIMITS,
+        Event,
+        EventReader,
+        Line,
+        MessageLines,
+        RefusedMessage,
+        check_pieces,
+        longer_than,
     )
 else:
     __all__, __getattr__ = lazy_door(

@@ -5,17 +5,10 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .http_body import CONNECTION_FAULTS as CONNECTION_FAULTS, read_at_most as read_at_most, trust_for as trust_for
-    from .model_faults import (
-        OPENAI_URL as OPENAI_URL,
-        innermost_reason as innermost_reason,
-        is_passing_status as is_passing_status,
-        key_of as key_of,
-        retry_after_s as retry_after_s,
-        settings_problem as settings_problem,
-    )
-    from .openai_model import OpenAIModel as OpenAIModel
-    from .scripted_model import ScriptedModel as ScriptedModel, ScriptedStep as ScriptedStep, ScriptError as ScriptError
+    from .http_body import CONNECTION_FAULTS, read_at_most, trust_for
+    from .model_faults import OPENAI_URL, innermost_reason, is_passing_status, key_of, retry_after_s, settings_problem
+    from .openai_model import OpenAIModel
+    from .scripted_model import ScriptedModel, ScriptedStep, ScriptError
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .redactor import Redactor as Redactor
-    from .spans import MAX_VALUE_CHARACTERS as MAX_VALUE_CHARACTERS
-    from .tokens import Tokens as Tokens
+    from .redactor import Redactor
+    from .spans import MAX_VALUE_CHARACTERS
+    from .tokens import Tokens
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

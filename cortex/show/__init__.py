@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .highlight import highlighted as highlighted
-    from .json_events import as_json as as_json
-    from .layer_view import Layer as Layer, Nerve as Nerve, layer_lines as layer_lines, layer_of as layer_of
-    from .parts import gauge as gauge, marks_for as marks_for
-    from .show import Show as Show
+    from .highlight import highlighted
+    from .json_events import as_json
+    from .layer_view import Layer, Nerve, layer_lines, layer_of
+    from .parts import gauge, marks_for
+    from .show import Show
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,18 +5,12 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .cancelling_runtime import CancellingRuntime as CancellingRuntime
-    from .code_answer import CodeAnswer as CodeAnswer, answer_without_result as answer_without_result
-    from .consolidate_tool import ConsolidateTool as ConsolidateTool
-    from .execution import (
-        Caller as Caller,
-        RunCount as RunCount,
-        Services as Services,
-        execute as execute,
-        require_acting as require_acting,
-    )
-    from .habit_watch import HabitWatch as HabitWatch, Observer as Observer
-    from .turn import Turn as Turn
+    from .cancelling_runtime import CancellingRuntime
+    from .code_answer import CodeAnswer, answer_without_result
+    from .consolidate_tool import ConsolidateTool
+    from .execution import Caller, RunCount, Services, execute, require_acting
+    from .habit_watch import HabitWatch, Observer
+    from .turn import Turn
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,16 +5,9 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .autonomic import Autonomic as Autonomic
-    from .autonomic_view import (
-        LAYER_KEY as LAYER_KEY,
-        Counts as Counts,
-        LayerState as LayerState,
-        NerveState as NerveState,
-        NerveView as NerveView,
-        Overview as Overview,
-    )
-    from .signal_queue import Drop as Drop
+    from .autonomic import Autonomic
+    from .autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
+    from .signal_queue import Drop
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

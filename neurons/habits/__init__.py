@@ -5,16 +5,11 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
-    from .habit import OFFER_S as OFFER_S, Habit as Habit
-    from .habits import Habits as Habits
-    from .recordings import Recordings as Recordings
-    from .similarity import (
-        Parameter as Parameter,
-        in_common as in_common,
-        parts_of as parts_of,
-        sketched as sketched,
-    )
+    from .fingerprint import Fingerprint, FingerprintReader
+    from .habit import OFFER_S, Habit
+    from .habits import Habits
+    from .recordings import Recordings
+    from .similarity import Parameter, in_common, parts_of, sketched
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

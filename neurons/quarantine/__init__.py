@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .quarantine import rehearse as rehearse
-    from .queue import Candidates as Candidates
+    from .quarantine import rehearse
+    from .queue import Candidates
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .memory_storage import MemoryStorage as MemoryStorage
-    from .storage import Damage as Damage, DeferredStorage as DeferredStorage
+    from .memory_storage import MemoryStorage
+    from .storage import Damage, DeferredStorage
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

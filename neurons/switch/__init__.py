@@ -5,14 +5,8 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .kill_switch import (
-        Killed as Killed,
-        KillSwitch as KillSwitch,
-        Off as Off,
-        On as On,
-        SwitchError as SwitchError,
-    )
-    from .kill_watch import Switch as Switch, watch_switch as watch_switch
+    from .kill_switch import Killed, KillSwitch, Off, On, SwitchError
+    from .kill_watch import Switch, watch_switch
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,31 +5,19 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .damaged_files import copy_aside as copy_aside, move_aside as move_aside
-    from .data_files import cache_folder as cache_folder, data_file as data_file
-    from .durable import (
-        LOCK_TIMEOUT_S as LOCK_TIMEOUT_S,
-        FileLock as FileLock,
-        Flusher as Flusher,
-        LockBusy as LockBusy,
-    )
-    from .line_file import (
-        HeldLines as HeldLines,
-        LineFile as LineFile,
-        append_whole as append_whole,
-        end_of_file as end_of_file,
-        first_lines as first_lines,
-        open_lines as open_lines,
-    )
+    from .damaged_files import copy_aside, move_aside
+    from .data_files import cache_folder, data_file
+    from .durable import LOCK_TIMEOUT_S, FileLock, Flusher, LockBusy
+    from .line_file import HeldLines, LineFile, append_whole, end_of_file, first_lines, open_lines
     from .whole_files import (
-        FILE_MODE as FILE_MODE,
-        FOLDER_MODE as FOLDER_MODE,
-        flush_file as flush_file,
-        flush_folder as flush_folder,
-        private_folder as private_folder,
-        read_private as read_private,
-        replace_file as replace_file,
-        sweep_unfinished as sweep_unfinished,
+        FILE_MODE,
+        FOLDER_MODE,
+        flush_file,
+        flush_folder,
+        private_folder,
+        read_private,
+        replace_file,
+        sweep_unfinished,
     )
 else:
     __all__, __getattr__ = lazy_door(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .guard import CodeReader as CodeReader, Guard as Guard
-    from .patterns import Finding as Finding
+    from .guard import CodeReader, Guard
+    from .patterns import Finding
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

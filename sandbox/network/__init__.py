@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .broker import FetchBroker as FetchBroker
-    from .policy import DenyRule as DenyRule, HostRule as HostRule, NetworkPolicy as NetworkPolicy
-    from .recording import Exchange as Exchange, Recorder as Recorder, Replay as Replay
-    from .secrets import NetworkError as NetworkError
+    from .broker import FetchBroker
+    from .policy import DenyRule, HostRule, NetworkPolicy
+    from .recording import Exchange, Recorder, Replay
+    from .secrets import NetworkError
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

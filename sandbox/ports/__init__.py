@@ -6,17 +6,17 @@ from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
     from .ports import (
-        CodeRuntime as CodeRuntime,
-        HostTools as HostTools,
-        ReadyJson as ReadyJson,
-        RefusingRuntime as RefusingRuntime,
-        Resident as Resident,
-        ResidentHost as ResidentHost,
-        StoppableRuntime as StoppableRuntime,
-        ToolDeclaration as ToolDeclaration,
-        WalledRuntime as WalledRuntime,
+        CodeRuntime,
+        HostTools,
+        ReadyJson,
+        RefusingRuntime,
+        Resident,
+        ResidentHost,
+        StoppableRuntime,
+        ToolDeclaration,
+        WalledRuntime,
     )
-    from .settings import SandboxSettings as SandboxSettings
+    from .settings import SandboxSettings
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

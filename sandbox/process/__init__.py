@@ -6,26 +6,15 @@ from ..contracts.lazy_doors import lazy_door
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from .children import (
-        CLOSING_TIMEOUT_S as CLOSING_TIMEOUT_S,
-        kill_piped as kill_piped,
-        pipes_of as pipes_of,
-        reap as reap,
-        start_piped_python as start_piped_python,
-    )
-    from .command import (
-        PERMISSIONS as PERMISSIONS,
-        Command as Command,
-        deno_command as deno_command,
-        find_deno as find_deno,
-    )
-    from .early_start import HeadStart as HeadStart, can_fork_serve as can_fork_serve
-    from .fork_server import ForkServer as ForkServer
-    from .killing import KillReport as KillReport, kill_recorded as kill_recorded, stop_hosts as stop_hosts
-    from .priority import go_first as go_first, go_like_others as go_like_others
-    from .process import PlainSpawner as PlainSpawner, Spawner as Spawner, WorkerProcess as WorkerProcess
-    from .process_notes import NOT_NOTED as NOT_NOTED, Running as Running
-    from .readiness import readable_before as readable_before, write_all as write_all
+    from .children import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python
+    from .command import PERMISSIONS, Command, deno_command, find_deno
+    from .early_start import HeadStart, can_fork_serve
+    from .fork_server import ForkServer
+    from .killing import KillReport, kill_recorded, stop_hosts
+    from .priority import go_first, go_like_others
+    from .process import PlainSpawner, Spawner, WorkerProcess
+    from .process_notes import NOT_NOTED, Running
+    from .readiness import readable_before, write_all
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

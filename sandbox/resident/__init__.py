@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .resident import open_resident as open_resident
-    from .resident_process import Source as Source
+    from .resident import open_resident
+    from .resident_process import Source
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

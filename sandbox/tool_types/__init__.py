@@ -5,14 +5,10 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .declarations import typescript_of as typescript_of
-    from .schema_check import (
-        TooMuchToCheck as TooMuchToCheck,
-        schema_problem as schema_problem,
-        usable_schema as usable_schema,
-    )
-    from .schema_parts import BadSchema as BadSchema
-    from .tool_names import Lent as Lent, place as place, place_of_tools as place_of_tools
+    from .declarations import typescript_of
+    from .schema_check import TooMuchToCheck, schema_problem, usable_schema
+    from .schema_parts import BadSchema
+    from .tool_names import Lent, place, place_of_tools
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .wall import make_spawner as make_spawner, open_spawner as open_spawner
+    from .wall import make_spawner, open_spawner
 else:
     __all__, __getattr__ = lazy_door(
         __name__,

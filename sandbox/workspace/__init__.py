@@ -5,13 +5,8 @@ from typing import TYPE_CHECKING
 from ..contracts.lazy_doors import lazy_door
 
 if TYPE_CHECKING:
-    from .terms import (
-        WorkspaceBusy as WorkspaceBusy,
-        WorkspaceConflict as WorkspaceConflict,
-        WorkspaceError as WorkspaceError,
-        WorkspaceLimits as WorkspaceLimits,
-    )
-    from .transaction import Transaction as Transaction, Workspace as Workspace
+    from .terms import WorkspaceBusy, WorkspaceConflict, WorkspaceError, WorkspaceLimits
+    from .transaction import Transaction, Workspace
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
