@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .answers import answered_call
     from .conversation import Conversation, ConversationBusy, ConversationError
     from .conversations import Conversations, ConversationSummary
     from .endings import Stopped, TurnEnd
@@ -35,12 +34,11 @@ if TYPE_CHECKING:
         ignore,
     )
     from .requests import MAX_CALLS, parsed_arguments
-    from .turn import INSTRUCTIONS, run_turn
+    from .turn import INSTRUCTIONS, answered_call, run_turn
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "answers": ["answered_call"],
             "conversation": ["Conversation", "ConversationBusy", "ConversationError"],
             "conversations": ["ConversationSummary", "Conversations"],
             "endings": ["Stopped", "TurnEnd"],
@@ -70,6 +68,6 @@ else:
                 "ignore",
             ],
             "requests": ["MAX_CALLS", "parsed_arguments"],
-            "turn": ["INSTRUCTIONS", "run_turn"],
+            "turn": ["INSTRUCTIONS", "answered_call", "run_turn"],
         },
     )

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from .names import MAX_NAME_LENGTH, WireNames, is_core, wire_name
     from .owner import AbsentOwner, Decision, Origin, Owner, Question, ScriptedOwner, describe
     from .policy import policies_without_tool, policy_of
-    from .results import cut
-    from .tool import Tool
+    from .tool import Tool, cut
     from .toolbox import Toolbox
 else:
     __all__, __getattr__ = lazy_door(
@@ -30,8 +29,7 @@ else:
             "names": ["MAX_NAME_LENGTH", "WireNames", "is_core", "wire_name"],
             "owner": ["AbsentOwner", "Decision", "Origin", "Owner", "Question", "ScriptedOwner", "describe"],
             "policy": ["policies_without_tool", "policy_of"],
-            "results": ["cut"],
-            "tool": ["Tool"],
+            "tool": ["Tool", "cut"],
             "toolbox": ["Toolbox"],
         },
     )

@@ -8,25 +8,25 @@ from __future__ import annotations
 import inspect
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from pydantic import ValidationError
+from pydantic_core import from_json, to_json
 
-from sandbox import ToolDeclaration, ToolError
+from sandbox import ReadyJson, ToolDeclaration, ToolError, says_outside_strings
 
 from .arguments import invalid, object_of
 from .definitions import ToolDefinition
 from .fitting import fitted
 from .names import wire_name
-from .results import json_of, value_of
 from .threads import AllStuck, Escaped, Threads
 from .validation_work import MAX_HASHED, MAX_WORK, counted, work
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import BaseModel, TypeAdapter
 
     from cortex.settings import Policy
     from sandbox import ReadyJson
@@ -34,6 +34,50 @@ if TYPE_CHECKING:
     from .signature import Signature
 
 log = logging.getLogger("motor_cortex")
+
+
+def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> ReadyJson:
+    """The value as JSON text. NaN, which JSON lacks, becomes null. Raises ToolError for a value that is not JSON."""
+    # Serialising would consume an iterator to its end, and it may be endless.
+    if not isinstance(value, (Iterator, AsyncIterator)):
+        try:
+            return _strict(adapter.dump_json(value, by_alias=True, warnings=False))
+        except Exception as error:
+            log.warning('Tool "%s" returned what is not JSON', tool, exc_info=error)
+            raise _not_json(value, tool) from error
+    raise _not_json(value, tool)
+
+
+def value_of(json: ReadyJson, tool: str) -> Any:
+    """A new JSON value: later changes that the tool makes to its own objects do not show here."""
+    try:
+        return from_json(json.data)
+    except ValueError as error:
+        raise ToolError(f'Tool "{tool}" returned a value that is nested too deeply', code="internal") from error
+
+
+def _strict(json: bytes) -> ReadyJson:
+    # A type may be configured to write NaN as JavaScript does. Texts may contain these words, too.
+    if says_outside_strings(json, b"NaN", b"Infinity"):
+        json = to_json(from_json(json), inf_nan_mode="null")
+    return ReadyJson(json)
+
+
+def _not_json(value: Any, tool: str) -> ToolError:
+    kind = type(value).__name__[:100]
+    return ToolError(f'Tool "{tool}" returned a value that is not JSON, of the type {kind}', code="internal")
+
+
+def cut(text: str, max_bytes: int, in_all: int | None = None) -> str:
+    """The text, or as much of its beginning as fits with a mark that gives the full size. `in_all` is the size of a
+    longer text of which this is only the beginning."""
+    data = text.encode(errors="replace")
+    if len(data) <= max_bytes and in_all is None:
+        return data.decode()
+    mark = f"… [truncated: {len(data) if in_all is None else in_all} bytes in all]"
+    room = max(0, max_bytes - len(mark.encode()))
+    return data[:room].decode(errors="ignore") + mark
+
 
 MAX_LISTED_PROBLEMS = 5_000
 MAX_PROBLEMS = 3

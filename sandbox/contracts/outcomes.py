@@ -9,7 +9,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .changes import Changes
-from .tiers import Tier
+
+
+class Tier(StrEnum):
+    """What the code may reach: nothing outside, or also the network through the broker."""
+
+    ISOLATED = "isolated"
+    NETWORK = "network"
+
 
 LogLevel = Literal["debug", "log", "info", "warn", "error"]
 

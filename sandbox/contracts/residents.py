@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .outcomes import ExecutionError, LogEntry
-from .tiers import Tier
+from .outcomes import ExecutionError, LogEntry, Tier
 
 KIB = 1024
 

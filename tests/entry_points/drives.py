@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from cortex import Settings, Toolbox
 from cortex.audit.lines import MAX_LINE_BYTES, NotARecord, is_intact, parse
-from cortex.cache.stored import MAX_BYTES as MAX_CACHED_BYTES, outcome_of
+from cortex.cache.result_cache import MAX_BYTES as MAX_CACHED_BYTES, outcome_of
 from cortex.catalogue.workbench import Wish, Workbench, _declared
 from cortex.discovery.discovery import Discovery
 from cortex.discovery.endpoint_embedder import _MAX_REPLY_BYTES, _vectors
@@ -36,7 +36,7 @@ from cortex.text.text import whole
 from cortex.tools import ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
 from cortex.tools.core_arguments import MAX_NAMES
 from cortex.tools.fitting import fitted
-from cortex.tools.results import json_of, value_of
+from cortex.tools.tool import json_of, value_of
 from cortex.turn.code_answer import code_answer
 from cortex.turn.consolidate_tool import _proposal
 from neurons import (

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.cache.stored import MAX_BYTES, Stored, body_of, file_of, outcome_of, stored_of
+from cortex.cache.result_cache import MAX_BYTES, Stored, body_of, file_of, outcome_of, stored_of
 from sandbox import ExecutionOutcome, LogEntry, Metrics
 
 KEY, OTHER = "a" * 64, "b" * 64
@@ -45,7 +45,7 @@ def test_a_stored_file_damaged_anywhere_is_rejected(data: st.DataObject):
 
 
 def test_a_stored_file_with_an_invalid_time_is_rejected():
-    from cortex.cache.stored import _digest
+    from cortex.cache.result_cache import _digest
 
     rest = b"soon\n[]"
     assert stored_of(KEY, _digest(KEY, rest) + rest) is None

@@ -22,8 +22,8 @@ from cortex.loop import (
     ToolRequest,
     UserMessage,
 )
+from cortex.loop.conversation import recent, repaired
 from cortex.loop.conversations import MAX_READ_BYTES
-from cortex.loop.history import recent, repaired
 from cortex.loop.records import DamagedLine, from_line, to_line
 from sandbox import HeldLines
 

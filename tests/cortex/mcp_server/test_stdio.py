@@ -16,8 +16,7 @@ import pytest
 
 from cortex import Answer
 from cortex.mcp_server import mcp_server, serve_stdio
-from cortex.mcp_server.descriptors import lines
-from cortex.mcp_server.stdio import Ends
+from cortex.mcp_server.stdio import Ends, lines
 from cortex.mcp_wire.messages import MESSAGE_LIMITS
 
 from .scripted import BOUND_S, ScriptedCortex, settings
