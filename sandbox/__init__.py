@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         ExecutionRequest as ExecutionRequest,
         LogEntry as LogEntry,
         Metrics as Metrics,
-        Tier as Tier,
     )
     from .contracts.residents import (
         BatchAnswer as BatchAnswer,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         SignalAnswer as SignalAnswer,
         Work as Work,
     )
+    from .contracts.tiers import Tier as Tier
     from .disk.damaged_files import copy_aside as copy_aside, move_aside as move_aside
     from .disk.data_files import data_file as data_file
     from .disk.durable import (
@@ -124,9 +124,9 @@ else:
                 "ExecutionRequest",
                 "LogEntry",
                 "Metrics",
-                "Tier",
             ],
             "contracts.residents": ["BatchAnswer", "ResidentProgram", "SignalAnswer", "Work"],
+            "contracts.tiers": ["Tier"],
             "disk.damaged_files": ["copy_aside", "move_aside"],
             "disk.data_files": ["data_file"],
             "disk.durable": ["FileLock", "Flusher", "LOCK_TIMEOUT_S", "LockBusy"],

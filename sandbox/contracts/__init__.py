@@ -47,13 +47,13 @@ if TYPE_CHECKING:
         ExecutionRequest,
         LogEntry,
         Metrics,
-        Tier,
         mistake_in,
         refused,
     )
     from .process_memory import MIB, ProcessStatus, cpu_s, private_bytes
     from .residents import BatchAnswer, ResidentProgram, SignalAnswer, Work
     from .threads import to_the_end
+    from .tiers import Tier
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -113,12 +113,12 @@ else:
                 "ExecutionRequest",
                 "LogEntry",
                 "Metrics",
-                "Tier",
                 "mistake_in",
                 "refused",
             ],
             "process_memory": ["MIB", "ProcessStatus", "cpu_s", "private_bytes"],
             "residents": ["BatchAnswer", "ResidentProgram", "SignalAnswer", "Work"],
             "threads": ["to_the_end"],
+            "tiers": ["Tier"],
         },
     )

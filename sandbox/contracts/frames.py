@@ -16,7 +16,8 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from .errors import MalformedFrame
 from .json_meter import JsonLimits, TooComplex, bounded_json
 from .lines import Line, LineSplitter
-from .outcomes import LogLevel, Tier
+from .outcomes import LogLevel
+from .tiers import Tier
 
 PROTOCOL = 1
 

@@ -9,14 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .changes import Changes
-
-
-class Tier(StrEnum):
-    """What the code may reach: nothing outside, or also the network through the broker."""
-
-    ISOLATED = "isolated"
-    NETWORK = "network"
-
+from .tiers import Tier
 
 LogLevel = Literal["debug", "log", "info", "warn", "error"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .outcomes import ExecutionError, LogEntry, Tier
+from .outcomes import ExecutionError, LogEntry
+from .tiers import Tier
 
 KIB = 1024
 
