@@ -92,6 +92,11 @@ async function compileModule(code: string, expression: string | undefined): Prom
   return await asReturn().catch(() => statements);
 }
 
+/** Whether a function is a class, which cannot be called. */
+export function isClass(value: CallableFunction): boolean {
+  return sourceOf.call(value).startsWith("class");
+}
+
 /** The function that the source begins. It is closed here. */
 async function load(source: string): Promise<Program> {
   // The last thing in the function, and nothing that the code could have in it. Where it is missing from the function's

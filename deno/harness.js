@@ -360,7 +360,7 @@ return { describeError };
 })();
 
 // evaluate.ts
-const { compile, compileNeuron } = (() => {
+const { compile, compileNeuron, isClass } = (() => {
 const AsyncFunction = (async ()=>{}).constructor;
 const encoder = new TextEncoder();
 const COLUMNS = 44;
@@ -418,6 +418,9 @@ async function compileModule(code, expression) {
   if (expression === undefined) return statements;
   return await asReturn().catch(()=>statements);
 }
+function isClass(value) {
+  return sourceOf.call(value).startsWith("class");
+}
 async function load(source) {
   const end = `void "${randomUUID()}";`;
   const text = encoder.encode(`${source}\n;${end}}`).toBase64();
@@ -449,7 +452,7 @@ function withoutTrailingComment(text) {
   const comment = /(?:^|[;\n])[^\S\n]*(?:\/\/[^\n]*|\/\*(?:(?!\*\/)[^])*\*\/)$/.exec(text.slice(-2000));
   return comment === null ? text : text.slice(0, text.length - comment[0].length + (comment[0][0] === ";" ? 1 : 0));
 }
-return { compile, compileNeuron };
+return { compile, compileNeuron, isClass };
 })();
 
 // limit_error.ts
@@ -1466,19 +1469,32 @@ const { resultLine } = (() => {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const stringify = JSON.stringify;
+const MARK_BYTES = 120;
 function resultLine(json, maxBytes) {
   if (json.length * 3 > maxBytes) {
     const bytes = encoder.encode(json);
     if (bytes.length > maxBytes) {
-      const text = decoder.decode(bytes.subarray(0, maxBytes)).replace(/\ufffd$/, "");
+      const room = Math.max(0, maxBytes - MARK_BYTES);
+      const text = decoder.decode(bytes.subarray(0, room)).replace(/\ufffd$/, "");
       return stringify({
         type: "__result__",
-        text,
+        text: wholeElements(text),
         original_bytes: bytes.length
       });
     }
   }
   return `{"type":"__result__","value":${json}}`;
+}
+function wholeElements(text) {
+  let end = 0;
+  let inString = false;
+  for(let at = 0; at < text.length; at++){
+    const character = text[at];
+    if (character === "\\" && inString) at++;
+    else if (character === '"') inString = !inString;
+    else if (character === "," && !inString) end = at;
+  }
+  return end > 0 ? text.slice(0, end) : text;
 }
 return { resultLine };
 })();
@@ -1503,6 +1519,9 @@ return { shareErrors };
 // main.ts
 (() => {
 const stringify = JSON.stringify;
+const NO_VALUE = stringify({
+  type: "__no_value__"
+});
 let finished = false;
 function grant(frame) {
   Object.assign(globalThis, {
@@ -1519,12 +1538,17 @@ async function answer(frame) {
     grant(frame);
     const program = await compile(frame.code);
     phase = "run";
-    const value = await program();
+    const value = await valueOf(await program());
     phase = "return";
+    if (value === undefined) return NO_VALUE;
     return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);
   } catch (error) {
     return stringify(describeError(error, phase));
   }
+}
+function valueOf(value) {
+  if (typeof value !== "function" || value.length > 0 || isClass(value)) return value;
+  return value();
 }
 async function rehearse(frame) {
   for (const run of frame.runs)writeLine(await answer(run));

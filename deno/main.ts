@@ -1,7 +1,7 @@
 import { limitCalls } from "./call_host.ts";
 import { captureConsole, limitConsole } from "./capture_console.ts";
 import { describeError } from "./describe_error.ts";
-import { compile } from "./evaluate.ts";
+import { compile, isClass } from "./evaluate.ts";
 import { lendFetch } from "./fetch.ts";
 import { lendFiles } from "./files.ts";
 import { harden } from "./harden.ts";
@@ -16,6 +16,7 @@ import { toJson } from "./to_json.ts";
 import { writeFrame, writeLine } from "./write_frame.ts";
 
 const stringify = JSON.stringify;
+const NO_VALUE = stringify({ type: "__no_value__" });
 let finished = false;
 
 // Apart from `answer`, which the engine would otherwise optimise in the middle of the first real run.
@@ -36,12 +37,19 @@ async function answer(frame: RunFrame): Promise<string> {
     grant(frame);
     const program = await compile(frame.code);
     phase = "run";
-    const value = await program();
+    const value = await valueOf(await program());
     phase = "return";
+    if (value === undefined) return NO_VALUE;
     return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);
   } catch (error) {
     return stringify(describeError(error, phase));
   }
+}
+
+/** A function of no parameters stands for what it gives: `async () => {…}` is how some write a whole program. */
+function valueOf(value: unknown): unknown {
+  if (typeof value !== "function" || value.length > 0 || isClass(value)) return value;
+  return value();
 }
 
 // All that a run does, done before anybody waits for it: the first time costs more than all that follow.

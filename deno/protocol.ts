@@ -162,6 +162,11 @@ export type ResultFrame =
   | { type: "__result__"; value: unknown }
   | { type: "__result__"; text: string; original_bytes: number };
 
+/** The code ended without a value. */
+export interface NoValueFrame {
+  type: "__no_value__";
+}
+
 /** Where a run failed: before it began, while it ran, or when its value was turned into JSON. */
 export type Phase = "compile" | "run" | "return";
 
@@ -201,6 +206,7 @@ export type GuestFrame =
   | DebugFrame
   | VariedFrame
   | ResultFrame
+  | NoValueFrame
   | ErrorFrame
   | AnswerFrame
   | FailedFrame;

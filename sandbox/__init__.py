@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from .contracts.lines import LineSplitter as LineSplitter
     from .contracts.outcomes import (
+        CallCount as CallCount,
         ErrorType as ErrorType,
         ExecutionError as ExecutionError,
         ExecutionOutcome as ExecutionOutcome,
@@ -118,6 +119,7 @@ else:
             ],
             "contracts.lines": ["LineSplitter"],
             "contracts.outcomes": [
+                "CallCount",
                 "ErrorType",
                 "ExecutionError",
                 "ExecutionOutcome",

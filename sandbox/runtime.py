@@ -26,6 +26,7 @@ from .contracts import (
     refused,
     run_frame,
 )
+from .guard import Program, ProgramReader
 from .jail import Layer, Wall
 from .ports import SandboxSettings
 from .process import NOT_NOTED, Running, deno_command, find_deno
@@ -101,6 +102,7 @@ class DenoRuntime:
         """Memory reserved for runs, not for residents: one run may always start, however many residents there are."""
         self._residents: set[Worker] = set()
         self._next_to_begin = anyio.Lock(fast_acquire=True)
+        self._programs = ProgramReader()
         self._stack = AsyncExitStack()
         self._running = running.also(lambda: self._stopped)
         self._stopped: str | None = None
@@ -121,6 +123,7 @@ class DenoRuntime:
         if self._tasks is not None:
             raise RuntimeError("the runtime is open already: open another one, or share this one between tasks")
         tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        self._programs = await self._stack.enter_async_context(ProgramReader())
         try:
             if self.refusal() is None:
                 await self._open(tasks)
@@ -281,20 +284,23 @@ class DenoRuntime:
         if len(context) > self.settings.max_context_bytes:
             message = f"{len(context)} bytes are more than {self.settings.max_context_bytes}"
             return refused(ErrorType.LIMIT, f"Cannot send the context: {message}")
+        program = await self._programs.program(request.code)
         place = await self._take_turn(request)
         if isinstance(place, str):
             return refused(ErrorType.LIMIT, place)
         try:
             policy, limits = network or self.settings.network, self.settings.workspace
             async with Grants(request.tier, policy, workspace, limits) as grants:
-                return await self._run(self._prepare(request, context, tools, grants), grants, began, place)
+                return await self._run(self._prepare(request, program, context, tools, grants), grants, began, place)
         except GrantRefused as error:
             return refused(ErrorType.PERMISSION, str(error))
         finally:
             self._places.discard(place)
             self._slots.release()
 
-    def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None, grants: Grants) -> Run:
+    def _prepare(
+        self, request: ExecutionRequest, program: Program, context: bytes, tools: HostTools | None, grants: Grants
+    ) -> Run:
         settings = self.settings
         bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal)
         # True from the start when the request is not deterministic, or uses what a run cannot detect, as an import.
@@ -309,8 +315,16 @@ class DenoRuntime:
             max_frame_bytes=settings.max_frame_bytes,
         )
         timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
-        frame = run_frame(request.code, context, terms)
-        return Run(request.code, frame, timeout_ms, bridge, request.tier, request.max_memory_mb, has_varied=has_varied)
+        return Run(
+            request.code,
+            run_frame(program.code, context, terms),
+            timeout_ms,
+            bridge,
+            request.tier,
+            request.max_memory_mb,
+            has_varied=has_varied,
+            written_at=program.written_at,
+        )
 
     async def _take_turn(self, request: ExecutionRequest) -> _Place | str:
         """Wait for a free slot and for memory, first come, first served. Returns the reason as a string when the queue
@@ -387,8 +401,11 @@ class DenoRuntime:
         metrics = self._metrics(run, worker, Times(began, asked, started, ended), cpu_ms)
         logs = tuple(run.logs)
         same_again = run.has_answered and not run.has_varied
+        calls = run.bridge.made.counts()
         if isinstance(answer, RunFault):
-            return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics, deterministic=same_again)
+            return ExecutionOutcome(
+                ok=False, error=answer.error, logs=logs, metrics=metrics, deterministic=same_again, calls=calls
+            )
         return ExecutionOutcome(
             ok=True,
             result=answer.value,
@@ -397,6 +414,8 @@ class DenoRuntime:
             result_bytes=answer.original_bytes,
             changes=grants.changes(),
             deterministic=same_again,
+            has_value=answer.has_value,
+            calls=calls,
         )
 
     async def _narrowed(self, pool: Pool, max_memory_mb: int) -> Worker:

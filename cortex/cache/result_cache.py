@@ -46,7 +46,7 @@ def body_of(outcome: ExecutionOutcome) -> bytes | None:
     metrics = outcome.metrics
     logs = [(entry.level, entry.text) for entry in outcome.logs]
     try:
-        body = to_json([outcome.result, logs, metrics.level, metrics.layers])
+        body = to_json([outcome.result, outcome.has_value, logs, metrics.level, metrics.layers])
     except (ValueError, RecursionError):
         return None
     # Written as JavaScript writes them, and no JSON: `JSON.parse` in the sandbox would refuse the result.
@@ -59,7 +59,7 @@ def outcome_of(body: bytes) -> ExecutionOutcome | None:
     """The result in a body; None if the body is not a valid one."""
     try:
         parts: Any = from_json(body, allow_inf_nan=False)
-        result, logs, level, layers = parts
+        result, has_value, logs, level, layers = parts
         entries = tuple(LogEntry(kind, text) for kind, text in logs)
         metrics = Metrics(cached=True, level=level, layers=tuple(layers))
     except (ValueError, TypeError, RecursionError):
@@ -70,6 +70,7 @@ def outcome_of(body: bytes) -> ExecutionOutcome | None:
         logs=entries,
         metrics=metrics,
         deterministic=True,
+        has_value=bool(has_value),
     )
 
 

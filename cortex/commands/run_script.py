@@ -11,7 +11,7 @@ import anyio
 from pydantic import ValidationError
 
 from cortex.cache import CachedRuntime, open_cache, with_cache
-from cortex.contracts import blocked, reply
+from cortex.contracts import blocked, headline
 from cortex.home import Home
 from cortex.text import styled, visible
 from sandbox import (
@@ -64,11 +64,11 @@ async def _run(
             return await _answer(options, settings.network, _blocked(finding), blocked(finding))
         deno = DenoRuntime(settings, head_start=head_start, running=running)
         if cache is not None and (known := CachedRuntime(deno, cache).known(request)) is not None:
-            return await _answer(options, settings.network, known, reply(known))
+            return await _answer(options, settings.network, known, headline(known))
         async with deno:
             outcome = await with_cache(deno, cache).execute(request, workspace=workspace)
             # Print before the runtime closes, which takes longer than most scripts: the person need not wait for it.
-            code = await _answer(options, settings.network, outcome, reply(outcome))
+            code = await _answer(options, settings.network, outcome, headline(outcome))
             if cache is not None:
                 cache.write_out()
             return code

@@ -5,11 +5,12 @@ Only this module makes these strings, and nothing parses them back: inside the p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from sandbox import ExecutionOutcome, Finding
+    from sandbox import CallCount, ExecutionOutcome, Finding, LogEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,31 @@ OK = "OK"
 """The code of a result, which has none of its own, where a code is recorded."""
 
 
+MAX_PRINTED_BYTES = 4_096
+MAX_CALL_LINES = 10
+NO_VALUE = "The code gave no value: end it with `return value`, or with the value as its last line."
+
+
 def reply(outcome: ExecutionOutcome) -> str:
-    """The reply to an outcome: a result as JSON, or one of the codes with the reason. Never empty."""
+    """The reply to an outcome: a result as JSON, or one of the codes with the reason. Never empty.
+
+    The first line of a result is JSON and nothing else. Where there is no value, what the code printed follows; where
+    the code failed, also the calls that it has already made.
+    """
+    parts = [headline(outcome)]
+    if not outcome.ok:
+        parts += _calls_made(outcome)
+    if not outcome.ok or not outcome.has_value:
+        text = printed(outcome.logs)
+        if text:
+            parts.append(f"It printed:\n{text}")
+        elif outcome.ok:
+            parts.append(NO_VALUE)
+    return "\n".join(parts)
+
+
+def headline(outcome: ExecutionOutcome) -> str:
+    """The reply without what was printed and called."""
     if outcome.ok:
         return str(outcome.result) if outcome.truncated else _json(outcome.result)
     error = outcome.error
@@ -55,6 +79,34 @@ def reply_code(outcome: ExecutionOutcome) -> str:
     if outcome.refused:
         return "EXECUTION_DENIED"
     return "EXECUTION_TIMEOUT" if outcome.error.type == "TimeoutError" else "EXECUTION_ERROR"
+
+
+def printed(logs: Sequence[LogEntry], max_bytes: int = MAX_PRINTED_BYTES) -> str:
+    """What the code printed: all of it, or its beginning and end with a mark between them."""
+    lines = (entry.text if entry.level in {"log", "info"} else f"[{entry.level}] {entry.text}" for entry in logs)
+    data = "\n".join(lines).encode(errors="replace")
+    if len(data) <= max_bytes:
+        return data.decode()
+    mark = f"\n… [{len(data)} bytes printed in all] …\n"
+    half = (max_bytes - len(mark.encode())) // 2
+    return data[:half].decode(errors="ignore") + mark + data[-half:].decode(errors="ignore")
+
+
+def _calls_made(outcome: ExecutionOutcome) -> list[str]:
+    """The calls of a run that failed, so that its author does not repeat what has already happened."""
+    if not outcome.calls:
+        return []
+    shown = outcome.calls if len(outcome.calls) <= MAX_CALL_LINES else outcome.calls[: MAX_CALL_LINES - 1]
+    lines = [f"  {call.name}: {_outcomes_of(call)}" for call in shown]
+    if len(shown) < len(outcome.calls):
+        rest = outcome.calls[len(shown) :]
+        lines.append(f"  and {sum(call.done + call.failed + call.under_way for call in rest)} calls of others")
+    return ["Calls that this run has made:", *lines]
+
+
+def _outcomes_of(call: CallCount) -> str:
+    counts = ((call.done, "done"), (call.failed, "failed"), (call.under_way, "still under way"))
+    return ", ".join(f"{count} {what}" for count, what in counts if count)
 
 
 class Reason(NamedTuple):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         FileCall,
         FrameReader,
         GuestFrame,
+        NoValue,
         Output,
         Ready,
         ResidentTerms,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .json_meter import JsonLimits, JsonMeter, TooComplex, bounded_json, check_json, says_outside_strings
     from .lines import Line, LineSplitter
     from .outcomes import (
+        CallCount,
         ErrorType,
         ExecutionError,
         ExecutionOutcome,
@@ -79,6 +81,7 @@ else:
                 "FileCall",
                 "FrameReader",
                 "GuestFrame",
+                "NoValue",
                 "Output",
                 "PROTOCOL",
                 "Ready",
@@ -107,6 +110,7 @@ else:
             ],
             "lines": ["Line", "LineSplitter"],
             "outcomes": [
+                "CallCount",
                 "ErrorType",
                 "ExecutionError",
                 "ExecutionOutcome",

@@ -105,6 +105,11 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class NoValue:
+    """The code ended without a value."""
+
+
+@dataclass(frozen=True, slots=True)
 class CutResult:
     """The beginning of a result's JSON text, sent when the whole text exceeds the limit."""
 
@@ -148,7 +153,7 @@ class Failed:
 Call = ToolCall | Fetch | FileCall
 """A request by the code to the host. The code waits for the answer."""
 
-GuestFrame = Ready | Call | Abort | Output | Debug | Varied | Result | CutResult | Failure | Answered | Failed
+GuestFrame = Ready | Call | Abort | Output | Debug | Varied | Result | NoValue | CutResult | Failure | Answered | Failed
 
 # A field's type, or the strings it may be, or (type, None) for a field that may be null.
 _Kind = type | tuple[str, ...] | tuple[type, None]
@@ -173,6 +178,7 @@ _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
     "__debug__": (Debug, {"message": str}),
     "__varied__": (Varied, {"what": str}),
     "__result__": (Result, {"value": object}),
+    "__no_value__": (NoValue, {}),
     "__error__": (Failure, {"phase": get_args(Phase), "name": str, "message": str, "stack": str}),
     "__answer__": (Answered, {"batch": int, "at": int, "emitted": list, "state": (dict, None)}),
     "__failed__": (

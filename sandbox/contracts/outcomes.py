@@ -62,6 +62,17 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class CallCount:
+    """What the calls of one tool, or the requests of one method to one host, led to."""
+
+    name: str
+    done: int = 0
+    failed: int = 0
+    under_way: int = 0
+    """Begun, and without an answer when the run ended: they may have taken effect, or may still."""
+
+
+@dataclass(frozen=True, slots=True)
 class Metrics:
     """What the execution cost. Times are wall-clock milliseconds, except `cpu_ms`."""
 
@@ -107,6 +118,10 @@ class ExecutionOutcome:
     deterministic: bool = False
     """True when the same code with the same context gives the same outcome again, even an error: the request wanted a
     fixed clock and seed, the code used neither, asked nothing of the host, and ended by itself."""
+    has_value: bool = True
+    """False when the code ended without a value: `result` is None then."""
+    calls: tuple[CallCount, ...] = ()
+    """The tools that the code called, and its requests that were no plain reads."""
 
     @property
     def truncated(self) -> bool:

@@ -74,7 +74,7 @@ def inspect(code: str) -> tuple[Finding, ...]:
     """The patterns found, each once, in the order of their places. Never call it in the host: it may not return."""
     source = code.encode(errors="replace")
     first: dict[Pattern, Node] = {}
-    for sign, node in _signs_below(_parser().parse(source).root_node):
+    for sign, node in _signs_below(parser().parse(source).root_node):
         pattern = _PATTERN_OF.get(sign)
         if pattern and (pattern not in first or node.start_byte < first[pattern].start_byte):
             first[pattern] = node
@@ -121,7 +121,7 @@ def _whole(words: tuple[str, ...], code: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Parser:
+def parser() -> Parser:
     # Imported here: the host imports this file too, and never parses.
     import tree_sitter_typescript  # noqa: PLC0415 - the host never parses
     from tree_sitter import Language, Parser  # noqa: PLC0415 - likewise

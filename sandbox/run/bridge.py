@@ -30,6 +30,7 @@ from ..contracts import (
 )
 from ..ports import ReadyJson
 from ..tool_types import Lent, TooMuchToCheck, place, schema_problem
+from .calls_made import CallsMade, request_name
 from .run_clock import CallUnderWay
 from .tool_line import ToolLine
 
@@ -112,6 +113,7 @@ class Bridge:
         # Encode one answer at a time: 32 of 8 MB at once would block the event loop for a third of a second.
         self._encoding_turn = anyio.Lock(fast_acquire=True)
         self._unsent_bytes = 0
+        self.made = CallsMade()
         self.calls = 0
         self.failed_calls = 0
         """Failed calls of tools and of the network. File calls do not count: a missing file is no failure."""
@@ -136,6 +138,7 @@ class Bridge:
     def renew(self) -> None:
         """Reset all counts: for a resident program, the limits of a run apply to each signal."""
         self.calls = self.failed_calls = self._fetches = self._file_calls = 0
+        self.made = CallsMade()
         self._tool_line.renew()
         if self.network is not None:
             self.network.renew()
@@ -177,9 +180,7 @@ class Bridge:
                     try:
                         await self._tool_line.wait(call)
                         # No variable for the value or its text: it would stay in memory until the code reads.
-                        await self._send_result(
-                            call, await self._encoded(call, await self._call_tool(call, clock)), send
-                        )
+                        await self._send_result(call, await self._encoded(call, await self._called(call, clock)), send)
                     finally:
                         # Leave only after the answer is sent: otherwise code that does not read could start all calls.
                         self._tool_line.leave(call)
@@ -199,8 +200,18 @@ class Bridge:
     async def _fetch(self, call: Fetch, given_up: anyio.CancelScope) -> bytes:
         if self.network is None:
             raise ToolError("fetch needs the network tier; this run is in the isolated tier", code="denied")
-        with _host_faults("The request", code="network"), given_up:
-            return await self.network.fetch(call)
+        name = request_name(call.method, call.url)
+        begun = None if name is None else self.made.begin(name)
+        try:
+            with _host_faults("The request", code="network"), given_up:
+                response = await self.network.fetch(call)
+                if begun is not None:
+                    self.made.done(begun)
+                return response
+        except ToolError:
+            if begun is not None:
+                self.made.failed(begun)
+            raise
         # The code no longer waits, but the process still reads for an answer.
         raise ToolError("The request was aborted", code="aborted")
 
@@ -210,14 +221,24 @@ class Bridge:
         with _host_faults("The operation", code="PermissionDenied"):
             return await self._files.answer(call)
 
-    async def _call_tool(self, call: ToolCall, clock: RunClock) -> Any:
+    async def _called(self, call: ToolCall, clock: RunClock) -> Any:
         tool = self._lent.get(call.name)
         if tool is None or self._tools is None:
             raise ToolError(f'No tool "{call.name[:100]}" was lent to this run', code="not_lent")
         arguments = _checked(tool, call.params)
+        name = self.made.begin(tool.expression)
+        try:
+            result = await self._call_tool(tool, self._tools, arguments, clock)
+        except ToolError:
+            self.made.failed(name)
+            raise
+        self.made.done(name)
+        return result
+
+    async def _call_tool(self, tool: Lent, tools: HostTools, arguments: dict[str, Any], clock: RunClock) -> Any:
         try:
             with CallUnderWay(clock, self._settings.tool_timeout_ms / 1000):
-                return await self._tools.call(tool.name, arguments)
+                return await tools.call(tool.name, arguments)
         except ToolError:
             raise
         except Exception as error:

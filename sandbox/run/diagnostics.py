@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..contracts import ErrorType, ExecutionError, Failure, Tier
 
@@ -16,6 +16,7 @@ FIRST_LINE_COLUMNS = 44
 MAX_NAME = 100
 MAX_MESSAGE = 4096
 MAX_STACK = 16 * 1024
+MAX_SHOWN_LINE = 200
 
 GLOBALS = (
     "tools, console, fetch (in the network tier), ToolError, MCPToolError, Deno, URL, URLSearchParams, TextEncoder, "
@@ -60,6 +61,14 @@ _PLAINLY_SAID = frozenset({"Error", "ToolError", "MCPToolError", "LimitError"})
 _MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read properties of undefined \(reading")
 
 
+WrittenAt = Callable[[int, int], tuple[int, int]]
+"""Leads from a line and column of the code as it is run to those of the code as it was written."""
+
+
+def as_it_is(line: int, column: int) -> tuple[int, int]:
+    return line, column
+
+
 def diagnose(
     failure: Failure,
     code: str,
@@ -68,17 +77,19 @@ def diagnose(
     tier: Tier = Tier.ISOLATED,
     workspace: bool = False,
     given: str = "context",
+    written_at: WrittenAt = as_it_is,
 ) -> ExecutionError:
     """Classify and clean the failure that the process reported. Its texts are cut first: the harness cuts them too,
     but a forged frame is not cut. `given` names the globals that this code has beside the usual ones."""
     failure = Failure(failure.phase, failure.name[:MAX_NAME], failure.message[:MAX_MESSAGE], failure.stack[:MAX_STACK])
     if failure.phase == "compile":
-        return _syntax(failure, code)
-    message = clean(failure.message)
+        return _syntax(failure, code, written_at)
+    message = clean(failure.message, written_at)
     text = message if failure.name in _PLAINLY_SAID else f"{failure.name}: {message}"
-    stack = trim(failure.stack, text)
+    stack = trim(failure.stack, text, written_at)
     hint = _hint(failure, code, places, tier, workspace, given)
-    return ExecutionError(_type(failure), f"{text}. {hint}" if hint else text, stack)
+    where = _where(failure.stack, code, written_at)
+    return ExecutionError(_type(failure), (f"{text}. {hint}" if hint else text) + where, stack)
 
 
 def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) -> ExecutionError:
@@ -103,13 +114,15 @@ def out_of_memory(stderr: bytes) -> bool:
     return _OUT_OF_MEMORY.search(stderr) is not None
 
 
-def clean(text: str) -> str:
+def clean(text: str, written_at: WrittenAt = as_it_is) -> str:
     """The text with positions in the agent's own code, and without advice that is only for Deno's command line."""
     without_flags = _UNSCOPED.sub(" is refused", _FLAG_HINT.sub("", text))
-    return _POSITION.sub(_position, _PLACE_LINE.sub("", without_flags))
+    return _POSITION.sub(
+        lambda found: _place(found[1], int(found[2]), int(found[3]), written_at), _PLACE_LINE.sub("", without_flags)
+    )
 
 
-def trim(stack: str, headline: str) -> str | None:
+def trim(stack: str, headline: str, written_at: WrittenAt = as_it_is) -> str | None:
     """The stack trace with only the frames in the agent's own code, at its own positions; None if there are none."""
     frames = []
     for line in stack.splitlines():
@@ -117,7 +130,7 @@ def trim(stack: str, headline: str) -> str | None:
         if found is None:
             continue
         name = found[1] or ""
-        place = _place(found[2], int(found[3]), int(found[4]))
+        place = _place(found[2], int(found[3]), int(found[4]), written_at)
         frames.append(f"    at {place}" if not name or _WRAPPER_NAMES.match(name) else f"    at {name} ({place})")
     return "\n".join((headline.split("\n", 1)[0], *frames)) if frames else None
 
@@ -159,37 +172,44 @@ def _way_out(message: str, tier: Tier, workspace: bool) -> str:
     return NO_PERMISSIONS
 
 
-def _syntax(failure: Failure, code: str) -> ExecutionError:
+def _where(stack: str, code: str, written_at: WrittenAt) -> str:
+    """The first place of the author's code in a stack, with that line; empty if there is none."""
+    for found in map(_FRAME.match, stack.splitlines()):
+        if found is not None:
+            line, column = _moved(found[2], int(found[3]), int(found[4]), written_at)
+            lines = code.splitlines()
+            if line <= len(lines):
+                return f"\n  at line {line}, column {column}: {lines[line - 1].strip()[:MAX_SHOWN_LINE]}"
+    return ""
+
+
+def _syntax(failure: Failure, code: str, written_at: WrittenAt) -> ExecutionError:
     message = failure.message.removeprefix("SyntaxError: ")
     headline = message.split("\n", 1)[0]
     if "'import', and 'export' cannot be used" in headline:
         headline = "import and export are not available: everything that exists is a global"
     found = _POSITION.search(message)
     if found is None:
-        return ExecutionError(ErrorType.SYNTAX, clean(headline))
-    line, column = _moved(found[1], int(found[2]), int(found[3]))
+        return ExecutionError(ErrorType.SYNTAX, clean(headline, written_at))
+    line, column = _moved(found[1], int(found[2]), int(found[3]), written_at)
     lines = code.splitlines()
     if line > len(lines):  # V8 reports something missing at the end on the line after it
         line, column = len(lines), len(lines[-1]) + 1
     source = lines[line - 1]
-    text = f"{clean(headline)} (line {line}, column {column})"
+    text = f"{clean(headline, written_at)} (line {line}, column {column})"
     if source.strip() and len(source) <= 200 and column <= len(source) + 1:
         text = f"{text}\n  {source}\n  {' ' * (column - 1)}^"
     return ExecutionError(ErrorType.SYNTAX, text)
 
 
-def _position(found: re.Match[str]) -> str:
-    return _place(found[1], int(found[2]), int(found[3]))
+def _place(origin: str, line: int, column: int, written_at: WrittenAt) -> str:
+    line, column = _moved(origin, line, column, written_at)
+    return f"code:{line}:{column}"
 
 
-def _place(origin: str, line: int, column: int) -> str:
-    moved = _moved(origin, line, column)
-    return f"code:{moved[0]}:{moved[1]}"
-
-
-def _moved(origin: str, line: int, column: int) -> tuple[int, int]:
+def _moved(origin: str, line: int, column: int, written_at: WrittenAt) -> tuple[int, int]:
     if origin.startswith("code.js"):
         line -= SCRIPT_LINES
     if line == 1:
         column -= FIRST_LINE_COLUMNS
-    return max(line, 1), max(column, 1)
+    return written_at(max(line, 1), max(column, 1))

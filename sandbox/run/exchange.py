@@ -25,6 +25,7 @@ from ..contracts import (
     Line,
     LogEntry,
     MalformedFrame,
+    NoValue,
     Output,
     Ready,
     Result,
@@ -36,7 +37,7 @@ from ..contracts import (
     encode,
     weight_of,
 )
-from .diagnostics import diagnose
+from .diagnostics import WrittenAt, as_it_is, diagnose
 from .run_clock import RunClock
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Run:
     """The code used something that can differ the next time: the clock, randomness or the host."""
     has_answered: bool = False
     """The code has ended by itself, with a result or an error of its own."""
+    written_at: WrittenAt = as_it_is
+    """Leads from a position in the code that is run to one in `code`, as the author wrote it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -89,6 +92,7 @@ class Answer:
 
     value: Any
     original_bytes: int | None = None
+    has_value: bool = True
 
 
 class Conversation:
@@ -207,6 +211,9 @@ class Conversation:
             case Result(value):
                 self._run.has_answered = True
                 self._ended = self._whole(value, size)
+            case NoValue():
+                self._run.has_answered = True
+                self._ended = Answer(None, has_value=False)
             case CutResult(text, original_bytes):
                 self._run.has_answered = True
                 self._ended = self._cut(text, original_bytes)
@@ -245,7 +252,14 @@ class Conversation:
 
     def _diagnosis(self, failure: Failure) -> ExecutionError:
         run = self._run
-        return diagnose(failure, run.code, run.bridge.places(), tier=run.tier, workspace=run.bridge.has_files)
+        return diagnose(
+            failure,
+            run.code,
+            run.bridge.places(),
+            tier=run.tier,
+            workspace=run.bridge.has_files,
+            written_at=run.written_at,
+        )
 
     def _count_output(self, more: int) -> None:
         self._run.output_bytes += more
@@ -261,7 +275,7 @@ class Conversation:
         return Answer(value)
 
     def _cut(self, text: str, original_bytes: int) -> Answer:
-        mark = f"… [truncated: {original_bytes} bytes in all]"
+        mark = f"… [truncated: {original_bytes} bytes in all; return less, for example rows.slice(0, 20)]"
         room = max(0, self._settings.max_result_bytes - len(mark.encode()))
         return Answer(text.encode()[:room].decode(errors="ignore") + mark, original_bytes)
 

@@ -1,0 +1,142 @@
+"""Makes a program return its value where its author wrote no `return`, and maps positions back to the author's code.
+
+The reading process says where; the edits themselves are made here, from a fixed list, because that process has parsed
+code that may be hostile.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..contracts import SandboxUnavailable
+from .guard import CodeReader
+
+log = logging.getLogger("motor_cortex.sandbox")
+
+MAX_EDITS_BYTES = 65_536
+# A value is the second of two: of one that is the whole `return`, V8 would place some errors at the `return`.
+_RETURN = "return(0,"
+_NAME = re.compile(r"[A-Za-z_$][\w$]{0,200}\Z", re.ASCII)
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*[\w+.-]*[ \t]*\n(?P<code>.*?)\n[ \t]*\1[ \t]*\s*\Z", re.DOTALL)
+# The last line that is neither indented nor a closing bracket or a comment.
+_LAST_STATEMENT = re.compile(r"^(?![\s)}\]]|//|/\*|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """Replaces the bytes from `start` to `end` by a text."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Code as it is run, and how its positions lead back to the code as it was written."""
+
+    code: str
+    moved: tuple[tuple[int, int, int], ...] = ()
+    """Line, column in the code as it is run, and columns inserted there; in order."""
+
+    def written_at(self, line: int, column: int) -> tuple[int, int]:
+        """The position in the author's code. Both count from 1, columns in UTF-16 units, as V8 does."""
+        for at_line, at_column, inserted in reversed(self.moved[: bisect_right(self.moved, (line, column, 2**31))]):
+            if at_line != line:
+                break
+            column = max(at_column, column - inserted)
+        return line, column
+
+
+class ProgramReader(CodeReader):
+    """Reads programs in a process of its own, which starts with the first program that needs it."""
+
+    def __init__(self) -> None:
+        module = Path(__file__).with_name("program_end.py")
+        super().__init__(module, "program_end", name="reader of programs", max_answer_bytes=MAX_EDITS_BYTES)
+
+    async def program(self, code: str) -> Program:
+        """The program to run for this code. Code that cannot be read is run as it is: Deno explains its mistakes."""
+        text = without_fences(code)
+        if ends_with_return(text):
+            return Program(text)
+        try:
+            answer = await self.answer(text)
+        except SandboxUnavailable as error:
+            log.warning("The value of a program without a return is lost: %s", error)
+            return Program(text)
+        return edited(text, answer) if answer is not None else Program(text)
+
+
+def without_fences(code: str) -> str:
+    """The code without Markdown fences around the whole of it. Its lines keep their numbers."""
+    if not code.lstrip().startswith(("```", "~~~")):
+        return code
+    found = _FENCE.match(code)
+    return code if found is None else "\n" * code.count("\n", 0, found.start("code")) + found["code"]
+
+
+def ends_with_return(code: str) -> bool:
+    """Whether the program surely returns its value by itself. Takes linear time, and no process."""
+    at = max((found.start() for found in _LAST_STATEMENT.finditer(code)), default=0)
+    return code.startswith("return", at) and "export" not in code
+
+
+def edited(code: str, answer: bytes | bytearray | memoryview) -> Program:
+    """The program after the edits that the reading process asks for; unchanged if they make no sense."""
+    data = code.encode(errors="replace")
+    try:
+        edits = sorted(_edits(json.loads(bytes(answer)), data), key=lambda edit: (edit.start, edit.end))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        log.info("The reader of programs gave edits that make no sense")
+        return Program(code)
+    pieces: list[str] = []
+    moved: list[tuple[int, int, int]] = []
+    done, line, column = 0, 1, 1
+    for edit in edits:
+        if edit.start < done:
+            return Program(code)
+        before = data[done : edit.start].decode()
+        line, column = _advanced(line, column, before)
+        pieces += (before, edit.text)
+        if edit.start == edit.end and edit.start < len(data):
+            moved.append((line, column, len(edit.text)))
+        line, column = _advanced(line, column, edit.text)
+        done = edit.end
+    return Program("".join((*pieces, data[done:].decode())), tuple(moved))
+
+
+def _edits(asked: list[list[Any]], data: bytes) -> list[_Edit]:
+    """Raises ValueError, TypeError or KeyError for edits that the reading process should not ask for."""
+    found: list[_Edit] = []
+    for what, *rest in asked:
+        match what, rest:
+            case "return", [int(at)] if 0 <= at < len(data):
+                found.append(_Edit(at, at, _RETURN))
+            case "end", [int(at)] if 0 < at <= len(data):
+                found.append(_Edit(at, at, ")"))
+            case (("blank" | "default"), [int(start), int(end)]) if 0 <= start < end <= len(data):
+                text = re.sub(r"[^\r\n]", " ", data[start:end].decode())
+                found.append(_Edit(start, end, text if what == "blank" else _RETURN.ljust(len(text))))
+            case "call", [str(name), bool(gives_context)] if _NAME.match(name):
+                given = "context" if gives_context else ""
+                found.append(_Edit(len(data), len(data), f"\n;return(0,{name}({given}))"))
+            case "name", [str(name)] if _NAME.match(name):
+                found.append(_Edit(len(data), len(data), f"\n;return(0,{name})"))
+            case _:
+                raise ValueError(f"an unknown edit: {what!r:.40}")
+    return found
+
+
+def _advanced(line: int, column: int, text: str) -> tuple[int, int]:
+    """The position after a text, in lines and UTF-16 units."""
+    lines = text.count("\n")
+    last = text[text.rfind("\n") + 1 :]
+    width = len(last.encode("utf-16-le")) // 2
+    return (line + lines, width + 1) if lines else (line, column + width)
