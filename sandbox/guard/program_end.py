@@ -28,12 +28,9 @@ _DECLARATIONS = _INERT | {
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "function_declaration"})
 _OWN_SCOPE = _FUNCTIONS | {"generator_function", "generator_function_declaration", "class_body", "method_definition"}
 _ENTRIES = (b"main", b"run")
+_NO_NAMES = frozenset({"comment", "string_fragment", "property_identifier"})
 _MAX_DEPTH = 50
 _PARTS = {
-    "if_statement": ("consequence", "alternative"),
-    "try_statement": ("body", "handler"),
-    "catch_clause": ("body",),
-}
     "if_statement": ("consequence", "alternative"),
     "try_statement": ("body", "handler"),
     "catch_clause": ("body",),
@@ -208,7 +205,8 @@ def _is_uncalled(name: Node, function: Node) -> bool:
     for found in re.finditer(rb"(?<![\w$.])" + re.escape(wanted) + rb"(?![\w$])", source):
         if found.start() != name.start_byte and not function.start_byte <= found.start() < function.end_byte:
             node = root.descendant_for_byte_range(found.start(), found.end())
-            if node is not None and node.type not in {"comment", "string_fragment", "property_identifier"}:
+            is_exported = node is not None and node.parent is not None and node.parent.type == "export_specifier"
+            if node is not None and node.type not in _NO_NAMES and not is_exported:
                 return False
     return True
 
