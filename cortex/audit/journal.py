@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 
+MAX_REFUSED_KEPT = 200
+
+
 class Journal:
     """The audit of one cortex: knows which facts belong to which event."""
 
@@ -42,6 +45,7 @@ class Journal:
         self._audit = audit
         self._missed = 0
         self._is_closed = False
+        self._refused_kept = 0
 
     def close(self) -> None:
         self._is_closed = True
@@ -53,6 +57,14 @@ class Journal:
         if self._missed:
             self._audit.record("recovered", missed=self._missed)
             self._missed = 0
+
+    def keep_refused_code(self, code: str, max_bytes: int) -> str:
+        """Keep code that was refused, but only of the first refusals, and return its hash. A refusal costs no energy:
+        without a limit, refused code could fill the disk."""
+        if self._refused_kept >= MAX_REFUSED_KEPT:
+            return code_hash(code)
+        self._refused_kept += 1
+        return self.keep_code(code, max_bytes)
 
     def keep_code(self, code: str, max_bytes: int) -> str:
         """Keep the code and return its hash. Code that is too long to run is not kept: refusals are free, disk space is
@@ -142,6 +154,7 @@ class Journal:
 
     def _write(self, kind: str, **facts: Any) -> None:
         if self._is_closed:
+            log.warning("The audit has no line for an event of kind %s: the cortex was closed", kind)
             return
         try:
             self._audit.record(kind, **_facts(facts))

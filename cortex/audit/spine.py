@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from cortex.contracts import Recorded
+from cortex.contracts import Recorded, weight_of_event
 
 if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, Listener
@@ -22,6 +22,7 @@ log = logging.getLogger("motor_cortex")
 MAX_LISTENERS = 32
 # A listener that falls this far behind misses events: the host neither waits for it nor keeps everything for it.
 MAX_WAITING = 10_000
+MAX_WAITING_BYTES = 32 * 1024 * 1024
 CLOSING_S = 2.0
 
 
@@ -83,8 +84,10 @@ class Spine:
 class _Subscription:
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._events: queue.SimpleQueue[CortexEvent | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[CortexEvent, int] | None] = queue.SimpleQueue()
         self._missed = 0
+        self._waiting_bytes = 0
+        self._counting = threading.Lock()
         self._thread = threading.Thread(target=self._deliver, name="cortex-listener", daemon=True)
 
     def start(self) -> None:
@@ -92,11 +95,16 @@ class _Subscription:
 
     def put(self, event: CortexEvent) -> None:
         """Never waits."""
-        if self._events.qsize() < MAX_WAITING:
-            self._events.put(event)
+        weight = weight_of_event(event, MAX_WAITING_BYTES)
+        with self._counting:
+            has_room = self._events.qsize() < MAX_WAITING and self._waiting_bytes + weight <= MAX_WAITING_BYTES
+            if has_room:
+                self._waiting_bytes += weight
+                self._events.put((event, weight))
+        if has_room:
             return
         if not self._missed:
-            log.warning("A listener is %s events behind and misses what follows", MAX_WAITING)
+            log.warning("A listener is %s events behind and misses what follows", self._events.qsize())
         self._missed += 1
 
     def end(self) -> None:
@@ -107,7 +115,10 @@ class _Subscription:
             self._thread.join(max(0.0, give_up - time.monotonic()))
 
     def _deliver(self) -> None:
-        while (event := self._events.get()) is not None:
+        while (waiting := self._events.get()) is not None:
+            event, weight = waiting
+            with self._counting:
+                self._waiting_bytes -= weight
             try:
                 self._listener(event)
             except Exception:

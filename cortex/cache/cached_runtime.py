@@ -163,7 +163,8 @@ class CachedRuntime:
             cpu_ms=earlier.cpu_ms + took.cpu_ms,
             peak_memory_mb=max(earlier.peak_memory_mb, took.peak_memory_mb),
         )
-        return replace(outcome, metrics=metrics)
+        # Not refused, even if the second run was: the first one ran, and has to be paid for.
+        return replace(outcome, metrics=metrics, refused=False)
 
     def _key(self, request: ExecutionRequest) -> str | None:
         """The cache key; None for a request that is never cached."""

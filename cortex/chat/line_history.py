@@ -13,13 +13,15 @@ MAX_LINES = 1_000
 _MAX_CHARS = 10_000
 # One character takes at most twelve bytes of JSON (two escaped halves).
 _MAX_LINE_BYTES = 12 * _MAX_CHARS + 10
+# Lines of this much together are read when a chat starts; older ones are left out.
+_MAX_READ_BYTES = 16 * 1_048_576
 
 
 class LineHistory:
     """Reads and appends the history. Where the file cannot be read or written, the chat goes on without it."""
 
     def __init__(self, path: Path) -> None:
-        self._file = LineFile(path, max_line_bytes=_MAX_LINE_BYTES, keep=MAX_LINES)
+        self._file = LineFile(path, max_line_bytes=_MAX_LINE_BYTES, keep=MAX_LINES, max_read_bytes=_MAX_READ_BYTES)
 
     def lines(self) -> list[str]:
         """The lines, the oldest first."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         ToolCalled,
         TurnEvent,
         Watch,
+        weight_of_event,
+        weight_of_value,
     )
     from .intents import RunCode, RunCodeIntent, Trace
     from .replies import (
@@ -57,6 +59,8 @@ else:
                 "ToolCalled",
                 "TurnEvent",
                 "Watch",
+                "weight_of_event",
+                "weight_of_value",
             ],
             "intents": ["RunCode", "RunCodeIntent", "Trace"],
             "replies": [

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from .intents import RunCodeIntent
 
+_VALUE_BYTES = 64
+
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStarted:
@@ -150,3 +152,29 @@ TurnEvent: TypeAlias = ExecutionStarted | ExecutionEnded | Refused | ToolCalled 
 CortexEvent: TypeAlias = TurnEvent | ExecutionCutShort | CoreToolCalled | OwnerAnswered | Recorded
 Watch: TypeAlias = Callable[[TurnEvent], None]
 Listener: TypeAlias = Callable[[CortexEvent], object]
+
+
+def weight_of_value(value: Any, most: int) -> int:
+    """About how many bytes of memory a JSON value takes. Stops counting at `most`, so that it costs little for any
+    value."""
+    weight, pending = 0, [value]
+    while pending and weight < most:
+        one = pending.pop()
+        weight += _VALUE_BYTES
+        if isinstance(one, str | bytes):
+            weight += len(one)
+        elif isinstance(one, Mapping):
+            weight += sum(len(key) for key in one if isinstance(key, str))
+            pending.extend(one.values())
+        elif isinstance(one, list | tuple):
+            pending.extend(one)
+    return weight
+
+
+def weight_of_event(event: CortexEvent, most: int) -> int:
+    """About how many bytes of memory an event holds, counted up to `most`."""
+    parts = [getattr(event, name, None) for name in ("arguments", "reply", "text")]
+    outcome = getattr(event, "outcome", None)
+    if outcome is not None:
+        parts += (outcome.result, [entry.text for entry in outcome.logs])
+    return weight_of_value(parts, most)

@@ -119,7 +119,7 @@ class LedgerFile:
         except FileNotFoundError:
             return []
         try:
-            _, data = end_of_file(handle, os.fstat(handle).st_size, last)
+            data = end_of_file(handle, os.fstat(handle).st_size, last).data
         finally:
             os.close(handle)
         found = (_entry(line) for line in data.split(b"\n")[:-1])
@@ -165,7 +165,7 @@ def _read_end(path: Path) -> Reading | None:
         return None
     try:
         status = os.fstat(handle)
-        start, data = end_of_file(handle, status.st_size, 1, _MOST_BYTES)
+        start, data, _ = end_of_file(handle, status.st_size, 1, _MOST_BYTES)
     finally:
         os.close(handle)
     whole = data.rfind(b"\n") + 1

@@ -25,7 +25,7 @@ MAX_CHARACTERS = 2_000
 MAX_ENTRIES = 1_000
 # One character takes at most twelve bytes of JSON (two escaped halves), and the rest of the line is short.
 _MAX_LINE_BYTES = 12 * MAX_CHARACTERS + 200
-# Read beyond those that are wanted, in case some are damaged.
+# The file may hold this many more than it keeps.
 _SPARE_LINES = 100
 
 
@@ -56,22 +56,30 @@ class Memory:
     def recent(self, most: int = MAX_ENTRIES) -> list[Recollection]:
         """The newest `most` texts, oldest first. Unreadable lines are skipped and reported."""
         most = min(most, MAX_ENTRIES)
-        found: list[Recollection] = []
-        damaged = 0
-        for line in reversed(self._lines.last(most + _SPARE_LINES)):
-            if len(found) >= most:
-                break
-            entry = _entry(line)
-            if entry is None:
-                damaged += 1
-            else:
-                found.append(entry)
+        found, damaged = _newest(self._lines.last(most), most)
         if damaged:
+            # Others further back take the place of those that cannot be read.
+            found, damaged = _newest(self._lines.last(MAX_ENTRIES + _SPARE_LINES), most)
             log.warning("Skipped %d unreadable lines of the agent's memory", damaged)
-        return found[::-1]
+        return found
 
     def close(self) -> None:
         self._lines.close()
+
+
+def _newest(lines: list[bytes], most: int) -> tuple[list[Recollection], int]:
+    """The newest `most` texts in the lines, oldest first, and how many unreadable lines were among them."""
+    found: list[Recollection] = []
+    damaged = 0
+    for line in reversed(lines):
+        if len(found) >= most:
+            break
+        entry = _entry(line)
+        if entry is None:
+            damaged += 1
+        else:
+            found.append(entry)
+    return found[::-1], damaged
 
 
 def _entry(line: bytes) -> Recollection | None:

@@ -85,6 +85,10 @@ def recent(messages: Sequence[Message], sizes: Sequence[int], max_bytes: int) ->
     return list(messages[begin:])
 
 
+# Of a larger file only the end is read; its beginning is left alone.
+MAX_READ_BYTES = 16 * 1024 * 1024
+
+
 class ConversationError(Exception):
     """The conversation cannot be written or read. The message says why."""
 
@@ -128,7 +132,7 @@ class Conversation:
         try:
             if self._file is None:
                 # Created with the first message: opening a chat without saying anything leaves no file.
-                self._file = HeldLines(self._path, create=True)
+                self._file = HeldLines(self._path, create=True, max_read_bytes=MAX_READ_BYTES)
                 line = header(self.id, at) + line
             self._file.append(line)
         except (OSError, LockBusy) as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sandbox import HeldLines, LockBusy, first_lines
 
-from .conversation import Conversation, ConversationBusy, ConversationError
+from .conversation import MAX_READ_BYTES, Conversation, ConversationBusy, ConversationError
 from .messages import Message, UserMessage
 from .records import DamagedLine, NewerFormat, from_line
 
@@ -25,8 +25,6 @@ _ENDING = ".jsonl"
 _MAX_TITLE_CHARS = 80
 # The first message of the user is found within this, or it is too long for a title.
 _TITLE_BYTES = 65_536
-# Of a larger file only the end is read; its beginning is left alone.
-MAX_READ_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,13 +79,18 @@ async def started(
     program: Program, witness: Witness, max_message_bytes: int, running: Running
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Start the program and yield its streams; kill it after the block. Raises LinkFault when it cannot be started."""
-    process = await _spawn(program)
     try:
-        # Noted before it gets any input: from another process, the kill switch can kill what is noted at any moment.
-        running.note(process.pid)
+        running.check()  # a program acts from its first moment, with the rights of the user
+        process = await _spawn(program)
+        try:
+            # Noted before it gets any input: the kill switch of another process can then kill it at any moment.
+            running.note(process.pid)
+        except SandboxUnavailable:
+            with anyio.CancelScope(shield=True):
+                await _end(process, 0.0)
+            running.forget(process.pid)
+            raise
     except SandboxUnavailable as error:
-        with anyio.CancelScope(shield=True):
-            await _end(process, 0.0)
         raise LinkFault(str(error)) from error
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage]()

@@ -238,7 +238,8 @@ class Server:
         ended = _Ended("it was closed")
         try:
             ended = await self._connection(self._mode)
-            if ended.may_be_legacy and self._mode == "auto" and self._tasks is not None:
+            is_killed = self._running.refusal() is not None
+            if ended.may_be_legacy and self._mode == "auto" and self._tasks is not None and not is_killed:
                 # Some servers of the old protocol exit when the first message asks for the new one.
                 ended = await self._connection("legacy")
         finally:

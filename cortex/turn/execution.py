@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio.lowlevel
 
-from cortex.audit import AuditError
+from cortex.audit import AuditError, code_hash
 from cortex.contracts import (
     Blocked,
     Denied,
@@ -165,25 +165,27 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
     killed = services.switch.refusal()
     if killed is not None:
         return NotRun(Denied(killed))
-    code_hash = services.spine.journal.keep_code(payload.code, settings.sandbox.max_code_bytes)
+    journal, max_code_bytes = services.spine.journal, settings.sandbox.max_code_bytes
     with caller.count.place() as place:
         refusal = place.refusal or await _guard_refusal(services, payload.code)
         # The owner last, who is not asked about what would be refused anyway.
         refusal = refusal or await _owner_refusal(intent, services, caller)
         if refusal is not None:
-            return NotRun(refusal, code_hash)
+            return NotRun(refusal, journal.keep_refused_code(payload.code, max_code_bytes))
         # After those: what is refused starts no server. Before the energy: a server may take its time.
         tools = LentTools(
             await services.workbench.grant(wish), caller.calls, purpose=payload.purpose, code=payload.code
         )
-        observed = None if services.observer is None else services.observer.begin(intent, code_hash)
+        own_hash = code_hash(payload.code)
+        observed = None if services.observer is None else services.observer.begin(intent, own_hash)
         await anyio.lowlevel.checkpoint_if_cancelled()
         # Taken before the run: two turns must not both spend the last of it.
-        taken = await services.energy.take(payload.tier, turn=caller.id, code_hash=code_hash)
+        taken = await services.energy.take(payload.tier, turn=caller.id, code_hash=own_hash)
         if isinstance(taken, Insufficient):
-            return NotRun(Denied(str(taken)), code_hash)
+            return NotRun(Denied(str(taken)), journal.keep_refused_code(payload.code, max_code_bytes))
         try:
-            caller.announce(ExecutionStarted(intent, taken.level_before, taken.level, code_hash, taken.cost))
+            journal.keep_code(payload.code, max_code_bytes)
+            caller.announce(ExecutionStarted(intent, taken.level_before, taken.level, own_hash, taken.cost))
         except AuditError:
             await _settle(services, taken, 0.0)
             raise
@@ -203,18 +205,19 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             if outcome.refused:
                 await _settle(services, taken, 0.0)
                 place.is_used = False
-                return NotRun(Denied(outcome.error.message if outcome.error else ""), code_hash)
+                return NotRun(Denied(outcome.error.message if outcome.error else ""), own_hash)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
+            # Inside: a long reply is redacted in a thread, and a caller who cancels meanwhile has still run the code.
+            text = await caller.show(reply(outcome))
         except BaseException as error:
             is_fault = isinstance(error, Exception)
             why = "HOST_FAILED" if is_fault else "CANCELLED"
-            caller.announce(ExecutionCutShort(intent, why, taken.level, code_hash, taken.charged))
+            caller.announce(ExecutionCutShort(intent, why, taken.level, own_hash, taken.charged))
             if not isinstance(error, Exception):
                 raise
             return HostFailed(error)
-        text = await caller.show(reply(outcome))
-        caller.announce(ExecutionEnded(intent, outcome, text, level, code_hash, taken.charged))
+        caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged))
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level)

@@ -16,6 +16,7 @@ import anyio.lowlevel
 import anyio.to_thread
 from pydantic_core import from_json
 
+from cortex.contracts import weight_of_value
 from neurons import OFFER_S, Recording, ToolExchange
 from sandbox import ReadyJson, Recorder, Tier, ToolError
 
@@ -117,7 +118,8 @@ class _SeenTools:
         return result
 
     def _keep(self, name: str, arguments: dict[str, Any], result: Any, error: str | None) -> None:
-        size = len(result.data) if isinstance(result, ReadyJson) else len(error or "")
+        size = len(result.data) if isinstance(result, ReadyJson) else weight_of_value((result, error), self._room)
+        size += weight_of_value(arguments, self._room)
         if size >= self._room or len(self._calls) >= MAX_TOOL_CALLS:
             return
         self._room -= size

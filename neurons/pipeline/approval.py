@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox import FileLock, move_aside, private_folder, read_private, replace_file
+from sandbox import FileLock, LockBusy, move_aside, private_folder, read_private, replace_file
 
 from ..contracts import Approval, Neuron, StorageError
 from .hashes import about_hash, canonical, code_hash, policy_hash
@@ -51,8 +51,9 @@ class ApprovalKey:
         try:
             with lock.held():
                 return cls(_read(path) or _make(path))
-        except OSError as error:
-            raise StorageError(f'Cannot read or make "{path}": {error.strerror or error}') from error
+        except (OSError, LockBusy) as error:
+            why = getattr(error, "strerror", None) or error
+            raise StorageError(f'Cannot read or make "{path}": {why}') from error
         finally:
             lock.close()
 

@@ -6,11 +6,14 @@ every line that they read.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from .durable import FileLock, Flusher, LockBusy
 from .whole_files import FILE_MODE, flush_file, private_folder, replace_file
@@ -50,20 +53,40 @@ def append_lines(handle: int, lines: bytes) -> int:
     return append_whole(handle, mend + lines)
 
 
-def end_of_file(handle: int, size: int, lines: int, most_bytes: int | None = None) -> tuple[int, bytes]:
-    """The end of the file, from the start of a line on, and its offset. It has at least `lines` complete lines if the
-    file has them within its last `most_bytes`."""
+class FileEnd(NamedTuple):
+    """The end of a file, and its offset in the file."""
+
+    start: int
+    data: bytes
+    begins_line: bool
+    """False when no line begins in what was read: then the data is the end of one long line."""
+
+
+def end_of_file(handle: int, size: int, lines: int, most_bytes: int | None = None) -> FileEnd:
+    """The end of the file, from the start of a line on. It has at least `lines` complete lines if the file has them
+    within its last `most_bytes`. Raises OSError when it cannot be read whole: a part would look like a torn line."""
     limit = size if most_bytes is None else min(size, most_bytes)
     block = min(_BLOCK_BYTES, limit)
     while True:
         # With the byte before it, which shows whether a line begins there.
         start = max(0, size - block - 1)
-        data = os.pread(handle, size - start, start)
+        data = _read_whole(handle, start, size)
         if data.count(b"\n") > lines or block == limit:
             break
         block = min(block * 4, limit)
     skipped = data.find(b"\n") + 1 if start > 0 else 0
-    return start + skipped, data[skipped:]
+    return FileEnd(start + skipped, data[skipped:], begins_line=start == 0 or skipped > 0)
+
+
+def _read_whole(handle: int, start: int, end: int) -> bytes:
+    pieces = []
+    while start < end:
+        piece = os.pread(handle, end - start, start)
+        if not piece:
+            raise OSError(errno.EIO, "The file became shorter while it was read")
+        pieces.append(piece)
+        start += len(piece)
+    return b"".join(pieces)
 
 
 def last_lines(path: Path, most: int, most_bytes: int) -> list[bytes]:
@@ -76,10 +99,10 @@ def last_lines(path: Path, most: int, most_bytes: int) -> list[bytes]:
     except FileNotFoundError:
         return []
     try:
-        _, data = end_of_file(handle, os.fstat(handle).st_size, most, most_bytes)
+        end = end_of_file(handle, os.fstat(handle).st_size, most, most_bytes)
     finally:
         os.close(handle)
-    return [line for line in data.split(b"\n") if line.strip()][-most:]
+    return [line for line in end.data.split(b"\n") if line.strip()][-most:] if end.begins_line else []
 
 
 def first_lines(path: Path, max_bytes: int) -> list[bytes]:
@@ -94,9 +117,17 @@ class LineFile:
     ones make way; without, every line stays, and the caller must be the only writer."""
 
     def __init__(
-        self, path: Path, *, max_line_bytes: int, keep: int | None = None, flusher: Flusher | None = None
+        self,
+        path: Path,
+        *,
+        max_line_bytes: int,
+        keep: int | None = None,
+        max_read_bytes: int | None = None,
+        flusher: Flusher | None = None,
     ) -> None:
+        """`max_read_bytes` limits what `last` reads; None reads as much as its lines may take."""
         self._path = path
+        self._max_read_bytes = max_read_bytes
         self._max_line_bytes = max_line_bytes
         self._keep = keep
         self._lock = FileLock(path.with_suffix(".lock")) if keep is not None else None
@@ -122,7 +153,8 @@ class LineFile:
 
     def last(self, most: int) -> list[bytes]:
         """The newest `most` lines, oldest first, without their line ends."""
-        return last_lines(self._path, most, most * self._max_line_bytes)
+        most_bytes = most * self._max_line_bytes
+        return last_lines(self._path, most, min(most_bytes, self._max_read_bytes or most_bytes))
 
     def close(self) -> None:
         if self._lock is not None:
@@ -151,17 +183,19 @@ class HeldLines:
     _handle = -1
 
     def __init__(
-        self, path: Path, *, create: bool, max_read_bytes: int = 0, on_torn: Callable[[int], None] = lambda _: None
+        self, path: Path, *, create: bool, max_read_bytes: int, on_torn: Callable[[int], None] = lambda _: None
     ) -> None:
         """Raises FileNotFoundError without `create`, FileExistsError with it, and OSError."""
-        self._lock = FileLock(path)
         if create:
             private_folder(path.parent)
         self._handle = open_lines(path, create=create, is_new=create)
         try:
-            if not self._lock.try_take():
-                raise LockBusy(f'"{path}" is open in another program')
+            # The handle itself is locked, and no second one: the path may lead to another file by then.
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.lines = [] if create else self._read(max_read_bytes, on_torn)
+        except BlockingIOError as error:
+            self.close()
+            raise LockBusy(f'"{path}" is open in another program') from error
         except BaseException:
             self.close()
             raise
@@ -171,7 +205,6 @@ class HeldLines:
         append_whole(self._handle, lines)
 
     def close(self) -> None:
-        self._lock.close()
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -181,8 +214,12 @@ class HeldLines:
 
     def _read(self, max_bytes: int, on_torn: Callable[[int], None]) -> list[bytes]:
         size = os.fstat(self._handle).st_size
-        _, data = end_of_file(self._handle, size, size, max_bytes)
-        whole, _, torn = data.rpartition(b"\n")
+        end = end_of_file(self._handle, size, size, max_bytes)
+        if not end.begins_line:
+            # Cutting would leave the beginning of a line, and the next one would be glued to it.
+            append_lines(self._handle, b"")
+            return []
+        whole, _, torn = end.data.rpartition(b"\n")
         if torn:
             os.ftruncate(self._handle, size - len(torn))
             on_torn(len(torn))

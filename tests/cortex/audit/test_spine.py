@@ -116,6 +116,22 @@ def test_a_listener_that_is_stuck_holds_up_nobody_and_misses_what_is_too_much(sp
     assert "A listener has missed" in caplog.text
 
 
+def test_a_listener_that_is_stuck_keeps_at_most_32_mib_of_events(spine: Spine, caplog):
+    go_on, heard = threading.Event(), []
+
+    def slow(event: Said) -> None:
+        go_on.wait(BOUND_S)
+        heard.append(event)
+
+    spine.subscribe(slow)
+    for _ in range(100):
+        spine.announce(Said("x" * 1_000_000))
+    go_on.set()
+    spine.close()
+    assert 30 <= len(heard) <= 34
+    assert "A listener has missed" in caplog.text
+
+
 def test_a_subscription_can_be_ended_and_there_are_at_most_32(spine: Spine):
     heard = Heard(1)
     unsubscribe = spine.subscribe(heard)

@@ -138,6 +138,12 @@ async def test_a_refused_run_is_not_repeated_and_its_code_is_not_remembered(tmp_
     assert (await runtime.execute(REQUEST)).metrics.cached
 
 
+async def test_a_repeated_run_that_is_refused_is_no_refusal_because_the_first_one_ran(tmp_path: Path):
+    script = RepeatableScript(VARIED, failed(ErrorType.LIMIT, refused=True))
+    outcome = await cached(tmp_path, script).execute(REQUEST)
+    assert (outcome.ok, outcome.refused, len(script.requests)) == (False, False, 2)
+
+
 async def test_while_nothing_may_run_nothing_comes_from_the_cache(tmp_path: Path):
     script = RepeatableScript(SAME)
     runtime = cached(tmp_path, script)

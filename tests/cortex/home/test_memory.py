@@ -130,6 +130,15 @@ def test_a_damaged_line_is_passed_over_and_reported_and_spoils_no_other(tmp_path
     assert texts(memory, 1) == ["after"]
 
 
+def test_many_damaged_lines_at_the_end_hide_none_of_those_before(tmp_path):
+    memory = memory_in(tmp_path)
+    for number in range(20):
+        memory.remember(f"text {number}")
+    with (tmp_path / "memory.jsonl").open("ab") as file:
+        file.write(b"damaged\n" * 130)
+    assert texts(memory, 20) == [f"text {number}" for number in range(20)]
+
+
 def test_a_file_that_somebody_made_huge_is_not_read_whole(tmp_path):
     path = tmp_path / "memory.jsonl"
     with path.open("wb") as file:

@@ -169,6 +169,31 @@ async def test_a_failed_server_is_restarted_in_the_background():
         await until(lambda: mcp.statuses()[0].restarts == 1)
 
 
+async def test_no_program_is_started_while_the_kill_switch_is_on_and_none_again_after_a_kill(tmp_path: Path):
+    """A server that is killed while it starts looks like one of the old protocol, which would be started once more."""
+    reasons: list[str] = []
+    running, starts = Running(tmp_path / "running", lambda _: reasons[0] if reasons else None), tmp_path / "starts"
+    program = McpServerSettings(command="sh", args=["-c", f"echo start >> {starts}; sleep 60"])
+    general = McpSettings(start_timeout_ms=60_000)
+    async with McpServers({"slow": program}, general, running=running) as mcp, anyio.create_task_group() as tasks:
+        tasks.start_soon(refused_tools, mcp)
+        await until(lambda: starts.exists() and bool(list((tmp_path / "running").glob("*"))))
+        reasons.append("Kill switch is on")
+        kill_recorded(tmp_path / "running")
+        await until(lambda: mcp.statuses()[0].state != "starting")
+        assert starts.read_text() == "start\n"
+        tasks.start_soon(refused_tools, mcp)
+        await anyio.sleep(0.3)
+        assert starts.read_text() == "start\n"
+        tasks.cancel_scope.cancel()
+    assert list((tmp_path / "running").glob("*")) == []
+
+
+async def refused_tools(mcp: McpServers) -> None:
+    with pytest.raises(McpUnavailable):
+        await mcp.tools_of("slow")
+
+
 async def test_started_programs_are_noted_for_the_kill_switch_and_refused_while_it_is_on(tmp_path: Path):
     reasons: list[str] = []
     clock, running = Clock(), Running(tmp_path, lambda _: reasons[0] if reasons else None)

@@ -148,3 +148,33 @@ async def test_a_cancelled_run_is_announced_as_cut_short_and_stays_paid(tmp_path
             tasks.cancel_scope.cancel()
         assert [event.why for event in cortex.events if isinstance(event, ExecutionCutShort)] == ["CANCELLED"]
         assert cortex.parts.energy.level() == pytest.approx(0.95)
+
+
+async def test_a_run_that_is_cancelled_while_its_reply_is_redacted_has_its_line_in_the_audit(tmp_path: Path):
+    began = anyio.Event()
+
+    async def slow(text: str) -> str:
+        began.set()
+        await anyio.sleep_forever()
+        return text
+
+    async with learning_cortex(tmp_path, runtime=ScriptedRuntime([DONE])) as cortex:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run, cortex, replace(caller(cortex), show=slow))
+            with anyio.fail_after(60):
+                await began.wait()
+            tasks.cancel_scope.cancel()
+        (ended,) = cortex.recorded("execution")
+        assert ended["reply_code"] == "CANCELLED"
+
+
+async def test_refused_code_is_kept_of_the_first_refusals_only(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("cortex.audit.journal.MAX_REFUSED_KEPT", 3)
+    async with learning_cortex(tmp_path, runtime=ScriptedRuntime([DONE])) as cortex:
+        by = caller(cortex, most=0)
+        refused = [await run(cortex, by, f"return {number}") for number in range(5)]
+        assert [cortex.audit.code(one.code_hash) for one in refused] == ["return 0", "return 1", "return 2", None, None]
+        done = await run(cortex, caller(cortex), "return 9")
+        assert isinstance(done, Ran)
+        (ended,) = cortex.recorded("execution")
+        assert cortex.audit.code(ended["code_hash"]) == "return 9"

@@ -18,7 +18,7 @@ import anyio.to_thread
 import pytest
 
 from sandbox import FileLock, Flusher, LockBusy, private_folder, replace_file
-from sandbox.disk.line_file import LineFile, append_lines as append_to, last_lines
+from sandbox.disk.line_file import HeldLines, LineFile, append_lines as append_to, last_lines
 from tests.conftest import without_coverage
 
 
@@ -531,6 +531,36 @@ def test_only_so_much_of_the_end_is_read_and_no_part_of_a_line(tmp_path, max_byt
     path = tmp_path / "lines"
     append_lines(path, b"aa\n", b"bb\n", b"cc\n")
     assert [line.decode() for line in last_lines(path, 100, max_bytes)] == found
+
+
+def test_the_end_of_a_line_that_is_longer_than_what_is_read_is_no_line(tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes(b"x" * 10_000)
+    assert last_lines(path, 5, 1_000) == []
+    assert last_lines(path, 5, 10_000) == [b"x" * 10_000]
+
+
+def test_a_torn_line_that_is_longer_than_what_is_read_is_not_cut_in_part(tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes(b"first\n" + b"x" * 10_000)
+    held = HeldLines(path, create=False, max_read_bytes=1_000)
+    held.append(b"next\n")
+    held.close()
+    assert path.read_bytes() == b"first\n" + b"x" * 10_000 + b"\nnext\n"
+
+
+def test_a_read_that_stops_early_cuts_nothing_off(tmp_path, monkeypatch):
+    path = tmp_path / "lines"
+    path.write_bytes(b"first\nsecond\n")
+    real = os.pread
+    monkeypatch.setattr(os, "pread", lambda handle, size, at: real(handle, min(size, 3), at))
+    held = HeldLines(path, create=False, max_read_bytes=1_000)
+    assert held.lines == [b"first", b"second"]
+    held.close()
+    monkeypatch.setattr(os, "pread", lambda handle, size, at: b"")
+    with pytest.raises(OSError, match="became shorter"):
+        HeldLines(path, create=False, max_read_bytes=1_000)
+    assert path.read_bytes() == b"first\nsecond\n"
 
 
 def test_where_there_is_no_file_there_are_no_lines(tmp_path):
