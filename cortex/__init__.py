@@ -1,4 +1,4 @@
-"""Energy, tools and the agent: hands for a language model that can be trusted with them."""
+"""Runs the code that a language model writes: in the sandbox, on an energy budget, with consent and an audit log."""
 
 from sandbox import lazy_door
 

@@ -1,4 +1,4 @@
-"""MotorCortex, the one object that a program needs: it puts together energy, sandbox, tools, audit and memory."""
+"""MotorCortex, the one object that a program needs: it connects energy, sandbox, tools, audit log and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests each layer of the wall alone, from a process whose Deno allows everything. For `cortex doctor`.
+"""Tests each layer of the wall alone, with Deno's own permissions switched off. For `cortex doctor`.
 
 A layer counts as held when the attempts that it must stop succeed without any layer and fail behind this one alone: an
 attempt that another layer would also have stopped proves nothing.

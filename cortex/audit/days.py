@@ -1,4 +1,4 @@
-"""The files of the log, one for each day, and their lines in both directions. Memory is bounded whatever they hold.
+"""The daily files of the audit log: names them, and reads their lines forwards or backwards with bounded memory.
 
 The files in order of their names are in the order of the hash chain.
 """

@@ -1,4 +1,4 @@
-"""Makes the facts of an event small enough for one line of the log. Pure; hostile text comes out as ASCII."""
+"""Shortens the facts of an event to fit one line of the audit log. Pure; text is escaped to ASCII."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes events into the audit: which facts, and never the text of code, of arguments or of results.
+"""Chooses which facts of each event go into the audit log; never the text of code, arguments or results.
 
 If an action cannot be recorded, it is the last one: nothing more is done until the audit can be written again.
 """

@@ -1,4 +1,4 @@
-"""One record of the audit, and its line on disk. Pure.
+"""One record of the audit log, and how it is written as one line of a file. Pure.
 
 A line is JSON and ends with its own hash: SHA-256, in hex, of the bytes of the line without `,"hash":"…"`. It contains
 the hash of the line before it, so no line can be changed, removed or inserted without breaking the chain after it.

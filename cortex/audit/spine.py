@@ -1,4 +1,4 @@
-"""Announces each fact once: to the audit, which may refuse it, then to the watcher of the turn and to subscribers."""
+"""Announces each event once: first to the audit log, which may refuse it, then to a turn's watcher and subscribers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the audit: one line for each event, in one hash chain that all processes of a home share.
+"""Writes the audit log: one line for each event, in one hash chain that all processes of a home share.
 
 When `record` returns, the whole line is with the operating system: it survives the end of the process. The flusher
 writes it to disk, where it survives a power cut.

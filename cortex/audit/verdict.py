@@ -1,4 +1,4 @@
-"""Verifies the audit: every line, every file, and whether its end is there. Reads only."""
+"""Verifies the audit log: every line, every file, and that no lines are missing at the end. Reads only."""
 
 from __future__ import annotations
 

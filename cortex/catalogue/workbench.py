@@ -1,5 +1,5 @@
-"""All tools of the toolbox and of MCP servers: search them, declare them in TypeScript, and choose those that one run
-is lent. A tool that is not chosen does not exist for that run."""
+"""All tools of the toolbox and of MCP servers: search them, declare them in TypeScript, and choose the tools that one
+run may call. A tool that is not chosen does not exist for that run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notify the owner on a stream: standard error, if none is given."""
+"""Notifies the owner by writing to a stream, by default to standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notify the owner with a signed HTTP request to the owner's webhook. Only the status of the response is read."""
+"""Notifies the owner with a signed HTTP request to the owner's webhook. Of the response only the status is read."""
 
 from __future__ import annotations
 

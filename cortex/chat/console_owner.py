@@ -1,4 +1,5 @@
-"""Ask the person at the terminal for consent: the agent's thread sends the question, the main thread answers it."""
+"""Asks the person at the terminal for consent: the agent's thread sends the question, the main thread shows it and
+returns the answer."""
 
 from __future__ import annotations
 

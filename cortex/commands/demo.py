@@ -1,4 +1,4 @@
-"""`cortex demo`: the whole story, offline. What the model says is scripted, and what happens is real."""
+"""`cortex demo`: shows every feature offline. The model is scripted; everything else is real."""
 
 from __future__ import annotations
 

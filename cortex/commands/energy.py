@@ -1,4 +1,4 @@
-"""`cortex energy`: show the level, what it buys and the ledger's last entries; `set` and `top-up` change the level."""
+"""`cortex energy`: show the level, the runs it pays for, and the last ledger entries; `set` and `top-up` change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cortex kill`: stop everything now. Imports almost nothing before that is done."""
+"""`cortex kill`: stop everything now. Imports almost nothing until that is done, so that it starts fast."""
 
 from __future__ import annotations
 

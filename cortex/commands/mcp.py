@@ -1,4 +1,4 @@
-"""`cortex mcp`: add, list, test and remove the MCP servers whose tools code may call; `serve` is an MCP server."""
+"""`cortex mcp`: add, list, test and remove the MCP servers whose tools code may call; `serve` runs an MCP server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carry out the owner's decisions about a neuron at the shell. Each is recorded first, or not done."""
+"""Carries out the owner's shell commands about a neuron, each only after it was recorded in the audit log."""
 
 from __future__ import annotations
 

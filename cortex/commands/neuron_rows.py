@@ -1,4 +1,4 @@
-"""Neurons and habits as lines for people and as JSON for programs. Pure; no text in them can control the terminal.
+"""Formats neurons and habits for people and as JSON for programs. Pure; no text in them can control the terminal.
 
 Keys of the JSON are those of the document; keys are added, never removed.
 """

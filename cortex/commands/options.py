@@ -1,4 +1,4 @@
-"""Options that several commands share, with the same help texts, and what they name: a toolbox, a text in a file."""
+"""Options that several commands share, with their help texts, and functions that load the toolbox or file they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cortex run`, second half: read the script, run it and print the answer. Imported while Deno starts."""
+"""The second half of `cortex run`: read the script, run it and print the answer. Imported while Deno starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cortex tools`: list and search the tools that code may call; `show` prints the TypeScript that code is told."""
+"""`cortex tools`: list and search the tools that code may call; `show` prints the TypeScript declaration of a tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens in a cortex, as typed events, each announced once.
+"""The events of a cortex: one class for each kind of thing that happens. Each event is announced once.
 
 The audit hears an event first and may refuse; the watcher of a turn and the listeners of `cortex.subscribe` hear it
 afterwards. Events hold what was run and called: code, arguments, results. A listener that passes them on decides what

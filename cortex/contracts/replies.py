@@ -1,4 +1,4 @@
-"""Refusals as values, and the string that a model reads about an outcome or a refusal.
+"""Refusals as values, and the function that turns an outcome or a refusal into the string that a model reads.
 
 Only this module makes these strings, and nothing parses them back: inside the program, outcomes are values.
 """

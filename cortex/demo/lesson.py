@@ -1,4 +1,4 @@
-"""The second half of the demo: a proposal becomes a neuron, if its owner agrees, and the kill switch ends it all."""
+"""The second half of the demo: the owner decides on a proposed neuron, it runs, and the kill switch stops it."""
 
 from __future__ import annotations
 

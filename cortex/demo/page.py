@@ -1,4 +1,4 @@
-"""How the demo is laid out: 80 columns at most, colour and symbols only where a terminal shows them."""
+"""The layout of the demo's output: at most 80 columns, colour and symbols only if the terminal can show them."""
 
 from __future__ import annotations
 

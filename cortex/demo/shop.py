@@ -1,4 +1,4 @@
-"""What a host would have: a shop with more orders than a model should read, and a server with prices. Both are real."""
+"""What the demo's agent works with: a tool that returns a shop's orders, and a local HTTP server with prices."""
 
 from __future__ import annotations
 

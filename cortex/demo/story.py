@@ -1,4 +1,4 @@
-"""Plays the scenes: a scripted model in the real loop, with the real cortex, in a home that is removed afterwards."""
+"""Plays the demo: a scripted model in the real loop, with a real cortex, in a home that is removed afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recovers the ledger after first use, a crash, damage or a clock set back. Pure.
+"""Decides how to continue a ledger that is new, torn by a crash, or damaged, or after the clock was set back. Pure.
 
 What is known is kept and the newest account counts; where nothing can be trusted, the level is 0.
 """

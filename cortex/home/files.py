@@ -1,4 +1,4 @@
-"""The five ports of a home, in files."""
+"""Implements the five ports of a home with files."""
 
 from __future__ import annotations
 

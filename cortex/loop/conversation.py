@@ -1,4 +1,4 @@
-"""One conversation: its messages, in memory and, if it has a file, on disk before the next step."""
+"""One conversation: its messages in memory and, if it has a file, on disk before the turn goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of tools that MCP clients get, in the protocol's form. Plain data, the same bytes for the same settings."""
+"""The list of tools that MCP clients get, as MCP defines it. Plain data, the same bytes for the same settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the settings of all folders. The only reader of TOML settings files and of the environment."""
+"""Loads the settings of all three packages. Only this module reads TOML settings files and the environment for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small parts of which a turn is shown: symbols, the energy gauge, excerpts of long texts, and phrases. Pure."""
+"""The parts from which the display of a turn is built: symbols, energy gauge, excerpts of long texts, phrases. Pure."""
 
 from __future__ import annotations
 

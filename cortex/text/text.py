@@ -1,4 +1,4 @@
-"""Plain text: without lone surrogates, so that every pipe and file can carry it; bounded; similar names; times as text.
+"""Cleans and shortens texts, finds similar names, formats times. Cleaned texts fit every pipe and file.
 
 Pure, and fast for long texts and thousands of names: both come from strangers.
 """

@@ -1,4 +1,4 @@
-"""Makes the kill switch stop a runtime that has no `stop` of its own: what it is executing is cancelled.
+"""Lets the kill switch stop a runtime that has no `stop` method, by cancelling what it is executing.
 
 A module of its own because it is about any runtime that a host brings, and not about turns.
 """

@@ -1,4 +1,4 @@
-"""The answer of `execute_code` for a program: result, logs and metrics. Pure."""
+"""The answer of `execute_code`, for programs instead of models: result, logs and metrics. Pure."""
 
 from __future__ import annotations
 

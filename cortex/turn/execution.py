@@ -1,6 +1,5 @@
-"""One execution, in the order in which things happen: refusals first, which cost nothing; then energy is taken, the
-audit writes the intent, and only then does anything run. Energy that was taken stays taken whatever the code does, and
-goes back only when nothing ran after all.
+"""Runs one execution. Refusals come first and cost nothing. Then energy is taken, the intent is recorded in the audit
+log, and only then the code runs. The energy is given back only if nothing ran.
 
 A turn calls this for `core.execute`. Nothing here needs a turn: a `Caller` says who asks, and on whose
 terms, and `Services` are the parts of the cortex that all callers share.

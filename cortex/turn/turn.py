@@ -1,4 +1,4 @@
-"""One turn of an agent: answers the model's tool calls between a user message and the agent's last word on it.
+"""One turn of an agent: answers the model's tool calls, from a message of the user to the agent's final answer.
 
 Limits per turn live here. Every call gets an answer that is one string and never empty; nothing is raised but a
 cancellation.

@@ -1,4 +1,4 @@
-"""Refuses proposals that are too many, duplicates, or were rejected before. Pure: decided on the existing documents."""
+"""Refuses proposals when there are too many, and duplicates and rejected ones. Pure: decides on existing documents."""
 
 from __future__ import annotations
 

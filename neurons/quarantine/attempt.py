@@ -1,4 +1,4 @@
-"""One run of one scenario, and its problems in words that tell the candidate's author what to change. Pure."""
+"""One run of one scenario, and its problems, in words that tell the neuron's author what to change. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of capabilities: compares what a candidate declares with what it was seen to do. Pure.
+"""Compares the capabilities that a candidate declares with those that it used in quarantine. Pure.
 
 Undeclared access is a problem and rejects the candidate. A declared capability that was never used is a finding: the
 owner reads it and may ask why it is wanted. No audit can tell what code will do once it is no longer watched; the

@@ -1,4 +1,4 @@
-"""JSON documents by key: visible at once, and on disk soon or before the caller goes on, as the caller chooses.
+"""Stores JSON documents by key. A change is visible at once; it is on disk soon, or before the call returns.
 
 Writers hold the lock of the folder and read again under it, so that no change is lost. Readers hold no lock: a file is
 always whole.

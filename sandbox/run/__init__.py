@@ -1,4 +1,4 @@
-"""Runs one execution: the pool of warm workers, the exchange of frames, the bridge to lent tools, the clock."""
+"""Runs one execution: pool of warm workers, exchange of frames, bridge to the tools of the caller, timeout clock."""
 
 from typing import TYPE_CHECKING
 

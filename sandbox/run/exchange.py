@@ -1,4 +1,4 @@
-"""Holds the host's side of one run: sends the code, reads frames until it is done, and answers its calls meanwhile."""
+"""The host's side of one run: sends the code, reads frames until the run is done, and answers its calls meanwhile."""
 
 from __future__ import annotations
 

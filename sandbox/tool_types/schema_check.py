@@ -1,6 +1,6 @@
 """Checks whether a value fits an untrusted JSON Schema. Nothing is fetched, patterns run in linear time, and a check
-that would take long is refused or ended soon: the library holds the interpreter until it is done, so that no timeout,
-no cancellation and no Ctrl-C could stop it meanwhile."""
+that would take long is refused or stopped: the library holds the GIL, so no timeout, cancellation or Ctrl-C could stop
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a spawner behind all wall layers that this machine supports and Deno runs behind, or raises why it cannot.
+"""Starts a launcher with all wall layers that work on this machine and with Deno, or raises an error that says why not.
 
 The self-test runs a known script behind the wall: once for each binary, kernel and set of layers, then it is cached.
 """

@@ -1,4 +1,4 @@
-"""The staging folder of a commit: new files wait here, and its steps move them into place or back.
+"""Holds a commit's new files in a folder until they are moved into place, and can undo each move.
 
 Every step can be repeated and undone, and the folder itself shows which steps were taken:
 
