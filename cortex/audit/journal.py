@@ -62,11 +62,11 @@ class Journal:
         return self._audit.keep_code(code)
 
     def hear(self, event: CortexEvent) -> None:
-        """Write down what an event says. Raises AuditError for the start of an execution: what cannot be written down
-        is not run. Everything else has happened by now, and is missed when it cannot be written."""
+        """Record an event. If the start of an execution cannot be recorded, this raises AuditError and the code is not
+        run. Other events are already past; failures to record them are counted."""
         match event:
             case ExecutionStarted():
-                # Before the run, so that one whose host is killed has left a line.
+                # Recorded before the run: a run whose host is killed has left a line, too.
                 started = {"code_hash": event.code_hash, "cost": event.cost, "level": event.level}
                 self._audit.record("intent", **_facts(_of(event.intent), **started))
             case ExecutionEnded():

@@ -35,7 +35,8 @@ class Spine:
         self._lock = threading.Lock()
 
     def announce(self, event: CortexEvent, watch: Callable[[Any], None] | None = None) -> None:
-        """Raises AuditError when the event may not happen because it cannot be written down: then nobody hears it."""
+        """Announce the event. Raises AuditError when it cannot be recorded and so must not happen: then neither the
+        watcher nor any subscriber gets the event."""
         self.journal.hear(event)
         if watch is not None:
             try:

@@ -162,7 +162,7 @@ class Audit:
         found = find_head(self._folder)
         known = read_known(self._folder)
         if known is None and not found.head.name and not mine.name:
-            # Written before the first line: from then on, a missing file means something.
+            # Written before the first line. After this, a missing head.json shows that it was deleted.
             write_known(self._folder, known := START)
         if found.head.name and days.latest_name(self._path) != found.head.name:
             days.point_latest(self._folder, found.head.name)
@@ -186,7 +186,7 @@ class Audit:
         if not facts:
             return head
         seq = max(last.seq, head.known.seq + found.damaged_lines)
-        # What was known beats what is there: the gap in the numbers, or the hash that does not match, stays visible.
+        # Continue from the remembered end, not from the end found on disk: the gap or wrong hash stays visible.
         true_end = Known(seq, last.hash if last.seq >= head.known.seq else head.known.hash)
         self._head = self._append(replace(head, known=true_end), at, "recovered", bounded(facts).text)
         return self._head

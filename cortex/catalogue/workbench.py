@@ -88,7 +88,7 @@ class Workbench:
         return not self.is_told
 
     def server_of(self, name: str) -> str | None:
-        """The server of a tool name, also as code writes it; None if it is no server's."""
+        """The server of a tool name, also as code writes it; None if no server has this tool."""
         return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
 
     def wish(self, code: str, intent: str = "", tools: tuple[str, ...] = ()) -> Wish:
@@ -128,7 +128,7 @@ class Workbench:
                 else:
                     found[tool.name] = tool
         if len(names) > MAX_NAMED:
-            notes.append(f"// {MAX_NAMED} at once are the most; {len(names) - MAX_NAMED} are left out")
+            notes.append(f"// at most {MAX_NAMED} at once; {len(names) - MAX_NAMED} are left out")
         declarations = [tool.declaration for tool in found.values()]
         # In a thread: each declaration takes milliseconds, and a server may have thousands.
         return "\n".join([*await anyio.to_thread.run_sync(_declared, declarations), *notes])

@@ -35,7 +35,7 @@ class ConsoleChannel:
                 return
         except (OSError, ValueError) as error:
             raise ChannelError(f"Cannot write to the console: {error}") from error
-        raise ChannelError(f"Cannot write to the console: nothing was taken for {self._writing_s:g} s")
+        raise ChannelError(f"Cannot write to the console: no process read the output for {self._writing_s:g} s")
 
 
 def told(notice: Notice) -> list[str]:

@@ -41,8 +41,8 @@ class _Passing(Exception):
 
 
 class WebhookChannel:
-    """Sends over `https`, or over `http` to this machine only, whatever a name resolves to or a server answers. Signs
-    each request with the secret: `sha256=` and the HMAC of the timestamp, a dot and the body, in hexadecimal."""
+    """Sends over https. Plain http is allowed only to loopback addresses, also after DNS; redirects are not followed.
+    Signs each request with the secret: `sha256=` and the HMAC of the timestamp, a dot and the body, in hexadecimal."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from sandbox import LineFile, LockBusy
 
 MAX_LINES = 1_000
 _MAX_CHARS = 10_000
-# One character takes at most twelve bytes of JSON (two escaped halves).
+# One character takes at most twelve bytes of JSON (a surrogate pair, each half written as \uXXXX).
 _MAX_LINE_BYTES = 12 * _MAX_CHARS + 10
 
 

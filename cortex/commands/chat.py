@@ -79,7 +79,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
         return _talk(settings, options)
     except OutputLost as lost:
         if isinstance(lost.__cause__, BrokenPipeError):
-            raise lost.__cause__ from None  # The reader closed the pipe: run_command ends every command so.
+            raise lost.__cause__ from None  # The reader closed the pipe; run_command handles it for every command.
         raise CommandError(f"cannot write the output: {lost.__cause__}") from lost
 
 
@@ -223,7 +223,7 @@ def _conversation(conversations: Conversations, resume: str | None) -> Conversat
     except ConversationBusy as error:
         raise CommandError(str(error), REFUSED) from error
     except ConversationError as error:
-        raise CommandError(f"{error}; --list shows those that there are") from error
+        raise CommandError(f"{error}; --list lists the conversations") from error
     if found is None:
-        raise CommandError("there is no conversation to go on with yet")
+        raise CommandError("there is no conversation to continue yet")
     return found

@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
             'the story of MCP servers as functions is an example now; in a checkout of Motor Cortex, "make demo-mcp" '
             'or "python -m examples.mcp_story" tells it'
         )
-    # Imported here: it takes a while, in which a person may think better of it, and that is no fault.
+    # Imported here because it is slow; Ctrl-C meanwhile is reported as an interruption.
     import anyio
 
     from cortex.demo import Asker, tell

@@ -364,7 +364,7 @@ def test_without_a_terminal_the_question_is_refused_and_the_model_is_told_why(tm
     toolbox, ordered = shop()
     refused = {
         **ORDER[1],
-        "expect": "EXECUTION_DENIED: .*shop.order.*the owner cannot be asked, because there is no terminal",
+        "expect": "EXECUTION_DENIED: .*shop.order.*there is no terminal to ask the owner at",
     }
     with chat(
         tmp_path, [ORDER[0], refused], ForPeople(io.StringIO(), io.StringIO()), toolbox=toolbox, **NOWHERE
