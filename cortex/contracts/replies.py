@@ -1,6 +1,7 @@
 """Refusals as values, and the function that turns an outcome or a refusal into the string that a model reads.
 
-Only this module makes these strings, and nothing parses them back: inside the program, outcomes are values.
+Only this module makes these strings, and no decision is made from them: inside the program, outcomes are values. The
+displays for people split a reply at its code, to colour it.
 """
 
 from __future__ import annotations
