@@ -154,20 +154,20 @@ class MotorCortex:
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
         return Services(
-            self.settings,
-            self.toolbox,
-            with_cache(stoppable, self._cache),
-            guard,
-            self.energy,
-            self._spine,
-            self.memory,
-            self._owner,
-            anyio.Lock(),
-            self.switch,
-            self.workbench,
-            self._redactor,
-            living.consolidate if living is not None else None,
-            living.observer if living is not None else None,
+            settings=self.settings,
+            toolbox=self.toolbox,
+            runtime=with_cache(stoppable, self._cache),
+            guard=guard,
+            energy=self.energy,
+            spine=self._spine,
+            memory=self.memory,
+            owner=self._owner,
+            asking=anyio.Lock(),
+            switch=self.switch,
+            workbench=self.workbench,
+            redactor=self._redactor,
+            consolidate=living.consolidate if living is not None else None,
+            observer=living.observer if living is not None else None,
         )
 
     def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:

@@ -31,7 +31,7 @@ from ..contracts import (
     signals_frame,
     tool_error_frame,
 )
-from ..run import Answer, Conversation, Heard, Run, RunClock, diagnose, run_fault
+from ..run import Answer, Heard, Run, RunClock, RunExchange, diagnose, run_fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ MAX_NOTED_TOOLS = 100
 MAX_EMITTED_BYTES = 1024 * 1024
 
 
-class Batch(Conversation):
+class Batch(RunExchange):
     """The exchange of frames for one batch of signals with a resident process."""
 
     def __init__(
