@@ -1,6 +1,6 @@
 """Chooses which facts of each event go into the audit log; never the text of code, arguments or results.
 
-If an action cannot be recorded, it is the last one: nothing more is done until the audit can be written again.
+After an action that could not be recorded, nothing more is done until the audit log can be written again.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Journal:
         try:
             self._audit.record(kind, **_facts(facts))
         except Exception as error:  # noqa: BLE001 - also for a broken clock, or facts that are not JSON
-            # The action has happened and its answer is due; the next one is refused by `require`.
+            # The action has happened, so its answer is given; the next action is refused by `require`.
             self._missed += 1
             log.error("Cannot write the audit: %s", error)
 

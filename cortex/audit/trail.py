@@ -38,7 +38,7 @@ from .verdict import Extent, Verdict, inspect
 if TYPE_CHECKING:
     from cortex.settings import AuditSettings
 
-# The caller may be an event loop, and a lock holder needs microseconds: one that takes this long has been stopped.
+# The caller may be an event loop. A lock holder needs microseconds: if it takes this long, it has been stopped.
 LOCK_TIMEOUT_S = 2.0
 FOLLOW_INTERVAL_S = 0.25
 
@@ -124,7 +124,7 @@ class Audit:
     def verify(self) -> Verdict:
         """Read everything and report what is not as it was written. Raises AuditError if it cannot be read.
 
-        Takes no lock: lines are only appended, and one that is being written counts as unfinished.
+        Takes no lock: lines are only appended, and a line that is being written counts as unfinished.
         """
         with _troubles("read the audit in", self._folder):
             return inspect(self._folder, Extent.of(self._folder))

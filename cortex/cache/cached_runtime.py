@@ -136,7 +136,7 @@ class CachedRuntime:
         return None if key is None else self._found(key, began)
 
     def _found(self, key: str, began: float) -> ExecutionOutcome | None:
-        # While no code may run, do not answer from the cache: the runtime then says why.
+        # While no code may run, do not answer from the cache: the runtime refuses and says why.
         found = self._cache.get(key) if self._runtime.refusal() is None else None
         if found is None:
             return None

@@ -189,7 +189,7 @@ class Workbench:
                 found.append(tool)
         for server in dict.fromkeys(filter(None, map(self.server_of, whole))):
             tools = await self._of_whole_server(server, words_of(code))
-            # A run with an intent or named tools, whose code names no tool of this server, gets no more of them.
+            # If the code names no tool of this server, it gets all of them only without an intent and named tools.
             found += tools.named if tools.named or wish.intent or wish.tools else tools.all
         return found
 

@@ -22,9 +22,9 @@ DEFAULT_LAST = 20
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--last", type=number_of("records"), metavar="N", help=f"show at most N records, {DEFAULT_LAST} if not said"
+        "--last", type=number_of("records"), metavar="N", help=f"show at most N records, by default {DEFAULT_LAST}"
     )
-    parser.add_argument("--follow", action="store_true", help="go on with each record that comes, until Ctrl-C")
+    parser.add_argument("--follow", action="store_true", help="then print each new record, until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="print each record as one line of JSON")
     actions = parser.add_subparsers(dest="action", metavar="verify | show N")
     common = behind_an_action("print JSON")

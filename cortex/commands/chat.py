@@ -30,12 +30,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--message", metavar="TEXT", help="say this, print the answer and leave")
     parser.add_argument(
-        "--resume", nargs="?", const="", metavar="ID", help="go on with a conversation; without ID with the last one"
+        "--resume", nargs="?", const="", metavar="ID", help="continue a conversation; without ID the last one"
     )
     parser.add_argument("--list", action="store_true", help="list the conversations and leave")
     parser.add_argument("--json", action="store_true", help="print each event as one line of JSON")
     parser.add_argument("--model", metavar="NAME", help="the model to talk to, also CORTEX_MODEL__NAME")
-    parser.add_argument("--base-url", metavar="URL", help="where it is, also CORTEX_MODEL__BASE_URL")
+    parser.add_argument("--base-url", metavar="URL", help="the address of its endpoint, also CORTEX_MODEL__BASE_URL")
     parser.add_argument(
         "--tools",
         metavar="MODULE:NAME",

@@ -9,7 +9,9 @@ from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.description = "An agent with a scripted model and real hands: no network, no account, nothing left behind."
+    parser.description = (
+        "An agent with a scripted model; all else is real. No network, no account, nothing left behind."
+    )
     parser.add_argument(
         "--yes", action="store_true", help="agree to what the agent wants to learn, without a terminal to ask at"
     )
@@ -37,5 +39,5 @@ def run(options: Namespace) -> int:
     except SandboxUnavailable as error:
         raise CommandError(str(error), REFUSED) from error
     except ScriptError as error:
-        raise CommandError(f"the story does not fit what happened. {error}", CODE_FAILED) from error
+        raise CommandError(f"the demo did not go as its script expects. {error}", CODE_FAILED) from error
     return SUCCESS if is_whole else CODE_FAILED

@@ -75,7 +75,7 @@ def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
     words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
     answer = typed(words, sys.stdin, sys.stderr)
     if not answer:
-        raise CommandError(f'nothing was approved; "{waiting.id}" goes on waiting', REFUSED)
+        raise CommandError(f'nothing was approved; "{waiting.id}" still waits', REFUSED)
     return pipeline.approve(waiting.id, answer)
 
 

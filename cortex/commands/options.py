@@ -33,7 +33,7 @@ def add_no_cache(parser: ArgumentParser) -> None:
         action="store_const",
         const={"cache": {"enabled": False}},
         default={},
-        help="run code again also where its result is known from before",
+        help="run code even if its result is in the cache",
     )
 
 

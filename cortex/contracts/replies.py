@@ -31,7 +31,7 @@ Refusal: TypeAlias = Denied | Blocked
 """Why nothing was run."""
 
 OK = "OK"
-"""The code of a result, which has none of its own, where a code is recorded."""
+"""The code that is recorded for a result. The reply itself has none."""
 
 
 def reply(outcome: ExecutionOutcome) -> str:

@@ -222,8 +222,8 @@ class EnergyReserve:
             self._ledger.flush()
         except OSError as error:
             raise EnergyNotOnDisk(
-                f"The level is {entry.level:g} now, but the disk did not take it ({error.strerror or error}): after a "
-                "power cut it may be as before"
+                f"The level is {entry.level:g} now, but it could not be flushed to disk ({error.strerror or error}): "
+                "after a power cut it may be as before"
             ) from error
         try:
             self._write_snapshot(durable=True)

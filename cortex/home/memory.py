@@ -25,7 +25,7 @@ MAX_CHARACTERS = 2_000
 MAX_ENTRIES = 1_000
 # One character takes at most twelve bytes of JSON (a surrogate pair, each half written as \uXXXX); the rest is short.
 _MAX_LINE_BYTES = 12 * MAX_CHARACTERS + 200
-# Read beyond those that are wanted, in case some are damaged.
+# More lines than wanted are read, in case some are damaged.
 _SPARE_LINES = 100
 
 

@@ -156,7 +156,7 @@ class Conversation:
         """One turn at a time: else the answers of two turns would mix with each other's calls. Raises
         ConversationBusy."""
         if self._in_turn:
-            raise ConversationBusy(f'Cannot begin a turn in conversation "{self.id}": another one is under way')
+            raise ConversationBusy(f'Cannot begin a turn in conversation "{self.id}": another turn is running')
         self._in_turn = True
         try:
             yield

@@ -85,7 +85,7 @@ def limits(intent: RunCodeIntent) -> str:
 
 def took(metrics: Metrics) -> str:
     if metrics.cached:
-        return "known from before, nothing ran"
+        return "from the cache, nothing ran"
     parts = [milliseconds(metrics.execution_ms)]
     if metrics.tool_calls:
         parts.append(f"{metrics.tool_calls} tool call{'' if metrics.tool_calls == 1 else 's'}")

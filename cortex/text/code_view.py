@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from .terminal import columns_of, is_seen
 
 CODE, MORE = "  | ", "  : "
-"""The beginning of a line of code, and of one that continues the same line."""
+"""The beginning of a line of code, and the beginning of its continuation lines."""
 TAB, BLANK = "→", "·"
 """Like the brackets around spelled-out characters, these are not plain characters, and must never be treated as
 plain."""

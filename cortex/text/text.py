@@ -45,7 +45,7 @@ def beginning(text: str, max_chars: int) -> str:
 
 
 def local_time(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
-    """A timestamp in local time. A document or a setting may hold any number, also one that is no date."""
+    """A timestamp in local time. A document or a setting may hold any number, even a number that is no valid time."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():{form}}"
     except (ValueError, OverflowError, OSError):

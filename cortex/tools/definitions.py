@@ -175,7 +175,7 @@ def _code_text(lent: Sequence[ToolDeclaration], searches: bool) -> str:
 
 
 def _declared(lent: Sequence[ToolDeclaration]) -> str:
-    """As many declarations as fit: one that is too long makes room for others."""
+    """As many declarations as fit. A declaration that is too long is left out; shorter ones after it may still fit."""
     shown: list[ToolDeclaration] = []
     room = MAX_DECLARATION_BYTES
     for declaration in lent:

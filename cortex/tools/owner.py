@@ -52,7 +52,7 @@ class AbsentOwner:
 
     async def decide(self, question: Question) -> Decision:
         del question
-        return Decision(allowed=False, reason="nobody is there to ask")
+        return Decision(allowed=False, reason="there is no owner to ask")
 
 
 class ScriptedOwner:

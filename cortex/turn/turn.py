@@ -1,7 +1,7 @@
 """One turn of an agent: answers the model's tool calls, from a message of the user to the agent's final answer.
 
-Limits per turn live here. Every call gets an answer that is one string and never empty; nothing is raised but a
-cancellation.
+The limits of a turn are checked here. Every call gets an answer: one string, never empty. Only a cancellation is
+raised.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Turn:
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
-        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
+        """Run code like `core.execute`, for a program: with a context, narrower limits, and a structured answer."""
         self._calls += 1
         try:
             self._require_open()
@@ -182,7 +182,7 @@ class Turn:
         return await self._answer_host_tool(tool, arguments)
 
     def _core_names(self) -> list[str]:
-        """Those that a model here is told of."""
+        """The core tools that the model gets here."""
         absent = {"core.consolidate"} if self._services.consolidate is None else set()
         if not self._services.workbench.is_searched:
             absent |= {"core.search", "core.describe"}
@@ -200,7 +200,7 @@ class Turn:
 
     async def _run_code(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
         services = self._services
-        # Cut first: what is longer is not kept anyway, and looking for secrets takes its time.
+        # Cut first: the rest is not kept anyway, and the search for secrets is slow.
         words = {name: self._shown(arguments[name][:MAX_TEXT]) for name in _WORDS if name in arguments}
         wish = services.workbench.wish(
             arguments["code"], arguments.get("intent", "")[:MAX_TEXT], tuple(arguments.get("tools", ()))
@@ -269,7 +269,7 @@ class Turn:
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
         learning = self._services.consolidate
         assert learning is not None
-        # Again: the owner may have been asked meanwhile.
+        # Checked again: the owner may have been asked, and may have turned on the kill switch.
         killed = self._services.switch.refusal()
         if killed is not None:
             return self._deny("core.consolidate", killed)
@@ -316,13 +316,13 @@ class Turn:
         return "Said."
 
     def _remember(self, text: str) -> str:
-        # In another conversation the same token stands for something else.
+        # Without the numbers of tokens: in another conversation the same token stands for another value.
         self._services.memory.remember(self._redactor.without_numbers(text))
         self._announce(Remembered(text))
         return "Remembered."
 
     def refuse(self, tool: str, reply: str) -> Answer:
-        """The answer to a call that the loop itself does not let through."""
+        """Record a call that the loop itself refuses, and return its answer."""
         tool, reply = self._shown(tool), self._shown(reply)
         self._announce(Refused(tool, reply, turn=self.id))
         return Answer(reply, ok=False)

@@ -106,7 +106,7 @@ def why_not_approved(neuron: Neuron, key: ApprovalKey) -> str | None:
     """Why there is no valid approval of exactly this code with exactly this policy; None when there is one."""
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
     if neuron.metadata.code_hash != code:
-        return "its code is not the one that its hash is of"
+        return "its code does not match its hash"
     fitting = [one for one in neuron.approvals if one.code_hash == code and one.policy_hash == policy]
     if not fitting:
         return "its code with its policy was never approved"

@@ -175,7 +175,7 @@ def _beyond_ascii(neuron: Neuron) -> Iterator[str]:
     if lines:
         more = f" and {len(lines) - _MAX_NAMED} more" if len(lines) > _MAX_NAMED else ""
         named = ", ".join(lines[:_MAX_NAMED]) + more
-        yield f"has characters beyond ASCII, in line {named}: one may look like another, or like none"
+        yield f"has characters beyond ASCII, in line {named}: one may look like another, or be invisible"
 
 
 def declares(entry: str, host: str) -> bool:

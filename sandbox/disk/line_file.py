@@ -142,10 +142,10 @@ class LineFile:
 
 
 class HeldLines:
-    """A line file that one program holds for writing, among all processes. Raises LockBusy when another one does.
+    """A line file that only one program at a time can write. Raises LockBusy when another program has it open.
 
-    `lines` has its complete lines. A killed program leaves at most part of a line, which is cut off here: nothing was
-    built on it.
+    `lines` has its complete lines. A killed program leaves at most part of a line, which is cut off here: no later
+    line depends on it.
     """
 
     _handle = -1

@@ -148,7 +148,7 @@ def _finish(staging: Staging) -> None:
         return
     if left.journal is None:
         # Another user wrote it, or it was copied here: neither obey it nor delete it.
-        log.warning('Left alone "%s" in the workspace: its journal speaks of another folder', staging.name)
+        log.warning('Left alone "%s" in the workspace: its journal is about another folder', staging.name)
         return
     steps, back = left.journal.steps, left.back
     try:
@@ -257,4 +257,4 @@ def _back(staging: Staging, steps: Sequence[Step]) -> None:
 
 def _unsettled(problem: BaseException, error: OSError) -> WorkspaceError:
     message = f"Cannot finish the commit ({problem}), nor undo it now: {error.strerror}"
-    return WorkspaceError(f"{message}; it is settled, one way or the other, when the workspace is next used")
+    return WorkspaceError(f"{message}; it is finished or undone when the workspace is next used")
