@@ -1,4 +1,4 @@
-"""A CodeRuntime with a cache in front: code that always gives the same result runs once.
+"""A CodeRuntime that answers from a cache: code that always gives the same result runs only once.
 
 Only isolated code is cached, only without tools, and only if neither its text nor a run under a fixed clock and seed
 shows that it reads the time or random numbers.

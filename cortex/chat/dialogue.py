@@ -1,4 +1,4 @@
-"""The dialogue at a terminal: prompt, message, answer, and so on until the person leaves."""
+"""The dialogue at a terminal: reads a message, runs a turn, shows the answer, and repeats until the person leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of the prompt: the last lines that the person typed, in a private file of one JSON string per line."""
+"""Stores the lines that the person typed at the prompt, in a private file with one JSON string per line."""
 
 from __future__ import annotations
 

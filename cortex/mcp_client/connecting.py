@@ -1,4 +1,4 @@
-"""One attempt to connect to an MCP server by its settings, and the reason if that fails."""
+"""Makes one attempt to connect to an MCP server of the settings, and explains why it failed."""
 
 from __future__ import annotations
 

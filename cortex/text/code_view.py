@@ -1,4 +1,4 @@
-"""Shows code to an owner who must consent to it: no two codes look the same, and nothing in it is hidden.
+"""Shows code to the owner who must consent to it: different code always looks different, and nothing is hidden.
 
 Text that a chat may show, because people write it, can deceive in code: a letter that looks like another, a combining
 mark, text that runs from right to left. Here all of it is spelled out, also a blank at the end of a line. Our own marks

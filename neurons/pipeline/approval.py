@@ -1,4 +1,4 @@
-"""Signs and verifies approvals with the key of the home, so that no editor of a document can forge one.
+"""Signs and verifies approvals with the key of the home: a person who edits a document cannot forge an approval.
 
 Two things are signed. An approval is the owner's consent to one code with one policy. The seal says that the cortex
 itself set the document's status: for a disabled neuron the approval is still valid, so the status needs its own

@@ -1,4 +1,4 @@
-"""A file of lines that is only appended to: each append is there whole or not at all, and a torn line damages no other.
+"""A file of lines that is only appended to. Each append is complete or absent, and a torn line damages no other.
 
 The ledger and the audit write with `open_lines` and `append_whole` too, and keep their own formats: they also check
 every line that they read.

@@ -1,4 +1,4 @@
-"""The protocols that the sandbox offers (runtimes, residents), and the one it needs from its caller (host tools)."""
+"""The protocols that the sandbox implements (runtimes, residents), and the one that its caller implements (tools)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits the changes of a run to the folder: all or none, even if the process or the machine stops (a crash).
+"""Commits the changes of a run to the folder: all of them or none, even after a crash.
 
 First the new files are written beside the old ones, then a journal of the steps, then the steps are done. The next user
 of the folder finishes an unfinished commit. A process that takes the lock never sees half a commit.
