@@ -1,8 +1,8 @@
-"""Energy, tools and the agent: hands for a language model that can be trusted with them."""
+"""Runs the code that a language model writes: in the sandbox, on an energy budget, with consent and an audit log."""
 
 from sandbox import lazy_door
 
-# Not imported from `typing`, which takes 15 ms: `cortex kill` comes through this door and goes first.
+# Not imported from `typing`, which takes 15 ms: `cortex kill` imports this package and must be fast.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

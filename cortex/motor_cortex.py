@@ -1,4 +1,4 @@
-"""MotorCortex, the one object that a program needs: it puts together energy, sandbox, tools, audit and memory."""
+"""MotorCortex, the one object that a program needs: it connects energy, sandbox, tools, audit log and memory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _NOT_OPEN = "the cortex is not open: use it as `async with MotorCortex() as cort
 
 
 class MotorCortex:
-    """The hands of an agent. Use it as an async context manager; any number of turns may run at the same time.
+    """Runs code and calls tools for an agent. Use it as an async context manager; many turns may run at the same time.
 
     Without an owner, everything that needs consent is refused. A given runtime is used as it is and stays open; with a
     runtime that is no `sandbox.ResidentHost` there are no neurons. `now` is the clock by which energy recharges and
@@ -120,12 +120,12 @@ class MotorCortex:
         for name in policies_without_tool((*CORE_TOOLS, *self.toolbox.names()), self.settings.tools):
             if self.workbench.server_of(name) is not None:
                 continue  # the tools of a server are not known yet
-            log.warning('The settings have a policy for "%s", and no tool is called that', name)
+            log.warning('The settings have a policy for "%s", but there is no tool with that name', name)
         stack = AsyncExitStack()
         try:
             self._services = await self._open(stack)
         except BaseException:
-            # Closed without the exception: a task group that sees it would wrap it in an ExceptionGroup.
+            # Closed without passing the exception on: a task group would wrap it in an ExceptionGroup.
             await stack.aclose()
             raise
         self._stack = stack
@@ -154,20 +154,20 @@ class MotorCortex:
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
         return Services(
-            self.settings,
-            self.toolbox,
-            with_cache(stoppable, self._cache),
-            guard,
-            self.energy,
-            self._spine,
-            self.memory,
-            self._owner,
-            anyio.Lock(),
-            self.switch,
-            self.workbench,
-            self._redactor,
-            living.consolidate if living is not None else None,
-            living.observer if living is not None else None,
+            settings=self.settings,
+            toolbox=self.toolbox,
+            runtime=with_cache(stoppable, self._cache),
+            guard=guard,
+            energy=self.energy,
+            spine=self._spine,
+            memory=self.memory,
+            owner=self._owner,
+            asking=anyio.Lock(),
+            switch=self.switch,
+            workbench=self.workbench,
+            redactor=self._redactor,
+            consolidate=living.consolidate if living is not None else None,
+            observer=living.observer if living is not None else None,
         )
 
     def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:

@@ -2,7 +2,7 @@
 
 from .contracts.lazy_doors import lazy_door as lazy_door
 
-# Not imported from `typing`, which takes 15 ms: `cortex kill` comes through this door and goes first.
+# Not imported from `typing`, which takes 15 ms: `cortex kill` imports this package and must be fast.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Finds out what of the sandbox works on this machine, by trying it. For `cortex doctor`."""
+"""Tests which parts of the sandbox work on this machine. For `cortex doctor`."""
 
 from __future__ import annotations
 

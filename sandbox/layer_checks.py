@@ -1,4 +1,4 @@
-"""Tests each layer of the wall alone, from a process whose Deno allows everything. For `cortex doctor`.
+"""Tests each layer of the wall alone, with Deno's own permissions switched off. For `cortex doctor`.
 
 A layer counts as held when the attempts that it must stop succeed without any layer and fail behind this one alone: an
 attempt that another layer would also have stopped proves nothing.
@@ -55,8 +55,8 @@ STOPS = {
     Layer.NAMESPACES: ("connect",),
     Layer.ROOT: ("see a file", "read a file", "write a file"),
 }
-# This memory is never touched: the exact limit counts it all the same, while the host's own watch, which would stop the
-# code later, does not see it.
+# This memory is never touched: the exact limit counts it anyway, but the host's own watch, which would stop the code
+# later, does not see it.
 TAKE_MEMORY = "return new Uint8Array(2 ** 30).length"
 TRIAL_LIMIT_MB = 128
 PATIENCE_S = 5.0

@@ -33,11 +33,11 @@ from .process import NOT_NOTED, Running, deno_command, find_deno
 from .run import (
     Answer,
     Bridge,
-    Conversation,
     GrantRefused,
     Grants,
     Pool,
     Run,
+    RunExchange,
     available_bytes,
     has_room,
     may_vary,
@@ -391,7 +391,7 @@ class DenoRuntime:
             return stopped
         place.worker = worker
         try:
-            answer: Answer | RunFault = await Conversation(worker, run, self.settings).hold()
+            answer: Answer | RunFault = await RunExchange(worker, run, self.settings).hold()
         except RunFault as fault:
             answer = self._with_reason(fault)
         finally:

@@ -1,4 +1,4 @@
-"""Fakes for the ports, for the tests of programs that use this package."""
+"""Fake implementations of the ports, for the tests of programs that use this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit: a log of what happened that shows when it was tampered with."""
+"""The audit log: records what the agent did, in a hash chain that reveals any later change."""
 
 from typing import TYPE_CHECKING
 

@@ -14,7 +14,7 @@ from .lines import is_hash
 
 MAX_REMEMBERED = 1_000
 MAX_CODE_BYTES = 1_048_576
-"""More than the sandbox accepts; longer code was refused, and is not kept."""
+"""More than the sandbox accepts: longer code was refused, and is not kept."""
 
 
 def code_hash(code: str) -> str:

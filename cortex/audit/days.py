@@ -1,4 +1,4 @@
-"""The files of the log, one for each day, and their lines in both directions. Memory is bounded whatever they hold.
+"""The daily files of the audit log: names them, and reads their lines forwards or backwards with bounded memory.
 
 The files in order of their names are in the order of the hash chain.
 """
@@ -16,8 +16,8 @@ from pathlib import Path
 from .lines import MAX_LINE_BYTES, NotARecord, Record, parse
 
 LATEST = "latest"
-"""A link to the newest file. It is moved under the lock and before that file's first line: while it is unchanged, no
-process has gone on to another file."""
+"""A link to the newest file. It is moved under the lock, before the first line of a new file is written: while it is
+unchanged, no process writes to a newer file."""
 
 _NAME = re.compile(r"\d{4}-\d\d-\d\d\.jsonl\Z")
 _BLOCK_BYTES = 65_536

@@ -1,4 +1,4 @@
-"""Makes the facts of an event small enough for one line of the log. Pure; hostile text comes out as ASCII."""
+"""Shortens the facts of an event to fit one line of the audit log. Pure; text is escaped to ASCII."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Bounded(NamedTuple):
 def bounded(facts: Mapping[str, Any]) -> Bounded:
     """The facts within the limits, cut where too long, with a mark that says by how much. Raises FactRefused."""
     if not RESERVED.isdisjoint(facts):
-        raise FactRefused(f'"{min(RESERVED & facts.keys())}" is what every record has already; choose another name')
+        raise FactRefused(f'"{min(RESERVED & facts.keys())}" is a reserved field name; choose another')
     for max_text in _TEXT_LIMITS:
         kept = {_name(name): _cut(value, max_text, _MAX_DEPTH, name) for name, value in facts.items()}
         text = _encode(kept)

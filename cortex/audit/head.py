@@ -1,4 +1,4 @@
-"""The end of the hash chain: as a writer remembers it, as it is on disk, and as last recorded in `head.json`.
+"""Finds and remembers the end of the hash chain: in a writer's memory, in the files, and as recorded in `head.json`.
 
 Without `head.json` it would go unnoticed if the newest lines were cut off: the rest is a valid chain, too.
 """

@@ -1,6 +1,6 @@
-"""Writes events into the audit: which facts, and never the text of code, of arguments or of results.
+"""Chooses which facts of each event go into the audit log; never the text of code, arguments or results.
 
-If an action cannot be recorded, it is the last one: nothing more is done until the audit can be written again.
+After an action that could not be recorded, nothing more is done until the audit log can be written again.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Journal:
         return self._audit.keep_code(code)
 
     def hear(self, event: CortexEvent) -> None:
-        """Write down what an event says. Raises AuditError for the start of an execution: what cannot be written down
-        is not run. Everything else has happened by now, and is missed when it cannot be written."""
+        """Record an event. If the start of an execution cannot be recorded, this raises AuditError and the code is not
+        run. Other events are already past; failures to record them are counted."""
         match event:
             case ExecutionStarted():
-                # Before the run, so that one whose host is killed has left a line.
+                # Recorded before the run: a run whose host is killed has left a line, too.
                 started = {"code_hash": event.code_hash, "cost": event.cost, "level": event.level}
                 self._audit.record("intent", **_facts(_of(event.intent), **started))
             case ExecutionEnded():
@@ -159,7 +159,7 @@ class Journal:
         try:
             self._audit.record(kind, **_facts(facts))
         except Exception as error:  # noqa: BLE001 - also for a broken clock, or facts that are not JSON
-            # The action has happened and its answer is due; the next one is refused by `require`.
+            # The action has happened, so its answer is given; the next action is refused by `require`.
             self._missed += 1
             log.error("Cannot write the audit: %s", error)
 

@@ -1,4 +1,4 @@
-"""One record of the audit, and its line on disk. Pure.
+"""One record of the audit log, and how it is written as one line of a file. Pure.
 
 A line is JSON and ends with its own hash: SHA-256, in hex, of the bytes of the line without `,"hash":"…"`. It contains
 the hash of the line before it, so no line can be changed, removed or inserted without breaking the chain after it.
@@ -77,12 +77,12 @@ def parse(line: bytes) -> Record:
     except (ValueError, RecursionError):
         raise NotARecord("it is not JSON") from None
     if not isinstance(fields, dict) or not fields.keys() >= RESERVED:
-        raise NotARecord("it lacks what every record has")
+        raise NotARecord("it lacks a field that every record has")
     seq, at, kind, previous, own = (fields.pop(name) for name in ("seq", "at", "kind", "previous", "hash"))
     if isinstance(seq, bool) or not isinstance(seq, int) or not 0 < seq < 2**63:
-        raise NotARecord("its number is none")
+        raise NotARecord("its number is invalid")
     if not is_kind(kind) or not is_hash(previous) or not is_hash(own):
-        raise NotARecord("its kind or a hash is none")
+        raise NotARecord("its kind or a hash is invalid")
     try:
         moment = datetime.fromisoformat(at)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The port of the audit, a trail of records in one hash chain that all processes of a home share, and its errors."""
+"""The interface (port) of the audit log, which all processes of a home share, and its errors."""
 
 from __future__ import annotations
 

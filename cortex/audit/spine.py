@@ -1,4 +1,4 @@
-"""Announces each fact once: to the audit, which may refuse it, then to the watcher of the turn and to subscribers."""
+"""Announces each event once: first to the audit log, which may refuse it, then to a turn's watcher and subscribers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Spine:
         self._lock = threading.Lock()
 
     def announce(self, event: CortexEvent, watch: Callable[[Any], None] | None = None) -> None:
-        """Raises AuditError when the event may not happen because it cannot be written down: then nobody hears it."""
+        """Announce the event. Raises AuditError when it cannot be recorded and so must not happen: then neither the
+        watcher nor any subscriber gets the event."""
         self.journal.hear(event)
         if watch is not None:
             try:

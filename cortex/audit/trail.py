@@ -1,4 +1,4 @@
-"""Writes the audit: one line for each event, in one hash chain that all processes of a home share.
+"""Writes the audit log: one line for each event, in one hash chain that all processes of a home share.
 
 When `record` returns, the whole line is with the operating system: it survives the end of the process. The flusher
 writes it to disk, where it survives a power cut.
@@ -38,7 +38,7 @@ from .verdict import Extent, Verdict, inspect
 if TYPE_CHECKING:
     from cortex.settings import AuditSettings
 
-# The caller may be an event loop, and a lock holder needs microseconds: one that takes this long has been stopped.
+# The caller may be an event loop. A lock holder needs microseconds: if it takes this long, it has been stopped.
 LOCK_TIMEOUT_S = 2.0
 FOLLOW_INTERVAL_S = 0.25
 
@@ -124,7 +124,7 @@ class Audit:
     def verify(self) -> Verdict:
         """Read everything and report what is not as it was written. Raises AuditError if it cannot be read.
 
-        Takes no lock: lines are only appended, and one that is being written counts as unfinished.
+        Takes no lock: lines are only appended, and a line that is being written counts as unfinished.
         """
         with _troubles("read the audit in", self._folder):
             return inspect(self._folder, Extent.of(self._folder))
@@ -162,7 +162,7 @@ class Audit:
         found = find_head(self._folder)
         known = read_known(self._folder)
         if known is None and not found.head.name and not mine.name:
-            # Written before the first line: from then on, a missing file means something.
+            # Written before the first line. After this, a missing head.json shows that it was deleted.
             write_known(self._folder, known := START)
         if found.head.name and days.latest_name(self._path) != found.head.name:
             days.point_latest(self._folder, found.head.name)
@@ -186,7 +186,7 @@ class Audit:
         if not facts:
             return head
         seq = max(last.seq, head.known.seq + found.damaged_lines)
-        # What was known beats what is there: the gap in the numbers, or the hash that does not match, stays visible.
+        # Continue from the remembered end, not from the end found on disk: the gap or wrong hash stays visible.
         true_end = Known(seq, last.hash if last.seq >= head.known.seq else head.known.hash)
         self._head = self._append(replace(head, known=true_end), at, "recovered", bounded(facts).text)
         return self._head

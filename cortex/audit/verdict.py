@@ -1,4 +1,4 @@
-"""Verifies the audit: every line, every file, and whether its end is there. Reads only."""
+"""Verifies the audit log: every line, every file, and that no lines are missing at the end. Reads only."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def _damages(folder: Path, extent: Extent, chain: _Chain) -> Iterator[Damage]:
                 yield Damage(name, number, flaw, detail)
     if extent.known is None:
         if newest is not None:
-            yield Damage(HEAD_FILE, None, "missing", "without it nobody can tell whether the end was cut off")
+            yield Damage(HEAD_FILE, None, "missing", "without it, a cut-off end cannot be detected")
     elif chain.end.seq < extent.known.seq:
         yield Damage(newest or HEAD_FILE, number if newest else None, "cut off", chain.what_was_cut(extent.known))
     for path in CodeFolder(folder / "code").changed():
-        yield Damage(path, None, "changed", "it does not hold the code that its name is the hash of")
+        yield Damage(path, None, "changed", "its content does not match the hash in its name")
 
 
 class _Chain:
@@ -137,7 +137,7 @@ class _Chain:
             elif record.previous != self.end.hash:
                 yield "changed", f"record {record.seq} does not continue the line before it; one of the two was changed"
             elif record.kind == "recovered" and record.facts.get("head_missing"):
-                # No crash does that. The writer had to take the end that it found for the true one.
+                # No crash removes that file. The writer had to continue from the end that it found.
                 yield "missing", f"{HEAD_FILE} was gone when this was written; records before this line may be missing"
             if self._known is not None and self._known.seq == record.seq and self._known.hash != record.hash:
                 yield (

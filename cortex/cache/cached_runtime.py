@@ -1,4 +1,4 @@
-"""A CodeRuntime with a cache in front: code that always gives the same result runs once.
+"""A CodeRuntime that answers from a cache: code that always gives the same result runs only once.
 
 Only isolated code is cached, only without tools, and only if neither its text nor a run under a fixed clock and seed
 shows that it reads the time or random numbers.
@@ -136,7 +136,7 @@ class CachedRuntime:
         return None if key is None else self._found(key, began)
 
     def _found(self, key: str, began: float) -> ExecutionOutcome | None:
-        # While no code may run, do not answer from the cache: the runtime then says why.
+        # While no code may run, do not answer from the cache: the runtime refuses and says why.
         found = self._cache.get(key) if self._runtime.refusal() is None else None
         if found is None:
             return None

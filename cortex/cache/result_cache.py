@@ -1,4 +1,4 @@
-"""Cache of results in a folder, with the last used ones in memory. At worst a failure here makes code run once more.
+"""Caches results in a folder, and the most recent ones in memory. If it fails, code only runs once more.
 
 Any number of processes may share the folder: files are replaced atomically, and a file that another process has deleted
 counts as a miss.

@@ -1,4 +1,4 @@
-"""Find the tools of the toolbox and of MCP servers, and choose those that a run is lent."""
+"""Find the tools of the toolbox and of MCP servers, and choose the tools that a run may call."""
 
 from typing import TYPE_CHECKING
 

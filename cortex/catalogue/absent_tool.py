@@ -1,7 +1,7 @@
-"""A stand-in for a tool that is not available: calling it raises an error that says why. Code can catch that, instead
-of failing with a property of undefined.
+"""A stand-in for a tool that is not available. Calling it raises an error that says why and that code can catch,
+instead of a TypeError about undefined.
 
-A module of its own because it is a kind of tool, beside the workbench that is long enough.
+A separate module, because workbench.py is already long.
 """
 
 from __future__ import annotations

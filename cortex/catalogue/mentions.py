@@ -1,4 +1,4 @@
-"""Find the tools that code mentions below `tools`, by its text alone. Pure."""
+"""Finds tool names like `tools.github.listCommits` in source code with regular expressions; nothing is run."""
 
 from __future__ import annotations
 

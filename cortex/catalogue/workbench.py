@@ -1,5 +1,5 @@
-"""All tools of the toolbox and of MCP servers: search them, declare them in TypeScript, and choose those that one run
-is lent. A tool that is not chosen does not exist for that run."""
+"""All tools of the toolbox and of MCP servers: search them, declare them in TypeScript, and choose the tools that one
+run may call. A tool that is not chosen does not exist for that run."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Workbench:
         return not self.is_told
 
     def server_of(self, name: str) -> str | None:
-        """The server of a tool name, also as code writes it; None if it is no server's."""
+        """The server of a tool name, also as code writes it; None if no server has this tool."""
         return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
 
     def wish(self, code: str, intent: str = "", tools: tuple[str, ...] = ()) -> Wish:
@@ -128,7 +128,7 @@ class Workbench:
                 else:
                     found[tool.name] = tool
         if len(names) > MAX_NAMED:
-            notes.append(f"// {MAX_NAMED} at once are the most; {len(names) - MAX_NAMED} are left out")
+            notes.append(f"// at most {MAX_NAMED} at once; {len(names) - MAX_NAMED} are left out")
         declarations = [tool.declaration for tool in found.values()]
         # In a thread: each declaration takes milliseconds, and a server may have thousands.
         return "\n".join([*await anyio.to_thread.run_sync(_declared, declarations), *notes])
@@ -189,7 +189,7 @@ class Workbench:
                 found.append(tool)
         for server in dict.fromkeys(filter(None, map(self.server_of, whole))):
             tools = await self._of_whole_server(server, words_of(code))
-            # A run with an intent or named tools, whose code names no tool of this server, gets no more of them.
+            # If the code names no tool of this server, it gets all of them only without an intent and named tools.
             found += tools.named if tools.named or wish.intent or wish.tools else tools.all
         return found
 

@@ -1,4 +1,4 @@
-"""Channels that notify the owner of a proposal: console and webhook. They only notify: no reply is a decision."""
+"""Channels that notify the owner of a proposal: console and webhook. No answer to a notice counts as a decision."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Notify the owner on a stream: standard error, if none is given."""
+"""Notifies the owner by writing to a stream, by default to standard error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ConsoleChannel:
                 return
         except (OSError, ValueError) as error:
             raise ChannelError(f"Cannot write to the console: {error}") from error
-        raise ChannelError(f"Cannot write to the console: nothing was taken for {self._writing_s:g} s")
+        raise ChannelError(f"Cannot write to the console: no process read the output for {self._writing_s:g} s")
 
 
 def told(notice: Notice) -> list[str]:

@@ -1,7 +1,7 @@
-"""The full view of a neuron for its owner, who decides on it, in lines that no text of the agent can forge.
+"""Formats a neuron for its owner, so that text written by the agent cannot look like our own lines.
 
-Texts of the agent stand behind a label or a bar, on one line each, with hidden characters spelled out: more strictly in
-names and code than in words. All of the code is shown: the owner must see what the consent is for.
+Texts of the agent stand behind a label or a bar, on one line each, with hidden characters spelled out. Names and code
+are escaped more strictly than prose. All of the code is shown: the owner must see what the consent is for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notify the owner with a signed HTTP request to the owner's webhook. Only the status of the response is read."""
+"""Notifies the owner with a signed HTTP request to the owner's webhook. Of the response only the status is read."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class _Passing(Exception):
 
 
 class WebhookChannel:
-    """Sends over `https`, or over `http` to this machine only, whatever a name resolves to or a server answers. Signs
-    each request with the secret: `sha256=` and the HMAC of the timestamp, a dot and the body, in hexadecimal."""
+    """Sends over https. Plain http is allowed only to loopback addresses, also after DNS; redirects are not followed.
+    Signs each request with the secret: `sha256=` and the HMAC of the timestamp, a dot and the body, in hexadecimal."""
 
     def __init__(
         self,

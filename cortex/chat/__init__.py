@@ -1,8 +1,8 @@
 """`cortex chat`: a conversation between a person, or a pipe, and the agent.
 
-The main thread belongs to the person: it reads, asks and is interrupted, and waits for nothing else. The agent has an
-event loop in a thread of its own. So a prompt never blocks a turn, and Ctrl-C always works: at the prompt it clears the
-line, and during a turn it stops the turn.
+The main thread serves the person: it reads input, asks questions and handles Ctrl-C, and waits for nothing else. The
+agent runs in a second thread, with an event loop of its own. So a prompt never blocks a turn, and Ctrl-C always works:
+at the prompt it clears the line, and during a turn it stops the turn.
 """
 
 from typing import TYPE_CHECKING

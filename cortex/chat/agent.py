@@ -201,7 +201,7 @@ class Wakes:
 
 
 def wake_words(signal: Signal) -> str:
-    """The message for the model. The data may come from a remote server, so it is marked as no instruction."""
+    """The message for the model. The data may come from a remote server, so the text says that it is no instruction."""
     data = to_json(signal.data, inf_nan_mode="null", serialize_unknown=True).decode()
     return whole(
         f"(A signal woke you; the user has said nothing. Its type is {signal.type}, it comes from {signal.source}, and "

@@ -1,4 +1,5 @@
-"""Ask the person at the terminal for consent: the agent's thread sends the question, the main thread answers it."""
+"""Asks the person at the terminal for consent: the agent's thread sends the question, the main thread shows it and
+returns the answer."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from cortex.tools import Decision, Question, describe
 if TYPE_CHECKING:
     from typing import Any
 
-NO_TERMINAL = "the owner cannot be asked, because there is no terminal, and can set its policy to allow or deny"
+NO_TERMINAL = "there is no terminal to ask the owner at; the owner can set this tool's policy to allow or deny"
 NO = Decision(allowed=False)
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024

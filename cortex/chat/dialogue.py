@@ -1,4 +1,4 @@
-"""The dialogue at a terminal: prompt, message, answer, and so on until the person leaves."""
+"""The dialogue at a terminal: reads a message, runs a turn, shows the answer, and repeats until the person leaves."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Dialogue:
             elif line.strip():
                 self._turn(line)
         if conversation.messages():
-            self._say(f"cortex chat --resume {conversation.id} goes on with this conversation.")
+            self._say(f"cortex chat --resume {conversation.id} continues this conversation.")
 
     def _read(self) -> str | None:
         """The next line; None when the person has left."""
@@ -107,7 +107,7 @@ class Dialogue:
         words = [message for message in past if isinstance(message, UserMessage | AssistantMessage) and message.text]
         if not words:
             return
-        self._say(f"Going on after {len(words)} messages; the last:")
+        self._say(f"Continuing after {len(words)} messages; the last:")
         show = Show(self._screen)
         show.note(words[-1].text)
 

@@ -60,12 +60,12 @@ class Interrupts:
             self._raises = False
 
     def forget_nudges(self) -> None:
-        """Clear earlier nudges. Call it just before looking at what waits."""
+        """Clear earlier nudges. Call it just before checking for waiting proposals and signals."""
         self._was_nudged = False
 
     def nudge(self) -> None:
-        """Interrupt an idle prompt, from any thread. A nudge at another moment is not lost: the dialogue looks at what
-        waits before each prompt."""
+        """Interrupt an idle prompt, from any thread. A nudge at another moment is not lost: the dialogue checks for
+        waiting proposals and signals before each prompt."""
         if self._thread is not None:
             signal.pthread_kill(self._thread, _NUDGE)
 

@@ -1,4 +1,4 @@
-"""The history of the prompt: the last lines that the person typed, in a private file of one JSON string per line."""
+"""Stores the lines that the person typed at the prompt, in a private file with one JSON string per line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox import LineFile, LockBusy
 
 MAX_LINES = 1_000
 _MAX_CHARS = 10_000
-# One character takes at most twelve bytes of JSON (two escaped halves).
+# One character takes at most twelve bytes of JSON (a surrogate pair, each half written as \uXXXX).
 _MAX_LINE_BYTES = 12 * _MAX_CHARS + 10
 # Lines of this much together are read when a chat starts; older ones are left out.
 _MAX_READ_BYTES = 16 * 1_048_576

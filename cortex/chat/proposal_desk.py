@@ -1,6 +1,6 @@
 """Ask the owner at the terminal to approve or reject the neurons that the agent wants to learn.
 
-To approve, the owner types the beginning of the hash that stands below all that is approved. It must come from the
+To approve, the owner types the beginning of the hash printed below the neuron's full text. It must come from the
 keyboard of a terminal after the neuron was shown; no message, no reply of the model and no pipe can approve.
 """
 

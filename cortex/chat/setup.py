@@ -1,4 +1,4 @@
-"""What a chat needs before it starts: settings that name a model, and the toolbox that `--tools` names."""
+"""Prepares a chat: loads the toolbox that `--tools` names, and explains how to configure a model if none is set."""
 
 from __future__ import annotations
 

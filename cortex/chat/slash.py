@@ -24,8 +24,8 @@ _ORDER = (Status.ACTIVE, Status.TRIAL, Status.AWAITING_OWNER, Status.QUARANTINE,
 
 HELP = {
     "/energy": "the level, and what it is enough for",
-    "/conversations": "earlier ones; cortex chat --resume ID goes on with one",
-    "/neurons": "what the agent has learned; what it wants to learn is asked about",
+    "/conversations": "list earlier conversations; cortex chat --resume ID continues one",
+    "/neurons": "lists learned neurons, then asks you about waiting proposals",
     "/kill": "stops everything at once, also in other programs, until cortex revive",
     "/help": "this",
     "/quit": "leave; Ctrl-D does too",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .interrupts import Interrupts
 
 T = TypeVar("T")
-# A turn takes no longer message. A longer line is an error: its rest must not become a message of its own.
+# Messages may not be longer than this. A longer line is an error: its rest must not become a message of its own.
 MAX_LINE_BYTES = 1_048_576
 
 

@@ -22,13 +22,13 @@ DEFAULT_LAST = 20
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--last", type=number_of("records"), metavar="N", help=f"show at most N records, {DEFAULT_LAST} if not said"
+        "--last", type=number_of("records"), metavar="N", help=f"show at most N records, by default {DEFAULT_LAST}"
     )
-    parser.add_argument("--follow", action="store_true", help="go on with each record that comes, until Ctrl-C")
+    parser.add_argument("--follow", action="store_true", help="then print each new record, until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="print each record as one line of JSON")
     actions = parser.add_subparsers(dest="action", metavar="verify | show N")
     common = behind_an_action("print JSON")
-    actions.add_parser("verify", parents=[common], help="say whether the log is what was written; 1 if it is not")
+    actions.add_parser("verify", parents=[common], help="check the log; exits with 1 if it was changed")
     show = actions.add_parser("show", parents=[common], help="print one record in full, and its code")
     show.add_argument("seq", type=int, metavar="N", help="the number of the record")
 
@@ -111,7 +111,7 @@ def _show_verdict(verdict: Verdict) -> None:
         print(f"{_counted(verdict.recoveries, 'record')} of repairs: a writer had been killed, or found damage")
     what = f"{_counted(verdict.records, 'record')} in {_counted(verdict.files, 'file')}"
     if not verdict.ok:
-        print(f"{what}, {_counted(verdict.damages_found, 'damage')}")
+        print(f"{what}, {_counted(verdict.damages_found, 'damaged place')}")
         return
     print(styled("ok", "green", sys.stdout), f"{what}, as they were written")
     if verdict.records:

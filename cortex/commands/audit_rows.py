@@ -1,4 +1,4 @@
-"""Audit records as lines for people, at least 80 columns wide. Pure; no text in a record can control the terminal."""
+"""Formats audit records as lines of at least 80 columns. Pure; no text in a record can control the terminal."""
 
 from __future__ import annotations
 

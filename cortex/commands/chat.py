@@ -30,12 +30,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--message", metavar="TEXT", help="say this, print the answer and leave")
     parser.add_argument(
-        "--resume", nargs="?", const="", metavar="ID", help="go on with a conversation; without ID with the last one"
+        "--resume", nargs="?", const="", metavar="ID", help="continue a conversation; without ID the last one"
     )
     parser.add_argument("--list", action="store_true", help="list the conversations and leave")
     parser.add_argument("--json", action="store_true", help="print each event as one line of JSON")
     parser.add_argument("--model", metavar="NAME", help="the model to talk to, also CORTEX_MODEL__NAME")
-    parser.add_argument("--base-url", metavar="URL", help="where it is, also CORTEX_MODEL__BASE_URL")
+    parser.add_argument("--base-url", metavar="URL", help="the address of its endpoint, also CORTEX_MODEL__BASE_URL")
     parser.add_argument(
         "--tools",
         metavar="MODULE:NAME",
@@ -79,7 +79,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
         return _talk(settings, options)
     except OutputLost as lost:
         if isinstance(lost.__cause__, BrokenPipeError):
-            raise lost.__cause__ from None  # The reader closed the pipe: run_command ends every command so.
+            raise lost.__cause__ from None  # The reader closed the pipe; run_command handles it for every command.
         raise CommandError(f"cannot write the output: {lost.__cause__}") from lost
 
 
@@ -223,7 +223,7 @@ def _conversation(conversations: Conversations, resume: str | None) -> Conversat
     except ConversationBusy as error:
         raise CommandError(str(error), REFUSED) from error
     except ConversationError as error:
-        raise CommandError(f"{error}; --list shows those that there are") from error
+        raise CommandError(f"{error}; --list lists the conversations") from error
     if found is None:
-        raise CommandError("there is no conversation to go on with yet")
+        raise CommandError("there is no conversation to continue yet")
     return found

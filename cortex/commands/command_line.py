@@ -19,18 +19,18 @@ from cortex.text import terminal_columns, visible
 from .exits import INTERRUPTED, SUCCESS, USAGE, CommandError
 
 COMMANDS = {
-    "demo": "tell the whole story, offline, in under a minute",
-    "chat": "talk to an agent that has hands",
+    "demo": "show every feature, offline, in under a minute",
+    "chat": "talk to an agent that can run code",
     "run": "run one script in the sandbox",
     "energy": "show the level, the prices and the ledger; set or top up the level",
     "neurons": "show what the agent has learned and wants to learn; approve, reject, modify, disable, roll back",
-    "mcp": "name, list, try and forget MCP servers, whose tools code may call; be one",
-    "tools": "list and search the tools of the MCP servers; show prints what code is told of them",
+    "mcp": "add, list, test and remove MCP servers, whose tools code may call; serve as one",
+    "tools": "list and search the tools of the MCP servers; show prints their TypeScript declarations",
     "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
     "revive": "turn the kill switch off again",
     "audit": "show what happened, and verify that the record was not changed",
     "config": "print the settings, and where each came from",
-    "doctor": "say what works on this machine, by trying it",
+    "doctor": "test what works on this machine",
 }
 
 
@@ -88,7 +88,7 @@ def _named(arguments: Sequence[str]) -> str | None:
 
 
 def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    description = "Hands for an LLM agent that can be trusted with them."
+    description = "Run an LLM agent's code in a sandbox."
     parser = argparse.ArgumentParser(prog="cortex", description=description, formatter_class=_Page)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(command=None)

@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("keys", nargs="*", metavar="KEY", help="only these settings or sections, like energy.metered")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print a list of {key, value, source}")
-    form.add_argument("--defaults", action="store_true", help="print the file of defaults, with the reasons for each")
+    form.add_argument("--defaults", action="store_true", help="print the file of defaults, with the reason for each")
 
 
 def run(options: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`cortex demo`: the whole story, offline. What the model says is scripted, and what happens is real."""
+"""`cortex demo`: shows every feature offline. The model is scripted; everything else is real."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.description = "An agent with a scripted model and real hands: no network, no account, nothing left behind."
+    parser.description = (
+        "An agent with a scripted model; all else is real. No network, no account, nothing left behind."
+    )
     parser.add_argument(
         "--yes", action="store_true", help="agree to what the agent wants to learn, without a terminal to ask at"
     )
@@ -22,7 +24,7 @@ def run(options: Namespace) -> int:
             'the story of MCP servers as functions is an example now; in a checkout of Motor Cortex, "make demo-mcp" '
             'or "python -m examples.mcp_story" tells it'
         )
-    # Imported here: it takes a while, in which a person may think better of it, and that is no fault.
+    # Imported here because it is slow; Ctrl-C meanwhile is reported as an interruption.
     import anyio
 
     from cortex.demo import Asker, tell
@@ -37,5 +39,5 @@ def run(options: Namespace) -> int:
     except SandboxUnavailable as error:
         raise CommandError(str(error), REFUSED) from error
     except ScriptError as error:
-        raise CommandError(f"the story does not fit what happened. {error}", CODE_FAILED) from error
+        raise CommandError(f"the demo did not go as its script expects. {error}", CODE_FAILED) from error
     return SUCCESS if is_whole else CODE_FAILED

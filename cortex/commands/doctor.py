@@ -1,4 +1,4 @@
-"""`cortex doctor`: say what is installed and which limits hold on this machine, each proved by a trial."""
+"""`cortex doctor`: reports what is installed and which limits work on this machine, after trying each of them."""
 
 from __future__ import annotations
 

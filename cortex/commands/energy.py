@@ -1,4 +1,4 @@
-"""`cortex energy`: show the level, what it buys and the ledger's last entries; `set` and `top-up` change the level."""
+"""`cortex energy`: show the level, the runs it pays for, and the last ledger entries; `set` and `top-up` change it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOTE_INDENT = 15
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--last", type=number_of("entries"), metavar="N", help=f"show at most N entries, {DEFAULT_LAST} if not said"
+        "--last", type=number_of("entries"), metavar="N", help=f"show at most N entries, by default {DEFAULT_LAST}"
     )
     parser.add_argument("--json", action="store_true", help="print {level, full_in_s, tiers, entries, …}")
     actions = parser.add_subparsers(dest="action", metavar="[set LEVEL | top-up AMOUNT]")

@@ -1,4 +1,4 @@
-"""Exit codes of the commands, and the exception that carries one."""
+"""The exit codes of the commands, and CommandError, the exception that ends a command with one of them."""
 
 from __future__ import annotations
 

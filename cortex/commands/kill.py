@@ -1,4 +1,4 @@
-"""`cortex kill`: stop everything now. Imports almost nothing before that is done."""
+"""`cortex kill`: stop everything now. Imports almost nothing until that is done, so that it starts fast."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _run(options: Namespace) -> int:
     neuron = None
     if options.neuron is not None:
         neuron, doubt = neuron_named(state, options.neuron)
-        problems += [f"{doubt}; nothing of that id will run all the same"] if doubt else []
+        problems += [f"{doubt}; the switch for that id is on anyway"] if doubt else []
 
     reason = options.reason
     if reason is None:
@@ -111,8 +111,8 @@ def _show(killed: Killed, home: Path) -> None:
 
 
 def neuron_named(state: Path, named: str) -> tuple[str, str | None]:
-    """The id that is meant, and a doubt about it or None. Uses file names without reading the files, if possible: a
-    damaged document must not keep the owner from stopping its neuron."""
+    """Returns the neuron's id, and a warning or None. Uses file names without reading the files, if possible: a damaged
+    document must not keep the owner from stopping its neuron."""
     try:
         ids = sorted(name.removesuffix(".json") for name in os.listdir(state / "neurons") if name.endswith(".json"))
     except OSError:

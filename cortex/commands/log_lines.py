@@ -21,7 +21,7 @@ def log_lines(command: str) -> Iterator[None]:
     lines = _Lines(command)
     # Also used by a thread that outlives the command and logs at the very end.
     logging.lastResort = lines
-    # Added first: basicConfig() in a module of tools then does nothing, and prints no record again unescaped.
+    # Added first, so a basicConfig() call in a tool module has no effect and cannot print records unescaped.
     logging.getLogger().addHandler(lines)
     try:
         yield

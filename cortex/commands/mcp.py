@@ -1,4 +1,4 @@
-"""`cortex mcp`: add, list, test and remove the MCP servers whose tools code may call; `serve` is an MCP server."""
+"""`cortex mcp`: add, list, test and remove the MCP servers whose tools code may call; `serve` runs an MCP server."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     def action(name: str, what: str) -> ArgumentParser:
         return actions.add_parser(name, parents=[common], help=what, description=what)
 
-    add = action("add", "name a server: NAME -- COMMAND ARG…, or NAME --url URL, or --from FILE [NAME…]")
+    add = action("add", "add a server: NAME -- COMMAND ARG…, or NAME --url URL, or --from FILE [NAME…]")
     add.usage = (
         "cortex mcp add NAME [--env K=V] [--policy POLICY] -- COMMAND ARG…\n"
         "       cortex mcp add NAME --url URL [--header K=V] [--policy POLICY]\n"
         "       cortex mcp add --from FILE [NAME…] [--policy POLICY]"
     )
     add.add_argument("names", metavar="NAME", nargs="*", help="tools.NAME in code; with --from, only these of the file")
-    add.add_argument("--url", metavar="URL", help="where it is, if it is not to be started")
+    add.add_argument("--url", metavar="URL", help="the address of a server that is already running")
     add.add_argument(
         "--header", action="append", default=[], metavar="K=V", help="sent to the URL; V may have ${env:VARIABLE}"
     )
@@ -42,16 +42,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="K=V",
         help="in the environment of the command; K alone takes it from ours, each time it is started",
     )
-    add.add_argument("--policy", choices=get_args(Policy), help="of all its tools: allow (if not said), ask, deny")
+    add.add_argument(
+        "--policy", choices=get_args(Policy), help="the policy of all its tools: allow (the default), ask, deny"
+    )
     add.add_argument(
         "--from", dest="source", metavar="FILE", help="take servers from a file like .mcp.json; - is standard input"
     )
-    action("list", "the servers, who named them, and what they are; also without an action")
-    remove = action("remove", "forget servers that were added")
+    action("list", "the servers, where each is configured, and what it is; also without an action")
+    remove = action("remove", "remove servers that were added")
     remove.add_argument("names", metavar="NAME", nargs="+", help="its name")
-    test = action("test", "start servers, or those that are named, and ask for their tools; 1 if one fails")
+    test = action("test", "start all servers, or the named ones, and ask for their tools; exits with 1 if one fails")
     test.add_argument("names", metavar="NAME", nargs="*", help="its name")
-    add_serve_arguments(action("serve", "be an MCP server, for Claude Desktop, Cursor and other clients"))
+    add_serve_arguments(action("serve", "run as an MCP server, for Claude Desktop, Cursor and other clients"))
 
 
 def run(options: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`cortex mcp add` and `remove`: change the list of MCP servers, an owner's decision that is recorded first."""
+"""`cortex mcp add` and `remove`: change the list of MCP servers, after recording the change in the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cortex mcp list`: print the MCP servers and where each was named. Secrets given to them are not shown."""
+"""`cortex mcp list`: print the MCP servers and where each is configured. Secrets given to them are not shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cortex mcp serve`: be an MCP server, over the stdin and stdout of the client that starts it, or over HTTP."""
+"""`cortex mcp serve`: run an MCP server, over stdin and stdout for the client that started it, or over HTTP."""
 
 from __future__ import annotations
 

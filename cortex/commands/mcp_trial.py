@@ -64,7 +64,7 @@ def try_servers(options: Namespace, settings: Settings, paint: Paint) -> int:
     if options.json:
         print(json.dumps([asdict(trial) for trial in trials]))
     for name in _misspelt(trials, settings):
-        print(f'cortex mcp: tools.policies has "{visible(name)}", and no tool is called so', file=sys.stderr)
+        print(f'cortex mcp: tools.policies has "{visible(name)}", but there is no tool with that name', file=sys.stderr)
     return SUCCESS if all(trial.ok for trial in trials) else CODE_FAILED
 
 
@@ -116,7 +116,7 @@ async def _try(clients: McpServers, name: str, server: McpServerSettings, trials
         error = str(unavailable)
     ms = round((time.monotonic() - began) * 1000)
     [status] = [status for status in clients.statuses() if status.name == name]
-    # The error of the status has no words around it, which the table has already.
+    # status.error is the bare reason; the table supplies the context.
     why = None if error is None else (status.error or error)[:_MAX_DETAIL] + _advice(status.error or "", server)
     trials.append(Trial(name, error is None, tools, ms, status.protocol, why))
     show(trials[-1])

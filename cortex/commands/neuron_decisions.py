@@ -1,4 +1,4 @@
-"""Carry out the owner's decisions about a neuron at the shell. Each is recorded first, or not done."""
+"""Carries out the owner's shell commands about a neuron, each only after it was recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
     words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
     answer = typed(words, sys.stdin, sys.stderr)
     if not answer:
-        raise CommandError(f'nothing was approved; "{waiting.id}" goes on waiting', REFUSED)
+        raise CommandError(f'nothing was approved; "{waiting.id}" still waits', REFUSED)
     return pipeline.approve(waiting.id, answer)
 
 

@@ -1,5 +1,5 @@
-"""`cortex neurons list`, `show`, `habits`, `history`, `export`: read only. They create no folder: the home may be a
-mistyped path."""
+"""`cortex neurons list`, `show`, `habits`, `history`, `export`: only read. They create no folder, because the path of
+the home may be mistyped."""
 
 from __future__ import annotations
 

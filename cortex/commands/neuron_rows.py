@@ -1,4 +1,4 @@
-"""Neurons and habits as lines for people and as JSON for programs. Pure; no text in them can control the terminal.
+"""Formats neurons and habits for people and as JSON for programs. Pure; no text in them can control the terminal.
 
 Keys of the JSON are those of the document; keys are added, never removed.
 """
@@ -27,7 +27,7 @@ _STYLES = {
 _MOST_LINES = 4
 _MAX_ID = 40
 _INDENT = "    "
-# Parts of a document that only `in_full` has, and parts that no program is shown.
+# Parts of a document that are shown only with `in_full`, and parts that are never shown.
 _ALSO_SHOWN = frozenset({"code", "state", "report", "approvals", "versions", "history"})
 _NEVER = frozenset({"seal", "watch"})
 
@@ -39,7 +39,7 @@ def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
 def list_lines(
     neurons: Sequence[Neuron], now: float, width: int, paint: Paint, seen: Mapping[str, str]
 ) -> Iterator[str]:
-    """A table, or on a narrow terminal a few lines for each neuron. `seen` has a further text for some, by id."""
+    """A table, or on a narrow terminal a few lines for each neuron. `seen` maps a neuron id to an extra note."""
     names = _columns([neuron.id for neuron in neurons], "id")
     room = width - names - len(" awaiting_owner   v   signals errors  ")
     if room >= LEAST_TEXT:
@@ -136,7 +136,7 @@ def what_now(neuron: Neuron) -> str:
     """The neuron's state after the owner's decision, and what comes next."""
     match neuron.status:
         case Status.TRIAL:
-            return f"{neuron.id} is on trial now: {progress_left(neuron)}; cortex neurons list says how far it is"
+            return f"{neuron.id} is on trial now: {progress_left(neuron)}; cortex neurons list shows its progress"
         case Status.ACTIVE:
             return f"{neuron.id} is active again"
         case Status.AWAITING_OWNER:

@@ -1,4 +1,4 @@
-"""Options that several commands share, with the same help texts, and what they name: a toolbox, a text in a file."""
+"""Options that several commands share, with their help texts, and functions that load the toolbox or file they name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_no_cache(parser: ArgumentParser) -> None:
         action="store_const",
         const={"cache": {"enabled": False}},
         default={},
-        help="run code again also where its result is known from before",
+        help="run code even if its result is in the cache",
     )
 
 

@@ -1,4 +1,4 @@
-"""`cortex revive`: turn the kill switch off. Recorded in the audit log first, or not done."""
+"""`cortex revive`: turn the kill switch off, after recording this in the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Width and colours of the tables that several commands print."""
+"""The width and the colours of the tables that several commands print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cortex run`, second half: read the script, run it and print the answer. Imported while Deno starts."""
+"""The second half of `cortex run`: read the script, run it and print the answer. Imported while Deno starts."""
 
 from __future__ import annotations
 
@@ -170,8 +170,8 @@ async def _commit(outcome: ExecutionOutcome) -> str | None:
 
 
 def _check_writable(name: str) -> None:
-    """Raise CommandError if the file cannot be written. Called before the run, whose results a mistyped name must not
-    lose."""
+    """Raise CommandError if the file cannot be written. Called before the run, so that a wrong file name does not lose
+    its results."""
     try:
         with open(name, "ab"):
             pass
@@ -194,7 +194,7 @@ async def _first_finding(code: str) -> Finding | None:
 def _blocked(finding: Finding) -> ExecutionOutcome:
     message = (
         f"{finding.pattern} at line {finding.line}, column {finding.column}: {finding.why} "
-        "(--no-guard runs it all the same: the wall holds without the guard)"
+        "(--no-guard runs it anyway: the sandbox protects you even without the guard)"
     )
     return ExecutionOutcome(ok=False, error=ExecutionError(ErrorType.PERMISSION, message), refused=True)
 

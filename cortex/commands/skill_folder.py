@@ -1,4 +1,4 @@
-"""Write a neuron as a folder of the Agent Skills format: SKILL.md for people and agents, its code, and its document.
+"""Writes a neuron as a folder in the Agent Skills format: SKILL.md for people and agents, its code, and its document.
 
 Texts that an agent wrote stand in quotes or in a file of their own, so that they are no instructions to another agent.
 """

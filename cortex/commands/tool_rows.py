@@ -1,4 +1,4 @@
-"""Tools as lines for people and as JSON for programs. Pure; no text in them can control the terminal."""
+"""Formats tools as lines for people and as JSON for programs. Pure; no text in them can control the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cortex tools`: list and search the tools that code may call; `show` prints the TypeScript that code is told."""
+"""`cortex tools`: list and search the tools that code may call; `show` prints the TypeScript declaration of a tool."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = "Lists the tools that code may call, or those for QUERY, the best first."
     parser.epilog = "cortex tools show NAME… prints their declarations in TypeScript."
     parser.add_argument("words", metavar="QUERY", nargs="*", help="what a tool is to do, in a few words")
-    parser.add_argument("--server", metavar="NAME", action="append", default=[], help="only of this one; repeatable")
+    parser.add_argument(
+        "--server", metavar="NAME", action="append", default=[], help="only tools of this server; may be repeated"
+    )
     parser.add_argument(
         "--limit",
         metavar="N",
         type=number_of("tools", least=1),
-        help="list at most N tools; a search finds discovery.max_results if not said",
+        help="list at most N tools; for a search the default is discovery.max_results",
     )
-    parser.add_argument("--tools", metavar="MODULE:NAME", help="also those of a Toolbox of yours, as in cortex chat")
+    parser.add_argument("--tools", metavar="MODULE:NAME", help="also the tools of your own Toolbox, as in cortex chat")
     parser.add_argument("--json", action="store_true", help="print a list of {name, server, tool, policy, …}")
 
 
@@ -65,7 +67,7 @@ def run(options: Namespace) -> int:
 def _nothing(seen: Seen, query: str) -> str:
     if not seen.count:
         return "There are no tools yet: cortex mcp add NAME -- COMMAND"
-    return f"None of {seen.count} tools has to do with {query!r:.100}, or its policy is deny"
+    return f"None of {seen.count} tools matches {query!r:.100}, or those that match have the policy deny"
 
 
 def _tell(seen: Seen) -> None:

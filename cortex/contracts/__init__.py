@@ -1,4 +1,4 @@
-"""The shared types of the cortex: intents, events, and the reply strings that a model reads."""
+"""The shared types of the cortex: intents, events, and the replies that a model reads."""
 
 from typing import TYPE_CHECKING
 

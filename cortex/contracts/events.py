@@ -1,8 +1,7 @@
-"""What happens in a cortex, as typed events, each announced once.
+"""The events of a cortex: one class for each kind of thing that happens. Each event is announced once.
 
-The audit hears an event first and may refuse; the watcher of a turn and the listeners of `cortex.subscribe` hear it
-afterwards. Events hold what was run and called: code, arguments, results. A listener that passes them on decides what
-to leave out.
+The audit log gets an event first and may refuse it; then the watcher of a turn and the listeners of `cortex.subscribe`
+get it. Events hold code, arguments and results in full. A listener that passes them on decides what to leave out.
 """
 
 from __future__ import annotations

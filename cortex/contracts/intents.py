@@ -1,4 +1,4 @@
-"""What the agent intends to do, as data: passed from the tool to the runtime and into the audit."""
+"""An intent: what the agent asks to run, as plain data that goes to the runtime and into the audit log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Refusals as values, and the string that a model reads about an outcome or a refusal.
+"""Refusals as values, and the function that turns an outcome or a refusal into the string that a model reads.
 
-Only this module makes these strings, and nothing parses them back: inside the program, outcomes are values.
+Only this module makes these strings, and no decision is made from them: inside the program, outcomes are values. The
+displays for people split a reply at its code, to colour it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Refusal: TypeAlias = Denied | Blocked
 """Why nothing was run."""
 
 OK = "OK"
-"""The code of a result, which has none of its own, where a code is recorded."""
+"""The code that is recorded for a result. The reply itself has none."""
 
 
 MAX_PRINTED_BYTES = 4_096

@@ -1,4 +1,4 @@
-"""The story that `cortex demo` tells: what is said is scripted, and what is done is done."""
+"""The scenes of `cortex demo`. What the user and the model say is scripted; everything else is real."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The second half of the demo: a proposal becomes a neuron, if its owner agrees, and the kill switch ends it all."""
+"""The second half of the demo: the owner decides on a proposed neuron, it runs, and the kill switch stops it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Lesson:
         self._number = 1
 
     async def habit(self) -> None:
-        """What the cortex has noticed so far."""
+        """The habits that the cortex has noticed so far."""
         habits = self._cortex.learning.habits
         await self._until(lambda: bool(habits.all()), "a habit was noticed")
         found = habits.all()[0]
@@ -51,7 +51,7 @@ class Lesson:
         self._page.row("The model", f'is told, once: "{habits.hint(found)}"')
 
     async def tell(self, number: int) -> None:
-        """From this scene on."""
+        """Play the second half, from this scene on."""
         self._number = number
         if await self._approval(await self._quarantine()):
             await self._trial()
@@ -122,7 +122,7 @@ class Lesson:
         ticks = sum(signal.type == "tick" for signal in self._signals)
         told = [signal for signal in self._signals if signal.type == "crypto_price_change"]
         if not told:
-            raise ScriptError("The neuron has told of no price")
+            raise ScriptError("The neuron has reported no price")
         for signal in told[:_SIGNALS_SHOWN]:
             page.row("signal", f"{signal.type}: ${signal.data['before']:,} -> ${signal.data['usd']:,}")
         calls = self._model_calls() - calls_before
@@ -169,7 +169,7 @@ class Lesson:
 
 
 class FastClock:
-    """A clock that stands still until it is moved on: no person waits four minutes for a demo."""
+    """A clock that stands still until the demo moves it on, so that no person has to wait."""
 
     def __init__(self) -> None:
         self._now = time.time()
@@ -182,14 +182,14 @@ class FastClock:
 
 
 class Asker:
-    """Puts the owner's question to the person at the keyboard, or says yes without one. Without either it is a no."""
+    """Asks the person at the keyboard, or says yes if `--yes` was given. Without either the answer is no."""
 
     def __init__(self, keyboard: TextIO | None, *, says_yes: bool = False) -> None:
         self._keyboard = keyboard
         self._says_yes = says_yes
 
     async def ask(self, neuron: Neuron, page: Page) -> tuple[str, str]:
-        """What was typed for the hash, and in words why it is not it; one of them is empty."""
+        """The hash as typed, or the reason why there is none; the other one is empty."""
         shown = neuron.request.shown_hash[:SHOWN] if neuron.request is not None else ""
         if self._says_yes:
             page.line(f"--yes repeats the first {SHOWN} characters of the hash for you: {shown}", "bold")
@@ -207,7 +207,7 @@ class Asker:
 
     async def _line(self, keyboard: TextIO) -> str:
         with anyio.move_on_after(_ANSWER_S):
-            # In no thread, which could not be interrupted: a terminal is readable when there is a whole line.
+            # Not in a thread, which could not be interrupted. A terminal is readable when there is a whole line.
             await anyio.wait_readable(keyboard)
             return keyboard.readline().strip().lower()
         return ""

@@ -1,4 +1,4 @@
-"""How the demo is laid out: 80 columns at most, colour and symbols only where a terminal shows them."""
+"""The layout of the demo's output: at most 80 columns, colour and symbols only if the terminal can show them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Page:
         self._rule = "─" if has_symbols(stream) else "-"
 
     def heading(self, text: str) -> None:
-        """With a rule above it that is as long as the page is wide."""
+        """Print a heading below a rule as wide as the page."""
         self.line()
         self.line(self._rule * self.width, "dim")
         self.paragraph(text, "bold")
@@ -27,7 +27,7 @@ class Page:
             self.line(line, style)
 
     def row(self, label: str, text: str) -> None:
-        """What the label is about, in a column beside it."""
+        """Print a label, and the text beside it in a column."""
         for number, line in enumerate(wrapped(text, self.width - _LABEL)):
             lead = styled(label, "bold", self.stream) if number == 0 else ""
             self.line(lead + " " * (_LABEL - (len(label) if lead else 0)) + line)

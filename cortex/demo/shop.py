@@ -1,4 +1,4 @@
-"""What a host would have: a shop with more orders than a model should read, and a server with prices. Both are real."""
+"""What the demo's agent works with: a tool that returns a shop's orders, and a local HTTP server with prices."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Order:
 
 
 class Shop:
-    """A tool of the host, and how much it gave away."""
+    """A tool of the host, and how many bytes it has returned."""
 
     def __init__(self) -> None:
         self.given_bytes = 0
         self.toolbox = Toolbox()
-        # Not for the model: more than it should read would come back.
+        # Only for code, not for the model: the result is longer than a model should read.
         self.toolbox.add(self.orders, name="shop.orders", for_model=False)
 
     def orders(self, year: int) -> list[Order]:
@@ -48,7 +48,7 @@ class Shop:
 
 
 def _order(year: int, number: int) -> Order:
-    # Scattered by multiplication: the same orders each time, so that the model's words fit them.
+    # Pseudo-random, but the same orders each time, so that the scripted words of the model fit them.
     scattered = number * 2_654_435_761 % 2**32
     item = list(_ITEMS)[scattered // 7 % len(_ITEMS)]
     return Order(
@@ -80,7 +80,7 @@ def price_server() -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Nothing: the demo shows each fetch itself."""
+            """Print nothing: the demo shows each fetch itself."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Prices) as server:
         server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""Plays the scenes: a scripted model in the real loop, with the real cortex, in a home that is removed afterwards."""
+"""Plays the demo: a scripted model in the real loop, with a real cortex, in a home that is removed afterwards."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _NEXT = {
     "cortex run FILE": "run a script of yours in the sandbox",
     "cortex doctor": "try each layer of the wall",
 }
-# In the file this stands for the server that the demo starts: only then is its port known.
+# A placeholder in the file for the server that the demo starts: its port is known only then.
 SERVER = "http://shop.server"
 
 
 async def tell(sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = None) -> bool:
-    """Play all scenes to the stream, and return whether the audit of it is whole. Without an asker,
-    the owner agrees to nothing.
+    """Play all scenes to the stream, and return whether the audit log is undamaged. Without an asker, the owner agrees
+    to nothing.
 
     Raises SandboxUnavailable when this machine cannot run Deno, and ScriptError when what happens is not what the
     script expects.
@@ -81,7 +81,7 @@ async def tell(sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = N
 
 
 def _settings(given: SandboxSettings, server: str, home: Path) -> Settings:
-    """Of the owner's settings only what this machine needs to run Deno: with other limits it were another story."""
+    """Of the owner's settings, only those that this machine needs to run Deno: other limits would change the demo."""
     sandbox = SandboxSettings(
         deno_path=given.deno_path,
         require=given.require,
@@ -99,7 +99,7 @@ class Count:
     runs: int = 0
     refusals: int = 0
     read_bytes: int = 0
-    """Of what the code returned, which is what the model reads."""
+    """Bytes that the code returned, which the model reads."""
     model_calls: int = 0
 
     def event(self, event: TurnEvent) -> None:
@@ -115,7 +115,7 @@ class Count:
 
 @dataclass(slots=True)
 class Stage:
-    """What scenes are played with."""
+    """The objects with which scenes are played."""
 
     cortex: MotorCortex
     conversations: Conversations
@@ -155,7 +155,7 @@ class Stage:
 
         def watch(event: TurnEvent) -> None:
             self.count.event(event)
-            # The reader has left: the loop says so next, and what a turn's watcher raises would be logged.
+            # The reader has left: the loop reports that next. An exception from here would only be logged.
             with suppress(BrokenPipeError):
                 show.event(event)
 
@@ -168,12 +168,12 @@ class Stage:
                 )
                 self.count.model_calls += ended.rounds
         finally:
-            # What the command says of an end before the end must not stand in the line of what was said.
+            # End the line: if the demo stops here, the command's message must begin on a new line.
             show.end()
 
 
 def saving(given_bytes: int, read_bytes: int) -> str:
-    """What a tool gave to code, against what the model read of it."""
+    """Compare the bytes that a tool gave to code with the bytes that the model read."""
     saved = given_bytes - read_bytes
     return (
         f"The tool gave the code {given_bytes:,} bytes. The model read {read_bytes:,}. "
@@ -206,7 +206,7 @@ class _Part(BaseModel):
 
 
 class SceneTurn(_Part):
-    """A message of the user, and the model's part until its last word on it."""
+    """A message of the user, and the replies of the model up to its final answer."""
 
     minutes_later: Annotated[float, Field(ge=0)] = 0
     user: Annotated[str, Field(min_length=1)]
@@ -219,7 +219,7 @@ class Scene(_Part):
     name: Annotated[str, Field(pattern="^[a-z]+$")]
     title: Annotated[str, Field(min_length=1, max_length=70)]
     about: str
-    """What to look out for, for the person who watches."""
+    """What the person who watches should look out for."""
     turns: Annotated[tuple[SceneTurn, ...], Field(min_length=1)]
 
 

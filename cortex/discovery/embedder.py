@@ -1,4 +1,4 @@
-"""The port of a model that turns texts into vectors, so that discovery can rank by meaning.
+"""The interface (port) of a model that turns texts into vectors, so that discovery can rank tools by meaning.
 
 A module of its own because the embedders and `meanings` import it, and discovery imports them late.
 """

@@ -1,4 +1,4 @@
-"""Computes how near each tool is to a query by meaning. Imports numpy, so it is imported late."""
+"""Computes how similar each tool is to a query by meaning. Imports numpy, so it is imported late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Synonyms: words that tools and people use for the same thing. Only those that hold for every catalogue of tools.
+"""Synonyms: different words for the same thing in tool names and searches, whatever the tools are.
 
 A module of its own because it is a table, which is edited without a look at the code of the index.
 """

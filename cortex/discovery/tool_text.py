@@ -1,4 +1,4 @@
-"""The text by which a tool is found: its name, its description, and the words of its parameters. Pure and bounded."""
+"""Collects the words by which a tool is found: its name, its description and its parameters. Pure and bounded."""
 
 from __future__ import annotations
 

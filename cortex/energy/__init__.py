@@ -1,4 +1,4 @@
-"""Energy: what an agent may spend on acting, how it recharges, and a ledger of it that survives any crash."""
+"""Energy: the budget that an agent spends to run code, how it recharges, and its ledger, which survives any crash."""
 
 from typing import TYPE_CHECKING
 

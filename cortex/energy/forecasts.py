@@ -1,4 +1,4 @@
-"""What the level of energy allows, now and later, and what the model is told about it. Pure."""
+"""Computes what the energy level allows now and later, and the sentences that tell the model. Pure."""
 
 from __future__ import annotations
 

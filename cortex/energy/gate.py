@@ -1,4 +1,4 @@
-"""The gate: decides whether the energy suffices for a tier, if not, when it will, and what a run costs. Pure."""
+"""The gate: decides whether the energy suffices for a run, or when it will, and what the run costs. Pure."""
 
 from __future__ import annotations
 

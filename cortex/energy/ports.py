@@ -1,4 +1,4 @@
-"""The port of the energy, a ledger with a running level that all processes of a home share, and its errors.
+"""The interface (port) of energy, a ledger with a level that all processes of a home share, and its errors.
 
 A lack of energy is not an error: it is returned as a value.
 """

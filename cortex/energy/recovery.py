@@ -1,6 +1,6 @@
-"""Recovers the ledger after first use, a crash, damage or a clock set back. Pure.
+"""Decides how to continue a ledger that is new, torn by a crash, or damaged, or after the clock was set back. Pure.
 
-What is known is kept and the newest account counts; where nothing can be trusted, the level is 0.
+Valid entries are kept, and the newest one counts; if none can be trusted, the level is 0.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def recover(
         before, at, seq = account.level, now if account.at is None else account.at, account.seq
         entry = _entry("recovered", before, now - at, now, seq, settings, f"{note}; continued from {source}")
     elif is_damaged or snapshot is not None:
-        note = "what was kept of the level is damaged: it counts as 0 until it recharges or the owner sets it"
+        note = "ledger and snapshot are damaged: the level is 0 until it recharges or the owner sets it"
         entry = _entry("recovered", 0.0, 0.0, now, 0, settings, note)
     else:
         entry = _entry("initial", settings.initial_level, 0.0, now, 0, settings, None)

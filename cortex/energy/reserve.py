@@ -1,4 +1,4 @@
-"""The energy of a home, shared by all its processes: what one has taken no other can take, even after a crash.
+"""The energy of a home, which its processes share: energy that one of them takes is gone for all, even after a crash.
 
 A change is one line in the ledger, written under a lock between processes, and counts from that moment. So a process
 that is killed loses nothing that it was given, and gives nothing away. A power cut can lose what the flusher had not
@@ -222,8 +222,8 @@ class EnergyReserve:
             self._ledger.flush()
         except OSError as error:
             raise EnergyNotOnDisk(
-                f"The level is {entry.level:g} now, but the disk did not take it ({error.strerror or error}): after a "
-                "power cut it may be as before"
+                f"The level is {entry.level:g} now, but it could not be flushed to disk ({error.strerror or error}): "
+                "after a power cut it may be as before"
             ) from error
         try:
             self._write_snapshot(durable=True)

@@ -1,4 +1,4 @@
-"""`energy.json`: the level at one moment, for other readers, and to continue from if the ledger is lost."""
+"""`energy.json`: a copy of the level, for other programs to read, and to continue from if the ledger is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Energy in words, for the model and the owner. A promised time is never too early."""
+"""Puts energy into words, for the model and the owner. The time at which energy suffices is never given too early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The home: the folder in which an agent keeps its state, and what it remembers."""
+"""The home: the folder in which an agent keeps its state and its memory."""
 
 from typing import TYPE_CHECKING
 

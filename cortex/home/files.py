@@ -1,4 +1,4 @@
-"""The five ports of a home, in files."""
+"""Implements the five ports of a home with files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _nobody(entry: Entry) -> None:
 
 
 class HomeFiles:
-    """`HomePorts` in the folders of a home. With a flusher, what may wait is flushed to disk by that."""
+    """`HomePorts` in the folders of a home. With a flusher, writes that may wait are flushed to disk by it."""
 
     def __init__(self, home: Home, *, now: Callable[[], float] = time.time, flusher: Flusher | None = None) -> None:
         self._home = home

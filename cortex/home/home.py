@@ -1,4 +1,4 @@
-"""The home folder: holds all that outlives a program, and only its owner may write there."""
+"""The home folder: holds everything that outlives a program. Only its owner may write to it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ log = logging.getLogger("motor_cortex")
 
 MAX_CHARACTERS = 2_000
 MAX_ENTRIES = 1_000
-# One character takes at most twelve bytes of JSON (two escaped halves), and the rest of the line is short.
+# One character takes at most twelve bytes of JSON (a surrogate pair, each half written as \uXXXX); the rest is short.
 _MAX_LINE_BYTES = 12 * MAX_CHARACTERS + 200
 # The file may hold this many more than it keeps.
 _SPARE_LINES = 100

@@ -1,4 +1,4 @@
-"""The five ports of a home: all that outlives a process goes through one of them.
+"""The five interfaces (ports) of a home: everything that outlives a process is stored through one of them.
 
 | port            | what it keeps                                    | in files                   |
 |-----------------|--------------------------------------------------|----------------------------|

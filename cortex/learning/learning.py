@@ -1,4 +1,4 @@
-"""Put together everything that learns: documents, habits, the pipeline of neurons, and the layer that runs them.
+"""Builds the parts that learn: storage of documents, habits, the pipeline of neurons, and the layer that runs them.
 
 `Learning` on a home reads documents and carries out decisions, which is all that a command needs. `alive`, with a
 sandbox, also notices habits, tries neurons and runs them, while a cortex is open.

@@ -1,5 +1,5 @@
-"""The tools that neurons may use, of the toolbox and of MCP servers: lend a neuron its approved tools, and explain why
-a tool is not available."""
+"""The tools that a neuron may call: those of the toolbox and of MCP servers that its owner approved. For any other tool
+it explains why it is not available."""
 
 from __future__ import annotations
 

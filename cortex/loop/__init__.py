@@ -1,4 +1,4 @@
-"""The chat loop: one turn, from a message of the user to the agent's last word, and the stored conversations."""
+"""The chat loop: runs one turn, from a message of the user to the agent's final answer; and stored conversations."""
 
 from typing import TYPE_CHECKING
 

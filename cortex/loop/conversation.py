@@ -1,4 +1,4 @@
-"""One conversation: its messages, in memory and, if it has a file, on disk before the next step."""
+"""One conversation: its messages in memory and, if it has a file, on disk before the turn goes on."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Conversation:
         """One turn at a time: else the answers of two turns would mix with each other's calls. Raises
         ConversationBusy."""
         if self._in_turn:
-            raise ConversationBusy(f'Cannot begin a turn in conversation "{self.id}": another one is under way')
+            raise ConversationBusy(f'Cannot begin a turn in conversation "{self.id}": another turn is running')
         self._in_turn = True
         try:
             yield

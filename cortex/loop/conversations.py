@@ -57,7 +57,9 @@ class Conversations:
         try:
             file = HeldLines(path, create=False, max_read_bytes=MAX_READ_BYTES, on_torn=partial(_log_torn, path))
         except FileNotFoundError as error:
-            raise ConversationError(f'Cannot open conversation "{conversation_id}": there is none') from error
+            raise ConversationError(
+                f'Cannot open conversation "{conversation_id}": there is no such conversation'
+            ) from error
         except LockBusy as error:
             raise ConversationBusy(
                 f'Cannot open conversation "{conversation_id}": another program is talking in it'
@@ -90,7 +92,9 @@ class Conversations:
 
     def _path(self, conversation_id: str) -> Path:
         if not _ID.fullmatch(conversation_id):
-            raise ConversationError(f'Cannot open conversation "{conversation_id[:80]}": that is not the name of one')
+            raise ConversationError(
+                f'Cannot open conversation "{conversation_id[:80]}": that is not the id of a conversation'
+            )
         return self._folder / f"{conversation_id}{_ENDING}"
 
 

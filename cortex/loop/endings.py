@@ -1,4 +1,4 @@
-"""How a turn ends, and what the loop says about the end when the model gives no answer."""
+"""The ways in which a turn can end, and what the loop says when the model gives no final answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages of a conversation, and a model's reply. Plain values, independent of any endpoint's format."""
+"""The messages of a conversation, and a model's reply. Plain values that do not depend on any endpoint's format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ports of the loop: a model that replies, a turn that answers tool calls, and events for a watcher.
+"""The interfaces (ports) of the loop: a model that replies, a turn that answers tool calls, and events for a watcher.
 
 The whole last word is sent as events, too: the model's words as `TextArrived`, and the loop's as `Notice`.
 """

@@ -62,7 +62,7 @@ def _call(data: Any) -> ToolRequest:
         case {"id": str(call_id), "name": str(name), "arguments": str(arguments)}:
             return ToolRequest(call_id, name, arguments)
         case _:
-            raise DamagedLine("one of its calls is none")
+            raise DamagedLine("one of its calls is not a tool call")
 
 
 def _line(data: dict[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""Makes a model's reply fit for the conversation: bounded, with unique call ids. Pure."""
+"""Prepares a model's reply for the conversation: limits its size, and makes the ids of its calls unique. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one turn: the model replies, its calls are answered, and so on until its last word or a limit."""
+"""Runs one turn: the model replies, its tool calls are answered, until it makes no more calls or a limit is reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One attempt to connect to an MCP server by its settings, and the reason if that fails."""
+"""Makes one attempt to connect to an MCP server of the settings, and explains why it failed."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Attempt:
             case ValidationError():
                 text = f"it does not speak MCP: {validation_text(error)}"
             case NameError() | TypeError() | AttributeError() | LookupError() | AssertionError() | ImportError():
-                log.error("The client of an MCP server failed by a fault of its own", exc_info=error)
-                text = f"our client failed with {type(error).__name__}, as the log tells"
+                log.error("The client of an MCP server failed because of a bug in it", exc_info=error)
+                text = f"our client failed with {type(error).__name__}; see the log"
             case _ if self._settings.is_remote:
                 text = f"it cannot be reached: {error or type(error).__name__}"
             case _:
@@ -100,11 +100,11 @@ class Attempt:
         return short(text)
 
     def said(self) -> str:
-        """The server's own words, from any time. For people only: a model would take them for an answer."""
+        """What the server has printed, at any time. For people only: a model would take it for an answer."""
         printed = short(self._hidden(self._witness.printed.decode(errors="replace")))
         said = self._hidden(self._witness.said.decode(errors="replace"))
         tail = short(said[-SAID_CHARACTERS:], SAID_CHARACTERS)
-        words = [f"it prints what is no MCP: {printed}"] if printed else []
+        words = [f"it prints text that is not MCP: {printed}"] if printed else []
         return "; ".join([*words, f"it said: {tail}"] if tail else words)
 
     def may_be_legacy(self, error: BaseException, was_starting: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Errors of MCP servers, as code and models see them. The servers' own texts are shortened here."""
+"""The errors of MCP servers, as code and models see them. Error texts of the servers are shortened here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watch the two streams of a connection: notice when they end, and limit the requests that a server leaves unread."""
+"""Watches the two streams of a connection: notices their end, and limits requests of a server that reads no answers."""
 
 from __future__ import annotations
 

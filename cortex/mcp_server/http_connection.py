@@ -1,5 +1,5 @@
-"""Limit HTTP connections and their time, mostly those that have not shown the token. Imported late, because it imports
-the web server.
+"""Limits HTTP connections and their time, above all connections without a valid token. Imported late, because it
+imports the web server.
 
 A client without the token can connect and then send nothing, or very slowly. So connections without the token
 (strangers) have few places and little time, and the oldest is closed for a new one; a connection that has shown the

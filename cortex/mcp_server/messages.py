@@ -1,4 +1,4 @@
-"""Parse the JSON-RPC messages of MCP clients, once their size was checked."""
+"""Parses the JSON-RPC messages of MCP clients. Their size was checked before."""
 
 from __future__ import annotations
 

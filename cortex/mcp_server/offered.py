@@ -1,4 +1,4 @@
-"""The list of tools that MCP clients get, in the protocol's form. Plain data, the same bytes for the same settings."""
+"""The list of tools that MCP clients get, as MCP defines it. Plain data, the same bytes for the same settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANSWER_SCHEMA = {
     "type": "object",
     "properties": {
         "text": {"type": "string", "description": "The answer"},
-        "note": {"type": "string", "description": "What there is to say beside it"},
+        "note": {"type": "string", "description": "A note beside the answer"},
     },
     "required": ["text"],
 }
@@ -49,8 +49,11 @@ RUN_SCHEMA = {
             "type": "object",
             "properties": {**{name: {"type": "number"} for name in _MEASURED}, "cached": {"type": "boolean"}},
         },
-        "state": {"type": "object", "description": "What the code wants to be kept, if it does"},
-        "truncatedFromBytes": {"type": "integer", "description": "Of a result that was too large to be given whole"},
+        "state": {"type": "object", "description": "State that the code asks its caller to keep, if any"},
+        "truncatedFromBytes": {
+            "type": "integer",
+            "description": "The full size of a result that was cut because it is too large",
+        },
         "error": {
             "type": "object",
             "properties": {"type": {"type": "string"}, "message": {"type": "string"}},

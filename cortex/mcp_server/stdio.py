@@ -241,7 +241,7 @@ class _Client:
                 await written(self._ends.writing, text.encode() + b"\n", self._writing_s)
             except OSError as error:
                 # The client has closed its end, or has read nothing until the timeout.
-                log.warning("The client takes no answers: %s", error or "nothing was taken in time")
+                log.warning("The client reads no answers: %s", error or "it read nothing in time")
                 self._tasks.cancel_scope.cancel()
 
 

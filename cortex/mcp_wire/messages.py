@@ -1,4 +1,4 @@
-"""Split incoming bytes into MCP messages, and refuse those that are too large or complex, by their id. Pure.
+"""Splits incoming bytes into MCP messages, and refuses messages that are too large or complex. Pure.
 
 The bytes come from an untrusted peer. A message is parsed only when it is known to be small enough: parsing it, and
 what the SDK does with it afterwards, blocks the event loop.

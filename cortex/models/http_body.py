@@ -1,4 +1,4 @@
-"""HTTP to an endpoint: stop reading a body in the middle, on asyncio and trio, and which certificates to trust.
+"""HTTP to a model's endpoint: reads a body that can be stopped at any time, and chooses the trusted certificates.
 
 Bodies of the HTTP client are nested async generators. A generator that is dropped is left to the garbage collector,
 which on trio is an error, and closing the outermost does not reach the innermost. So reading is cancelled from inside:

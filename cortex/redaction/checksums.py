@@ -1,4 +1,4 @@
-"""Check digits that tell a card or an account (IBAN) from any other number. Pure."""
+"""Verifies check digits, which tell a card or account number (IBAN) from any other number. Pure."""
 
 from __future__ import annotations
 

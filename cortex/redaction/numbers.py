@@ -1,4 +1,4 @@
-"""Finds numbers of persons (social security, cards, IBANs, phones), and IPv4 addresses on the way.
+"""Finds personal numbers (social security, cards, IBANs, phones) and, in the same pass, IPv4 addresses.
 
 One pattern for everything that begins with a digit, so that a text is scanned once. It is strict, because each false
 match costs a hundred times as much.

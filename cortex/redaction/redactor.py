@@ -29,7 +29,7 @@ MAX_RESTORED_CHARACTERS = 4_194_304
 _BLANKS = {ord(BETWEEN): " ", ord(NAMED): " "}
 MAX_DEPTH = 200
 TOO_DEEP = "[TOO_DEEP]"
-# A shorter number is no phone, card or account.
+# Smaller numbers cannot be phone, card or account numbers.
 _MIN_NUMBER = 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""A secret found in a text: position and kind."""
+"""A secret found in a text: its position and kind."""
 
 from __future__ import annotations
 

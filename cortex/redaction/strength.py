@@ -1,4 +1,4 @@
-"""Tells whether a word is random, like a key, or written by a person as code or prose. Pure."""
+"""Tells whether a word is random, like a key, or was written by a person, like code or prose. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: what the owner may set, read from files, environment and command line."""
+"""Settings: what the owner can configure, read from files, the environment and the command line."""
 
 from typing import TYPE_CHECKING
 

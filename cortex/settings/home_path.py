@@ -1,4 +1,4 @@
-"""Finds the home folder. Imports next to nothing, so that the kill switch is fast and works with broken settings."""
+"""Finds the home folder. Imports almost nothing, so that the kill switch is fast and works with broken settings."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class ExecuteSettings(Section):
     max_timeout_isolated_ms: Positive = 5_000
     max_timeout_network_ms: Positive = 30_000
     guard: bool = True
-    """The static check before a run. It is a smoke detector; the wall holds without it."""
+    """The static check before a run. The sandbox protects without it, too."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

@@ -1,4 +1,4 @@
-"""Loads the settings of all folders. The only reader of TOML settings files and of the environment."""
+"""Loads the settings of all three packages. Only this module reads TOML settings files and the environment for them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MODEL_VARIABLES = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL", "
 
 
 class Settings(BaseModel):
-    """The settings of every folder, each under its name."""
+    """The settings of all packages, one section for each subject."""
 
     # Errors do not show the value: it may be a key in the wrong place.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

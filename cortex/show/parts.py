@@ -1,4 +1,4 @@
-"""The small parts of which a turn is shown: symbols, the energy gauge, excerpts of long texts, and phrases. Pure."""
+"""The parts from which the display of a turn is built: symbols, energy gauge, excerpts of long texts, phrases. Pure."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def limits(intent: RunCodeIntent) -> str:
 
 def took(metrics: Metrics) -> str:
     if metrics.cached:
-        return "known from before, nothing ran"
+        return "from the cache, nothing ran"
     parts = [milliseconds(metrics.execution_ms)]
     if metrics.tool_calls:
         parts.append(f"{metrics.tool_calls} tool call{'' if metrics.tool_calls == 1 else 's'}")

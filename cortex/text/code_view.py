@@ -1,4 +1,4 @@
-"""Shows code to an owner who must consent to it: no two codes look the same, and nothing in it is hidden.
+"""Shows code to the owner who must consent to it: different code always looks different, and nothing is hidden.
 
 Text that a chat may show, because people write it, can deceive in code: a letter that looks like another, a combining
 mark, text that runs from right to left. Here all of it is spelled out, also a blank at the end of a line. Our own marks
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from .terminal import columns_of, is_seen
 
 CODE, MORE = "  | ", "  : "
-"""The beginning of a line of code, and of one that continues the same line."""
+"""The beginning of a line of code, and the beginning of its continuation lines."""
 TAB, BLANK = "→", "·"
 """Like the brackets around spelled-out characters, these are not plain characters, and must never be treated as
 plain."""

@@ -1,4 +1,4 @@
-"""Keeps the event loop responsive: works on long texts in a thread, and yields in loops that rarely wait.
+"""Keeps the event loop responsive: processes long texts in a thread, and lets loops without waits yield.
 
 A module of its own because it imports anyio, and the other modules of the room must load fast without it.
 """

@@ -34,7 +34,7 @@ _JOINERS = "\u200c\u200d"
 # Emoji need these, once and after a symbol. Elsewhere, like others of their kind, they are invisible data.
 _SELECTORS = "\ufe0e\ufe0f"
 _HAVE_VARIANTS = "0123456789#*ℹ"
-# No script stacks more of them; higher stacks cover the lines around them.
+# No script stacks more marks than this; higher stacks cover the lines around them.
 _MOST_MARKS = 4
 _LEFT = f"\n\t{_JOINERS}"
 # The decision about a character depends on at most this many characters before it.

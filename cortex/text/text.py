@@ -1,4 +1,4 @@
-"""Plain text: without lone surrogates, so that every pipe and file can carry it; bounded; similar names; times as text.
+"""Cleans and shortens texts, finds similar names, formats times. Cleaned texts fit every pipe and file.
 
 Pure, and fast for long texts and thousands of names: both come from strangers.
 """
@@ -45,7 +45,7 @@ def beginning(text: str, max_chars: int) -> str:
 
 
 def local_time(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
-    """A timestamp in local time. A document or a setting may hold any number, also one that is no date."""
+    """A timestamp in local time. A document or a setting may hold any number, even a number that is no valid time."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():{form}}"
     except (ValueError, OverflowError, OSError):

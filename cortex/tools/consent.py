@@ -78,9 +78,11 @@ class Consent:
 
     async def _ask(self, tool: Governed, arguments: dict[str, Any], origin: Origin, purpose: str) -> Permission:
         limit = self._settings.max_questions_per_turn
-        # Counted before waiting: of calls made together, not all may be the last allowed question.
+        # Counted before waiting: several calls at once must not all count as the last allowed question.
         if self._questions >= limit:
-            return NotAllowed(f"{tool.name} needs the owner's consent, and {limit} questions in one turn are the most")
+            return NotAllowed(
+                f"{tool.name} needs the owner's consent, and at most {limit} questions are asked in one turn"
+            )
         self._questions += 1
         # A copy: changes that the owner's side makes must not affect the call.
         question = Question(tool.name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
@@ -93,7 +95,7 @@ class Consent:
         if decision.allowed is True:
             return Allowed()
         if isinstance(self._owner, AbsentOwner):
-            return NotAllowed(f'{tool.name} has the policy "ask", and here nobody can be asked; do without it')
+            return NotAllowed(f'{tool.name} has the policy "ask", and no owner can be asked here; do without it')
         if decision is _UNASKED:
             return NotAllowed(f"{tool.name} needs the owner's consent, and {decision.reason}")
         reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")

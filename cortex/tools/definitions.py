@@ -1,4 +1,4 @@
-"""The tool definitions that the model gets: those of the core tools, and the form for all others.
+"""The definitions of tools that are sent to the model: of the core tools, and of the tools of the toolbox.
 
 Every word is paid for in each request, so they are few. An API may refuse a description of more than 1,024 characters,
 so text that grows with the host's tools and hosts goes to the parameters, where there is room.
@@ -175,7 +175,7 @@ def _code_text(lent: Sequence[ToolDeclaration], searches: bool) -> str:
 
 
 def _declared(lent: Sequence[ToolDeclaration]) -> str:
-    """As many declarations as fit: one that is too long makes room for others."""
+    """As many declarations as fit. A declaration that is too long is left out; shorter ones after it may still fit."""
     shown: list[ToolDeclaration] = []
     room = MAX_DECLARATION_BYTES
     for declaration in lent:

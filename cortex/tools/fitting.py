@@ -1,4 +1,4 @@
-"""Adapts a value to a JSON Schema where the intent is clear. Pure and bounded: both may come from strangers.
+"""Changes a value so that it fits a JSON Schema, where the intent is clear. Pure and bounded: both may be hostile.
 
 Adapted are `camelCase` for `snake_case`, "5" for 5, JSON in a string, and a choice in other capitals. The work is
 counted: a value that would take too long is left as it is, because the mistakes of a weak model are small.

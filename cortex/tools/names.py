@@ -1,4 +1,4 @@
-"""Names of tools: with dots inside the cortex, without them on the wire.
+"""Translates tool names: `core.execute` in the cortex is `core_execute` for models, whose APIs allow no dots.
 
 Model APIs accept only letters, digits, `_` and `-`. One table maps both ways, and two tools never share a name on
 either side.

@@ -1,4 +1,4 @@
-"""The owner as the cortex sees them: a question goes out, a yes or a no comes back."""
+"""The interface (port) to the owner: the cortex asks whether a call may be made, and the owner answers yes or no."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AbsentOwner:
 
     async def decide(self, question: Question) -> Decision:
         del question
-        return Decision(allowed=False, reason="nobody is there to ask")
+        return Decision(allowed=False, reason="there is no owner to ask")
 
 
 class ScriptedOwner:

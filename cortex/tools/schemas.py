@@ -1,4 +1,4 @@
-"""JSON Schema for models: without titles, which only repeat the names; closed; the same bytes in every process."""
+"""Simplifies a JSON Schema for models: no titles (they repeat the names), no extra properties, always equal bytes."""
 
 from __future__ import annotations
 

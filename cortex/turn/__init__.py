@@ -1,4 +1,4 @@
-"""One turn of an agent: answers calls of `core.execute` and the other core tools."""
+"""One turn of an agent: answers the model's calls of `core.execute`, the other core tools and the host's own tools."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""Makes the kill switch stop a runtime that has no `stop` of its own: what it is executing is cancelled.
+"""Lets the kill switch stop a runtime that has no `stop` method, by cancelling what it is executing.
 
-A module of its own because it is about any runtime that a host brings, and not about turns.
+A separate module, because it works with any runtime that a host provides and knows nothing of turns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class CancellingRuntime:
         self._running: set[anyio.CancelScope] = set()
 
     def stop(self, reason: str) -> None:
-        """Cancel all executions, and refuse with this reason whatever comes, until `allow`."""
+        """Cancel all executions, and refuse new ones with this reason, until `allow`."""
         self._stopped = reason
         for scope in self._running:
             scope.cancel()
@@ -41,13 +41,14 @@ class CancellingRuntime:
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
     ) -> ExecutionOutcome:
-        """As the runtime itself; a run that is stopped ends with CrashError."""
+        """As the runtime itself; a run that is stopped ends with CrashError, and a new one is refused."""
+        if self._stopped is not None:
+            return ExecutionOutcome(ok=False, error=ExecutionError(ErrorType.PERMISSION, self._stopped), refused=True)
         with anyio.CancelScope() as scope:
-            if self._stopped is None:
-                self._running.add(scope)
-                try:
-                    return await self._runtime.execute(request, tools, network=network, workspace=workspace)
-                finally:
-                    self._running.discard(scope)
+            self._running.add(scope)
+            try:
+                return await self._runtime.execute(request, tools, network=network, workspace=workspace)
+            finally:
+                self._running.discard(scope)
         error = ExecutionError(ErrorType.CRASH, f"The run was stopped: {self._stopped}")
         return ExecutionOutcome(ok=False, error=error)

@@ -1,4 +1,4 @@
-"""The answer of `execute_code` for a program: result, logs and metrics. Pure."""
+"""The answer of `execute_code`, for programs instead of models: result, logs and metrics. Pure."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _logs(outcome: ExecutionOutcome, redactor: Redactor) -> list[str]:
     lines: list[str] = []
     room = MAX_LOG_BYTES
     for entry in outcome.logs:
-        # Cut, but not before the end of the longest secret that begins where the room ends: it must be recognized.
+        # Cut, but only beyond the room and the longest secret: half a secret would not be recognized.
         text = entry.text[: room + MAX_VALUE_CHARACTERS]
         line = redactor.text(text if entry.level == "log" else f"[{entry.level}] {text}")
         room -= len(line.encode(errors="replace"))

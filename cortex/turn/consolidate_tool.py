@@ -1,4 +1,4 @@
-"""`core.consolidate`: turn the model's arguments into the proposal of a neuron, which is then in quarantine.
+"""`core.consolidate`: turns the model's arguments into a proposed neuron, which then goes into quarantine.
 
 It only proposes. Its trials and the owner decide about the proposal, elsewhere.
 """

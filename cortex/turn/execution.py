@@ -1,9 +1,8 @@
-"""One execution, in the order in which things happen: refusals first, which cost nothing; then energy is taken, the
-audit writes the intent, and only then does anything run. Energy that was taken stays taken whatever the code does, and
-goes back only when nothing ran after all.
+"""Runs one execution. Refusals come first and cost nothing. Then energy is taken, the intent is recorded in the audit
+log, and only then the code runs. The energy is given back only if nothing ran.
 
-A turn calls this for `core.execute`. Nothing here needs a turn: a `Caller` says who asks, and on whose
-terms, and `Services` are the parts of the cortex that all callers share.
+A turn calls `execute` for `core.execute`. Other code may call it without a turn: a `Caller` has the limits and the
+consent of the one who asks, and `Services` has the parts of the cortex that all callers share.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 MAX_TEXT = 500
-# What the owner is shown who is asked about a run.
+# The fields of a run that the owner sees when asked to allow it.
 _ALWAYS_SHOWN = {"purpose", "code", "tier", "timeout"}
 _SHOWN_IF_GIVEN = {"context", "tools", "intent"}
 
@@ -81,7 +80,7 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The code was run, whatever came of it. `reply` is what the model reads, without secrets."""
+    """The code was run and succeeded or failed. `reply` is what the model reads, without secrets."""
 
     outcome: ExecutionOutcome
     reply: str
@@ -108,7 +107,7 @@ Executed: TypeAlias = Ran | NotRun | HostFailed
 
 
 class RunCount:
-    """How often a caller may run code. A run that is refused gives its place back."""
+    """Counts the runs of a caller against its limit. A run that is refused is not counted."""
 
     def __init__(self, most: int, reason: str) -> None:
         self._most = most
@@ -117,7 +116,7 @@ class RunCount:
 
     @contextmanager
     def place(self) -> Iterator[Place]:
-        """Counted before anything is awaited: calls of one message run at the same time."""
+        """Take one place, before anything is awaited: the calls of one message run at the same time."""
         place = Place(Denied(self._reason) if self._runs >= self._most else None)
         self._runs += 1
         try:
@@ -134,21 +133,21 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks for an execution: one turn, or whatever else runs code for an agent."""
+    """The one who asks for an execution: a turn, or other code that runs code for an agent."""
 
     id: str
     count: RunCount
     consent: Consent
     calls: Calls
     show: Callable[[str], Awaitable[str]]
-    """A reply as the model may see it: redacted."""
+    """Redacts a reply, so that the model may see it."""
     announce: Callable[[CortexEvent], None]
-    """Raises AuditError for the start of an execution that cannot be written down."""
+    """Announces an event. Raises AuditError if it is the start of an execution and cannot be recorded."""
 
 
 def require_acting(switch: Switch, journal: Journal) -> None:
-    """Raises ToolError while the kill switch is on, or nothing can be written down. Asked before each call of a tool:
-    code that is running when the switch is turned acts no more, either."""
+    """Raises ToolError while the kill switch is on or the audit log cannot be written. Called before each tool call, so
+    that code which is already running cannot call tools any more."""
     killed = switch.refusal()
     if killed is not None:
         raise ToolError(killed, code="denied")
@@ -159,8 +158,8 @@ def require_acting(switch: Switch, journal: Journal) -> None:
 
 
 async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller: Caller) -> Executed:
-    """Run the code of an intent, or say why not. Raises only what a broken disk or sandbox raises before energy is
-    taken."""
+    """Run the code of an intent, or return why it was not run. Raises only if a disk or the sandbox fails before energy
+    is taken."""
     payload, settings = intent.payload, services.settings
     killed = services.switch.refusal()
     if killed is not None:
@@ -168,18 +167,19 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
     journal, max_code_bytes = services.spine.journal, settings.sandbox.max_code_bytes
     with caller.count.place() as place:
         refusal = place.refusal or await _guard_refusal(services, payload.code)
-        # The owner last, who is not asked about what would be refused anyway.
+        # The owner comes last, and is not asked about a run that would be refused anyway.
         refusal = refusal or await _owner_refusal(intent, services, caller)
         if refusal is not None:
             return NotRun(refusal, journal.keep_refused_code(payload.code, max_code_bytes))
-        # After those: what is refused starts no server. Before the energy: a server may take its time.
+        # After these checks, because a refused run must start no MCP server. Before energy is taken, because starting a
+        # server may take long.
         tools = LentTools(
             await services.workbench.grant(wish), caller.calls, purpose=payload.purpose, code=payload.code
         )
         own_hash = code_hash(payload.code)
         observed = None if services.observer is None else services.observer.begin(intent, own_hash)
         await anyio.lowlevel.checkpoint_if_cancelled()
-        # Taken before the run: two turns must not both spend the last of it.
+        # Taken before the run, so that two turns cannot both spend the last energy.
         taken = await services.energy.take(payload.tier, turn=caller.id, code_hash=own_hash)
         if isinstance(taken, Insufficient):
             return NotRun(Denied(str(taken)), journal.keep_refused_code(payload.code, max_code_bytes))
@@ -203,6 +203,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 network=None if observed is None else observed.network(settings.sandbox.network),
             )
             if outcome.refused:
+                # The sandbox refused, so no code ran. The start is in the audit log already; the turn adds the refusal.
                 await _settle(services, taken, 0.0)
                 place.is_used = False
                 return NotRun(Denied(outcome.error.message if outcome.error else ""), own_hash)
@@ -235,7 +236,7 @@ async def _owner_refusal(intent: RunCodeIntent, services: Services, caller: Call
     weighed = services.energy.weigh(payload.tier)
     if isinstance(weighed, Insufficient):
         return Denied(str(weighed))  # the owner is not asked in vain
-    # The owner is shown what is run, and not what the model wrote.
+    # The owner sees the request that would run, not the arguments as the model wrote them.
     asked = payload.model_dump(mode="json", include=_ALWAYS_SHOWN)
     asked |= payload.model_dump(mode="json", include=_SHOWN_IF_GIVEN, exclude_defaults=True)
     refusal = await owner_refusal(caller.consent, "core.execute", asked, payload.purpose)
@@ -245,14 +246,14 @@ async def _owner_refusal(intent: RunCodeIntent, services: Services, caller: Call
 
 
 async def owner_refusal(consent: Consent, name: str, arguments: dict[str, Any], purpose: str = "") -> Denied | None:
-    """What the owner's policy has against a tool of the cortex itself, if it has anything."""
+    """The reason why the owner or the owner's policy refuses a call of a core tool; None if it is allowed."""
     permission = await consent.of(CoreTool(name), arguments, origin="model", purpose=purpose)
     return Denied(permission.reason) if isinstance(permission, NotAllowed) else None
 
 
 def _cost(services: Services, outcome: ExecutionOutcome, tier: Tier) -> float | None:
-    """What a run costs where that is known only afterwards; None for the price that was taken. A kept result and a
-    metered run are let in at the same floor as any run."""
+    """The cost of a run if it is known only afterwards: of a cached result or of a metered run. None means that the
+    price which was taken stays. Before the run, both need the same energy as any other run."""
     settings = services.settings
     if outcome.metrics.cached:
         return settings.cache.hit_cost
@@ -260,7 +261,8 @@ def _cost(services: Services, outcome: ExecutionOutcome, tier: Tier) -> float | 
 
 
 async def _settle(services: Services, taken: Reservation, cost: float) -> float:
-    """The level. When the ledger cannot be written, the price stays as it was taken: the reply of the run is due."""
+    """Correct what was taken to the cost, and return the level. If the ledger cannot be written, what was taken stays:
+    the run has ended, and its reply must not be lost."""
     try:
         return await services.energy.settle(taken, cost)
     except EnergyError as error:
@@ -271,8 +273,8 @@ async def _settle(services: Services, taken: Reservation, cost: float) -> float:
 def intent_of(
     arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_servers: bool = False
 ) -> RunCodeIntent:
-    """What the model asks for, within what it may ask for. Code that calls MCP servers has the time of the network
-    tier: computing is quick, and servers are not.
+    """The model's arguments as an intent, within the limits of the settings. Code that calls MCP servers may run as
+    long as in the network tier: servers are slow.
 
     A timeout outside the range is moved to its nearest end and not refused: a model cannot know the range of this host.
     """

@@ -1,5 +1,5 @@
-"""Observe the agent's runs, and notice habits in them, in the background after each answer. A hint for the model waits
-here for the next answer, even in the next process. A turn only pays for appending a run to a queue."""
+"""Watches the agent's runs for habits, in the background after each answer: the turn only appends the run to a queue. A
+hint about a habit waits for the model's next answer, even in the next process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One turn of an agent: answers the model's tool calls between a user message and the agent's last word on it.
+"""One turn of an agent: answers the model's tool calls, from a message of the user to the agent's final answer.
 
-Limits per turn live here. Every call gets an answer that is one string and never empty; nothing is raised but a
-cancellation.
+The limits of a turn are checked here. Every call gets an answer: one string, never empty. Only a cancellation is
+raised.
 """
 
 from __future__ import annotations
@@ -113,12 +113,12 @@ class Turn:
 
     async def call(self, name: str, arguments: Any = None) -> str:
         """Call a tool; return the answer as the one string that a model reads. Takes names with dots and wire names."""
-        return (await self._answered(name, arguments)).text
+        return (await self._answer_call(name, arguments)).text
 
     async def answer(self, name: str, arguments: Any = None) -> Answer:
         """Like `call`, with a note that a loop may tell the model beside the answer. The hint of a noticed habit comes
         once, with the next answer, whatever that is about."""
-        answer = await self._answered(name, arguments, with_note=True)
+        answer = await self._answer_call(name, arguments, with_note=True)
         hint = None if self._services.observer is None else self._services.observer.hint()
         if hint is None:
             return answer
@@ -126,11 +126,11 @@ class Turn:
         return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
-        """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
+        """Run code like `core.execute`, for a program: with a context, narrower limits, and a structured answer."""
         self._calls += 1
         try:
             self._require_open()
-            done = await self._run(code_arguments(arguments, self._services.settings), self._calls)
+            done = await self._run_code(code_arguments(arguments, self._services.settings), self._calls)
         except Exception as error:  # noqa: BLE001 - as below
             return answer_without_result(self._fault("core.execute", error))
         if not isinstance(done, Ran):
@@ -138,15 +138,15 @@ class Turn:
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
         return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
 
-    async def _answered(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
+    async def _answer_call(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
         tool = "?"
         try:
             tool = _named(name)
             self._require_open()
             if tool == "core.execute":
-                return await self._execute(arguments, self._calls, with_note)
-            answer = await self._answer(tool, arguments)
+                return await self._answer_execute(arguments, self._calls, with_note)
+            answer = await self._answer_other_tool(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
             return Answer(self._fault(tool, error).text, ok=False)
         return Answer(await self._shown_long(answer.text), ok=answer.ok)
@@ -165,24 +165,24 @@ class Turn:
             case _:
                 return _host_failed(tool, error)
 
-    async def _answer(self, name: str, arguments: Any) -> Answer:
+    async def _answer_other_tool(self, name: str, arguments: Any) -> Answer:
         killed = None if name in _HARMLESS else self._services.switch.refusal()
         if killed is not None:
             return self._deny(name, killed)
         if name == "core.consolidate" and self._services.consolidate is None:
             return self._deny(name, "Learning is switched off here; go on without it")
         if name in CORE_TOOLS:
-            return await self._call_core(name, arguments_for(name, arguments))
+            return await self._answer_core_tool(name, arguments_for(name, arguments))
         tool = self._services.toolbox.get(name)
         if tool is None or not tool.for_model:
             if self._services.workbench.server_of(name) is not None:
                 return self._deny(name, f'"{name}" is for code: await tools.{name}({{…}}) in core_execute')
             known = map(wire_name, (*self._core_names(), *self._names_for_model()))
             return self._deny(name, f'There is no tool "{name}"; there are {", ".join(known)[:1_000]}')
-        return await self._call_tool(tool, arguments)
+        return await self._answer_host_tool(tool, arguments)
 
     def _core_names(self) -> list[str]:
-        """Those that a model here is told of."""
+        """The core tools that the model gets here."""
         absent = {"core.consolidate"} if self._services.consolidate is None else set()
         if not self._services.workbench.is_searched:
             absent |= {"core.search", "core.describe"}
@@ -191,16 +191,16 @@ class Turn:
     def _names_for_model(self) -> list[str]:
         return self._services.toolbox.names_for_model(self._services.settings.tools)
 
-    async def _execute(self, arguments: Any, number: int, with_note: bool) -> Answer:
-        done = await self._run(arguments_for("core.execute", arguments), number)
+    async def _answer_execute(self, arguments: Any, number: int, with_note: bool) -> Answer:
+        done = await self._run_code(arguments_for("core.execute", arguments), number)
         if not isinstance(done, Ran):
             return Answer(done.text, ok=False)
         note = energy_note(done.level, self._services.settings.energy) if with_note else None
         return Answer(done.reply, note, ok=done.outcome.ok)
 
-    async def _run(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
+    async def _run_code(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
         services = self._services
-        # Cut first: what is longer is not kept anyway, and looking for secrets takes its time.
+        # Cut first: the rest is not kept anyway, and the search for secrets is slow.
         words = {name: self._shown(arguments[name][:MAX_TEXT]) for name in _WORDS if name in arguments}
         wish = services.workbench.wish(
             arguments["code"], arguments.get("intent", "")[:MAX_TEXT], tuple(arguments.get("tools", ()))
@@ -234,7 +234,7 @@ class Turn:
                 arguments = bounded_json(arguments, ARGUMENT_LIMITS)
         return self._redactor.restored(arguments, written)
 
-    async def _call_core(self, name: str, arguments: dict[str, Any]) -> Answer:
+    async def _answer_core_tool(self, name: str, arguments: dict[str, Any]) -> Answer:
         """Answer the core tools that run no code."""
         refusal = await owner_refusal(self._consent, name, arguments, arguments.get("purpose", ""))
         if refusal is not None:
@@ -269,7 +269,7 @@ class Turn:
     async def _consolidate(self, arguments: dict[str, Any]) -> Answer:
         learning = self._services.consolidate
         assert learning is not None
-        # Again: the owner may have been asked meanwhile.
+        # Checked again: the owner may have been asked, and may have turned on the kill switch.
         killed = self._services.switch.refusal()
         if killed is not None:
             return self._deny("core.consolidate", killed)
@@ -281,7 +281,7 @@ class Turn:
         self._announce(Proposed(neuron.id, neuron.name, neuron.metadata.purpose))
         return Answer(done.text)
 
-    async def _call_tool(self, tool: Tool, arguments: Any) -> Answer:
+    async def _answer_host_tool(self, tool: Tool, arguments: Any) -> Answer:
         limits = self._services.settings.tools
         try:
             result = await self._tool_calls.make(tool, arguments, origin="model", timeout_ms=limits.call_timeout_ms)
@@ -316,13 +316,13 @@ class Turn:
         return "Said."
 
     def _remember(self, text: str) -> str:
-        # In another conversation the same token stands for something else.
+        # Without the numbers of tokens: in another conversation the same token stands for another value.
         self._services.memory.remember(self._redactor.without_numbers(text))
         self._announce(Remembered(text))
         return "Remembered."
 
     def refuse(self, tool: str, reply: str) -> Answer:
-        """The answer to a call that the loop itself does not let through."""
+        """Record a call that the loop itself refuses, and return its answer."""
         tool, reply = self._shown(tool), self._shown(reply)
         self._announce(Refused(tool, reply, turn=self.id))
         return Answer(reply, ok=False)

@@ -1,4 +1,4 @@
-"""The autonomic layer: runs the awake neurons, gives them signals, charges energy and passes on what they emit."""
+"""The autonomic layer: runs the awake neurons, gives them signals, charges energy and delivers what they emit."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The autonomic layer: delivers signals to the awake neurons, without the model and without blocking any caller.
+"""The autonomic layer: delivers signals to the awake neurons, without the model. No caller waits for a neuron.
 
 One process on a home runs it; the others stand by. `emit`, `watch` and `beat` never wait: each neuron has a task with a
 process of its own (`nerve`), disk access happens in a thread (`AutonomicStore`), and every queue is bounded.

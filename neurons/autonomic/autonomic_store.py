@@ -1,7 +1,7 @@
-"""All disk access of the autonomic layer: one look after another, in a thread. Nothing here raises.
+"""All disk access of the autonomic layer, one operation after another, in a thread. Errors are logged, not raised.
 
-Counts and state are written behind; a verdict is written at once. The folder's stamp shows whether another process has
-changed a document: all documents are read when the stamp changes, and less often when reading takes long.
+Counts and state are written later, in one go; a verdict is written at once. The folder's stamp shows whether another
+process has changed a document. All documents are read when the stamp changes, and less often when reading takes long.
 """
 
 from __future__ import annotations

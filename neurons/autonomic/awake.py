@@ -1,4 +1,4 @@
-"""The set of awake neurons and which of them listens to which signal type. Nothing here waits."""
+"""The awake neurons, and which of them listen to which type of signal. Nothing here waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent's energy as the autonomic layer sees it, and which neurons rest when it is low.
+"""The autonomic layer's view of the agent's energy; decides which neurons rest when it is low.
 
 Order of importance: neurons that have passed their trial before those still in trial, because the agent already relies
 on them; then those with the smaller budget, because more of them can go on with what is left; then the older ones. The

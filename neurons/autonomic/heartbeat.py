@@ -1,4 +1,4 @@
-"""When the built-in signals tick, hour_changed and energy are due. Pure: the caller gives the time and the level."""
+"""Computes when the signals tick, hour_changed and energy are due. Pure: the caller gives the time and the level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shared types of neurons: documents, signals, settings, and the ports of a host. Imports no other room."""
+"""The shared types of neurons: documents, signals, settings, and the interfaces (ports). Imports no other room."""
 
 from typing import TYPE_CHECKING
 

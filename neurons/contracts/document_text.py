@@ -1,4 +1,4 @@
-"""A document as the text of a file: readable JSON with its revision as the first key. Pure."""
+"""Writes a document as the text of a file: readable JSON with its revision as the first key. Pure."""
 
 from __future__ import annotations
 

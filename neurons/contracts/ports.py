@@ -1,4 +1,4 @@
-"""The ports of neurons: what the host provides, and what may replace our own implementations."""
+"""The interfaces (ports) of neurons: some the host must implement, others have an implementation to use or replace."""
 
 from __future__ import annotations
 

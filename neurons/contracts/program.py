@@ -1,4 +1,4 @@
-"""A neuron as a program for the sandbox, and the energy that its signals cost. Pure.
+"""Turns a neuron into a program for the sandbox, and computes the energy that its signals cost. Pure.
 
 Quarantine and the autonomic layer share both, or quarantine would prove nothing.
 """

@@ -1,4 +1,4 @@
-"""Labels for the nodes of a script: by what they do, not by the names that the author chose.
+"""Labels the syntax nodes of a script by what they do, not by the names that the author chose.
 
 A variable of the script gets the label of its value, a member of data is just a member, and what JavaScript and the
 host offer keeps its own name.

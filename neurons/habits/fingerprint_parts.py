@@ -1,4 +1,4 @@
-"""Collects what is found in a script, in a form whose size is bounded whatever the script is."""
+"""Collects what is found in a script. The size of the collection is limited, however large the script is."""
 
 from __future__ import annotations
 

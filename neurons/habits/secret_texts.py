@@ -1,4 +1,4 @@
-"""Redacts keys, passwords and tokens from what is stored. Pure.
+"""Redacts keys, passwords and tokens before habits and recordings are stored. Pure.
 
 Secrets are recognised by their looks, because nothing marks them. It errs on the side of redacting too much: what is
 stored is only an example to try a candidate on.

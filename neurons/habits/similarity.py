@@ -1,4 +1,4 @@
-"""How similar two scripts are, and which literals differ between them; fingerprint parts as one line of text. Pure."""
+"""Computes how similar two scripts are, and which literals differ; writes parts of a fingerprint as one line. Pure."""
 
 from __future__ import annotations
 

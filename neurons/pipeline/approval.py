@@ -1,4 +1,4 @@
-"""Signs and verifies approvals with the key of the home, so that no editor of a document can forge one.
+"""Signs and verifies approvals with the key of the home: a person who edits a document cannot forge an approval.
 
 Two things are signed. An approval is the owner's consent to one code with one policy. The seal says that the cortex
 itself set the document's status: for a disabled neuron the approval is still valid, so the status needs its own
@@ -107,7 +107,7 @@ def why_not_approved(neuron: Neuron, key: ApprovalKey) -> str | None:
     """Why there is no valid approval of exactly this code with exactly this policy; None when there is one."""
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
     if neuron.metadata.code_hash != code:
-        return "its code is not the one that its hash is of"
+        return "its code does not match its hash"
     fitting = [one for one in neuron.approvals if one.code_hash == code and one.policy_hash == policy]
     if not fitting:
         return "its code with its policy was never approved"

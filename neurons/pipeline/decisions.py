@@ -125,7 +125,7 @@ def modified(neuron: Neuron, code: str, *, now: float, by: str) -> Neuron:
         raise Refused(f'Cannot modify "{neuron.id}": the code is the same as before')
     neuron = taken_in(neuron, now)
     if sum(len(one.code) for one in neuron.versions) + len(code) > MAX_KEPT:
-        raise Refused(f'Cannot modify "{neuron.id}": it has {len(neuron.versions)} versions, and none is forgotten')
+        raise Refused(f'Cannot modify "{neuron.id}": it has {len(neuron.versions)} versions, and none is deleted')
     return changed(with_version(neuron, code, neuron.policy, now), Event.MODIFY, at=now, by=by)
 
 

@@ -1,4 +1,4 @@
-"""Hashes that identify exactly one code, one policy, one question. Pure."""
+"""Computes the hashes that identify one code, one policy and one question to the owner. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuses proposals that are too many, duplicates, or were rejected before. Pure: decided on the existing documents."""
+"""Refuses proposals when there are too many, and duplicates and rejected ones. Pure: decides on existing documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..habits import Fingerprint
 
 MAX_REJECTED = 3
-"""Rejections of one name or one habit: after this many the owner has said what there is to say."""
+"""After this many rejections of one name or one habit, further proposals of it are refused for a while."""
 PENDING = frozenset({Status.QUARANTINE, Status.AWAITING_OWNER})
 _OWNER_SAID_NO = frozenset({Event.REJECT.value, Event.DISABLE.value})
 

@@ -1,4 +1,4 @@
-"""The port through which the owner is told of a proposal, and the notice that is sent.
+"""The interface (port) of a channel that notifies the owner of a proposal, and the notice that is sent.
 
 A module of its own because the channels of other packages implement this port.
 """

@@ -1,4 +1,4 @@
-"""Takes a neuron from proposal to active, and back. Only here, and in `NeuronStore.disable`, does a status change.
+"""Takes a neuron from proposal to active, and back. A status changes only here and in `NeuronStore.disable`.
 
 Each change is decided on the current document, under its lock, by the pure functions of `decisions`; an owner's
 decision is recorded before it is written. Waking a neuron takes a lock among all processes.

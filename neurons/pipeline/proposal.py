@@ -1,4 +1,4 @@
-"""Checks the arguments of a proposal. All texts are the agent's, and the owner who decides reads them.
+"""Checks the arguments of a proposal: the agent wrote every text in it, and the owner will read them to decide.
 
 A name must not be one of the cortex's own, and must not look like another.
 """

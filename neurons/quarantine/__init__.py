@@ -1,4 +1,4 @@
-"""Quarantine: runs a candidate on invented and recorded signals before the owner sees it."""
+"""Quarantine: runs a proposed neuron on invented and recorded signals before the owner sees it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""One run of one scenario, and its problems in words that tell the candidate's author what to change. Pure."""
+"""One run of one scenario, and its problems, in words that tell the neuron's author what to change. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNDECLARED = "(undeclared)"
 _MAX_DATA = 60
 _MAX_MESSAGE = 240
 
-# After one of these errors going on is useless: the rest would end the same way, and each takes its time.
+# After one of these errors the rest is not tried: each signal would end the same way, and take long.
 _FATAL = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.CRASH})
 
 _BODY = "The code is the body of an async function with signal, state and emit(type, data)"

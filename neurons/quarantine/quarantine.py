@@ -1,4 +1,4 @@
-"""Runs a candidate in the sandbox on invented and recorded signals; nothing that it does has an effect outside.
+"""Runs a proposed neuron (a candidate) on invented and recorded signals; nothing that it does has an effect outside.
 
 What it does wrong is a problem, in words that tell its author what to change; what could not be tried is a finding.
 Code that behaves here but not later cannot be excluded: that is what the owner, the policy and the trial are for.

@@ -1,4 +1,4 @@
-"""The scenarios that a candidate is tried on: signals, and what the network and tools answer. Pure.
+"""The scenarios in which a candidate is tried: signals, and what the network and tools answer. Pure.
 
 Nothing in a signal shows that it is invented: built-in signals have their real shape; the others carry what the habit's
 executions were given, or else the fields that the code reads.

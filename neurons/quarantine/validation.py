@@ -1,4 +1,4 @@
-"""The audit of capabilities: compares what a candidate declares with what it was seen to do. Pure.
+"""Compares the capabilities that a candidate declares with those that it used in quarantine. Pure.
 
 Undeclared access is a problem and rejects the candidate. A declared capability that was never used is a finding: the
 owner reads it and may ask why it is wanted. No audit can tell what code will do once it is no longer watched; the
@@ -175,7 +175,7 @@ def _beyond_ascii(neuron: Neuron) -> Iterator[str]:
     if lines:
         more = f" and {len(lines) - _MAX_NAMED} more" if len(lines) > _MAX_NAMED else ""
         named = ", ".join(lines[:_MAX_NAMED]) + more
-        yield f"has characters beyond ASCII, in line {named}: one may look like another, or like none"
+        yield f"has characters beyond ASCII, in line {named}: one may look like another, or be invisible"
 
 
 def declares(entry: str, host: str) -> bool:

@@ -1,4 +1,4 @@
-"""An in-memory storage for tests: the same behaviour without a disk, with crashes and damage on demand."""
+"""An in-memory storage for tests: behaves like the files, and can simulate crashes and damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON documents by key: visible at once, and on disk soon or before the caller goes on, as the caller chooses.
+"""Stores JSON documents by key. A change is visible at once; it is on disk soon, or before the call returns.
 
 Writers hold the lock of the folder and read again under it, so that no change is lost. Readers hold no lock: a file is
 always whole.
@@ -177,7 +177,7 @@ class Documents:
                 self._save(key, after, len(steps))
             self._behind.drop(key, len(steps))
         for error in lost:
-            log.warning('A change of "%s" is lost, because others have written since: %s', key, error)
+            log.warning('A change of "%s" is lost, because another process has written since: %s', key, error)
         if troubles is not None:
             troubles.extend(lost)
         return after
@@ -282,7 +282,7 @@ def _replacing(key: str, data: Json, revision: int | None) -> Step:
     def step(document: Document | None) -> Json:
         found = revision_of(document)
         if revision is not None and found != revision:
-            raise Conflict(f'Cannot write "{key}": it is of revision {found} by now, and not {revision}')
+            raise Conflict(f'Cannot write "{key}": its revision is {found} now, not {revision}')
         return copy
 
     return step

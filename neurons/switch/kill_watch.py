@@ -1,4 +1,4 @@
-"""The port of the kill switch, and a task that polls it.
+"""The interface (port) of the kill switch, and a task that polls the switch.
 
 A module of its own because `cortex kill` must not wait for the import of an event loop.
 """

@@ -1,8 +1,8 @@
 """Counts the values of a JSON text before it is parsed, to refuse a text that is too complex. Pure.
 
 The time and memory of parsing depend on the number of values, not of bytes: two megabytes of `[],` become fifty
-megabytes of lists. A parser holds the interpreter until it is done, so no timeout can stop it. A text with too many
-values must therefore be refused before parsing.
+megabytes of lists. A parser holds the GIL until it is done, so no timeout can stop it. A text with too many values must
+therefore be refused before parsing.
 """
 
 from __future__ import annotations

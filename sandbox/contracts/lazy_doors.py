@@ -1,7 +1,7 @@
 """Lazy imports for a package's `__init__.py`: a module is imported when one of its names is first used.
 
 `cortex run` needs a third of these modules; importing the rest would take as long again.
-A module of its own because every door imports it, past the door of this room.
+A separate module, because every `__init__.py` imports it directly.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-# Not imported from `typing`, which takes 15 ms: `cortex kill` needs this module before it can go first.
+# Not imported from `typing`, which takes 15 ms: `cortex kill` imports this module and must be fast.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

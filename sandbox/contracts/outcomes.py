@@ -114,7 +114,7 @@ class ExecutionOutcome:
     changes: Changes = field(default_factory=Changes)
     """The changes that the run proposes for its workspace. `await outcome.changes.commit()` makes them."""
     refused: bool = False
-    """True when nothing ran: the request was turned down before a process was used."""
+    """True when nothing ran: the request was refused before a process was used."""
     deterministic: bool = False
     """True when the same code with the same context gives the same outcome again, even an error: the request wanted a
     fixed clock and seed, the code used neither, asked nothing of the host, and ended by itself."""

@@ -1,4 +1,4 @@
-"""Does work on a thread that a cancelled caller must wait for: `to_the_end`.
+"""`to_the_end` runs a function on a thread and waits for its end, even when the caller is cancelled meanwhile.
 
 A module of its own because commits to a workspace and starts of processes share it; nothing else here uses anyio.
 """

@@ -1,4 +1,4 @@
-"""Keeps damaged files under another name: the cause is not known yet, and parts of them may still be readable."""
+"""Renames or copies damaged files instead of deleting them: parts may be readable, and the cause is not known yet."""
 
 from __future__ import annotations
 

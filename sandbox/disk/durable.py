@@ -1,4 +1,4 @@
-"""A file lock between processes, and a background flusher that batches fsync calls off the hot path.
+"""A file lock between processes, and a flusher that writes to disk (fsync) in the background.
 
 A person's decisions are flushed at once instead: `whole_files.py`.
 """

@@ -1,4 +1,4 @@
-"""A file of lines that is only appended to: each append is there whole or not at all, and a torn line damages no other.
+"""A file of lines that is only appended to. Each append is complete or absent, and a torn line damages no other.
 
 The ledger and the audit write with `open_lines` and `append_whole` too, and keep their own formats: they also check
 every line that they read.
@@ -174,10 +174,10 @@ class LineFile:
 
 
 class HeldLines:
-    """A line file that one program holds for writing, among all processes. Raises LockBusy when another one does.
+    """A line file that only one program at a time can write. Raises LockBusy when another program has it open.
 
-    `lines` has its complete lines. A killed program leaves at most part of a line, which is cut off here: nothing was
-    built on it.
+    `lines` has its complete lines. A killed program leaves at most part of a line, which is cut off here: no later
+    line depends on it.
     """
 
     _handle = -1

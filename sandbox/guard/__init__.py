@@ -1,4 +1,4 @@
-"""The static check of agent code before it runs: a smoke detector, not the wall."""
+"""Checks agent code for obvious misuse without running it. The protection is the sandbox, not this check."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
 """Checks agent code before it runs and reports obvious misuse, parsing it in a process that can be killed.
 
 `CodeReader` owns that process, so that no input can hang or crash the host; the fingerprints of the neurons use it too.
-The guard is a smoke detector: nothing depends on it for safety. See `patterns.py` for what it looks for.
+Nothing depends on the guard for safety: the sandbox protects without it. See `patterns.py` for what it looks for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ANSWER_TIMEOUT_S = 3.0
 _CHUNK_BYTES = 65_536
 
 UNPARSABLE = Finding(
-    "code that cannot be parsed in time", why="could not be looked at; write it more plainly", line=1, column=1
+    "code that cannot be parsed in time", why="could not be checked; write it more simply", line=1, column=1
 )
 
 # All ten findings take less than a kilobyte.

@@ -1,7 +1,7 @@
 """The patterns of misuse that the guard looks for in agent code, and how it finds them in the syntax tree.
 
-The guard is a smoke detector: it tells the author of the code about obvious misuse. Nothing depends on it for
-safety. Code that it misses meets the wall (process, Deno permissions, operating system), which holds without it.
+The guard tells the author of the code about obvious misuse. Nothing depends on it for safety: code that it misses is
+stopped by the process, Deno's permissions and the operating system.
 
 `inspect` must not run in the host process: hostile code can make the parser hang, and only a kill ends it.
 `reading_process.py` loads this file without the package around it, so it imports nothing of the package.
@@ -34,10 +34,10 @@ class Pattern:
 
 
 PATTERNS = (
-    Pattern("dynamic import", ("import()",), why="loads code that nobody checked"),
-    Pattern("require", ("require()",), why="loads modules, and there are none here"),
-    Pattern("eval", ("eval", "eval()"), why="runs text as code that nobody checked"),
-    Pattern("Function constructor", ("Function()",), why="makes code out of text that nobody checked"),
+    Pattern("dynamic import", ("import()",), why="loads code that was not checked"),
+    Pattern("require", ("require()",), why="loads modules, which do not exist here"),
+    Pattern("eval", ("eval", "eval()"), why="runs text as code that was not checked"),
+    Pattern("Function constructor", ("Function()",), why="makes code out of text that was not checked"),
     Pattern(
         "child_process",
         ("child_process", ".child_process", '"child_process"'),

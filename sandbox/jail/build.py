@@ -1,4 +1,4 @@
-"""Builds the wall of one launcher: prepared once, then put around each process that it starts."""
+"""Builds the wall of one launcher: prepares it once, then applies it to each process that the launcher starts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The system calls of the seccomp filter, by name and number: allowed, allowed with certain arguments, and denied. Any
-other call does not exist for Deno, so that a new kernel brings no new way out.
+"""The table of system calls for the seccomp filter, by name and number: allowed, allowed with certain arguments, and
+denied. The filter refuses all others, so that a new kernel brings no new way out.
 
 Each entry is a name, its number on x86_64, and its number on aarch64 (`-` where it has none).
 """

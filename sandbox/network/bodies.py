@@ -1,4 +1,4 @@
-"""Limits the bodies of HTTP responses: of one body, of all bodies of a run, and of all fetches of an event loop.
+"""Limits the size of HTTP responses: of one body, of all bodies of a run, and of all fetches in an event loop.
 
 `Body` decompresses piece by piece and never keeps more than its limit; `Allowance` counts the bytes of a run;
 `FetchPace` says when a fetch must yield, and lets only a few hold a large body at once.

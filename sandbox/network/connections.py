@@ -1,4 +1,4 @@
-"""Opens connections to checked addresses only. Imported with the first fetch: httpx2's engine is slow to load.
+"""Opens connections, only to checked addresses. Imported at the first fetch: httpx2's engine is slow to load.
 
 The engine is used without httpx2's client, which would keep cookies, parse URLs in its own way, and decompress bodies
 without a limit.

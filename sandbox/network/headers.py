@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .refusals import invalid
 
 # The broker sets the headers of the connection, the body's length and its encoding; a second value for any of them
-# would allow request smuggling. The code's are dropped silently, as browsers do.
+# would allow request smuggling. Values that the code sets for these headers are dropped silently, as browsers do.
 _BROKERS_OWN = frozenset(
     {
         "accept-encoding",
@@ -99,8 +99,8 @@ def for_no_body(headers: Headers) -> Headers:
 
 
 def shown(headers: Sequence[tuple[bytes, bytes]], *, has_body: bool) -> list[tuple[bytes, bytes]]:
-    """The response headers that still hold when the response reaches the code. Without a body, its length is kept: then
-    it is information."""
+    """The response headers that are still true when the response reaches the code. Content-Length is kept for responses
+    without a body (HEAD), where it describes the resource."""
     dropped = _UNTRUE | _OF_THE_BODY if has_body else _UNTRUE
     return [(name.lower(), value) for name, value in headers if name.lower().decode("latin-1") not in dropped]
 

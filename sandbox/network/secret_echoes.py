@@ -1,4 +1,4 @@
-"""Redacts secrets in what a server sends, also in the escaped and encoded spellings in which servers echo a request.
+"""Redacts secrets in what a server sends, also in the escaped and encoded forms in which servers echo a request.
 
 Of a secret's letters and digits, none or all are escaped, in the same way; every other character may have an escape of
 its own, because a text that went through a template, a form and a log has one of each. It stops echoes, not a

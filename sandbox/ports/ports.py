@@ -1,4 +1,4 @@
-"""The protocols that the sandbox offers (runtimes, residents), and the one it needs from its caller (host tools)."""
+"""The protocols that the sandbox implements (runtimes, residents), and the one that its caller implements (tools)."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class CodeRuntime(Protocol):
 
 @runtime_checkable
 class StoppableRuntime(Protocol):
-    """A runtime that the kill switch can stop by itself, with everything that it started."""
+    """A runtime that the kill switch can stop, with everything that it started."""
 
     def stop(self, reason: str) -> None:
-        """Kill all that runs, now, and refuse with this reason whatever comes, until `allow`."""
+        """Kill everything that runs, now, and refuse every new request with this reason, until `allow`."""
         ...
 
     def allow(self) -> None:

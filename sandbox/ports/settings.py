@@ -1,4 +1,4 @@
-"""The settings of the sandbox. Each has a test that fails when the setting has no effect."""
+"""The settings of the sandbox. For each there is a test that fails when the setting has no effect."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Starts the host's own Python child processes, isolated from its environment, and opens pipes for all children.
 
-For a head start this is loaded before anything else of the sandbox, so it imports nothing slow.
+`early_start.py` loads this before anything else of the sandbox, so it imports nothing slow.
 """
 
 from __future__ import annotations

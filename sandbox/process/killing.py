@@ -1,4 +1,4 @@
-"""Kills every process that is noted in a folder, and all that it started, without the help of the host programs."""
+"""Kills every process that has a note in a folder, and all that it started, even when its host program hangs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Raises the CPU priority of the kill command and of the processes it has killed: a killed process needs a processor
-to end, and all of them may be busy.
+"""Raises the CPU priority of the kill command and of the processes it has killed: a killed process needs CPU time to
+exit, and all CPUs may be busy.
 
 Works only with the privilege to do so, as a rule root; otherwise nothing changes. Nothing here raises an exception, and
 nothing slow is imported. A module of its own because `cortex kill` loads it before everything else of the sandbox.

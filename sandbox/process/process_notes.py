@@ -71,7 +71,10 @@ class Running:
                 self._write(self._folder, identity)
             except OSError as error:
                 if self._required:
-                    message = f'Cannot note what runs in "{self._folder}": {error.strerror}; nothing runs without it'
+                    message = (
+                        f'Cannot record running processes in "{self._folder}": {error.strerror}; '
+                        "nothing is started without such a record"
+                    )
                     raise SandboxUnavailable(message) from error
         # Checked again: a killer that set the switch after the first check may have read the notes before this one.
         self.check()

@@ -31,7 +31,7 @@ from ..contracts import (
     signals_frame,
     tool_error_frame,
 )
-from ..run import Answer, Conversation, Heard, Run, RunClock, diagnose, run_fault
+from ..run import Answer, Heard, Run, RunClock, RunExchange, diagnose, run_fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ MAX_NOTED_TOOLS = 100
 MAX_EMITTED_BYTES = 1024 * 1024
 
 
-class Batch(Conversation):
+class Batch(RunExchange):
     """The exchange of frames for one batch of signals with a resident process."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Batch(Conversation):
         self._tasks: anyio.abc.TaskGroup | None = None
         self._has_forgotten = False
         self.emitted_bytes = self.kept_log_bytes = 0
-        """Of all signals so far. When the rest of a batch goes on in a new process, these counts go on too."""
+        """The counts of all signals so far. When the rest of a batch continues in a new process, they continue too."""
         self.answers: list[SignalAnswer] = []
         """The answers so far, in order. A RunFault from `deliver` is about the next signal, if there is one."""
         self.state: dict[str, Any] | None = None
@@ -189,7 +189,7 @@ class Batch(Conversation):
         self.kept_log_bytes += size
         self.logs.append(entry if size <= room else LogEntry("warn", "… [what was printed after this was not kept]"))
 
-    # The methods below are about calls: a call is cancelled when its signal ends, not only when the conversation does.
+    # The methods below are about calls: a call is cancelled when its signal ends, not only when the exchange ends.
 
     def _note(self, call: Call) -> Heard:
         if isinstance(call, ToolCall) and len(self.tools) < MAX_NOTED_TOOLS:

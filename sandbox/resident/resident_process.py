@@ -10,7 +10,7 @@ import anyio
 import anyio.abc
 
 from ..contracts import ErrorType, ExecutionError, ResidentTerms, RunFault, SandboxUnavailable, reside_frame
-from ..run import Bridge, Conversation, Run
+from ..run import Bridge, Run, RunExchange
 
 if TYPE_CHECKING:
     from ..contracts import ResidentProgram
@@ -168,7 +168,7 @@ class ResidentProcess:
             with anyio.fail_after(self._settings.start_timeout_ms / 1000):
                 await worker.narrow(spawner, self._program.max_memory_mb)
             worker.begin_account()
-            await Conversation(worker, run, self._settings).hold()
+            await RunExchange(worker, run, self._settings).hold()
             await self._charge(worker)
         except RunFault as fault:
             self._end(worker, spawner)

@@ -1,4 +1,4 @@
-"""Runs one execution: the pool of warm workers, the exchange of frames, the bridge to lent tools, the clock."""
+"""Runs one execution: pool of warm workers, exchange of frames, bridge to the tools of the caller, timeout clock."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .bridge import Bridge
     from .determinism import may_vary
     from .diagnostics import diagnose
-    from .exchange import Answer, Conversation, Heard, Run, run_fault
+    from .exchange import Answer, Heard, Run, RunExchange, run_fault
     from .grants import GrantRefused, Grants
     from .memory_room import available_bytes, has_room, surely_has_room
     from .pool import Pool
@@ -21,7 +21,7 @@ else:
             "bridge": ["Bridge"],
             "determinism": ["may_vary"],
             "diagnostics": ["diagnose"],
-            "exchange": ["Answer", "Conversation", "Heard", "Run", "run_fault"],
+            "exchange": ["Answer", "RunExchange", "Heard", "Run", "run_fault"],
             "grants": ["GrantRefused", "Grants"],
             "memory_room": ["available_bytes", "has_room", "surely_has_room"],
             "pool": ["Pool"],

@@ -1,5 +1,5 @@
-"""Turns a failure that the process reported into an error for the agent: positions in its own code, no path of this
-machine, and a hint where one helps."""
+"""Turns a failure that the process reported into an error for the agent: with positions in its own code, without paths
+of this machine, and with a hint where one helps."""
 
 from __future__ import annotations
 

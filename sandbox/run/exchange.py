@@ -1,4 +1,4 @@
-"""Holds the host's side of one run: sends the code, reads frames until it is done, and answers its calls meanwhile."""
+"""The host's side of one run: sends the code, reads frames until the run is done, and answers its calls meanwhile."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Answer:
     has_value: bool = True
 
 
-class Conversation:
+class RunExchange:
     """The exchange of frames of one run.
 
     One task always reads. A task that reads a call passes the reading on to another task and answers the call itself,
@@ -140,6 +140,12 @@ class Conversation:
         return await self._listen()
 
     async def _take_turns(self, tasks: anyio.abc.TaskGroup, calls: list[Heard]) -> None:
+        """Answer calls and read frames, in turns with other tasks, until the run has ended. For example:
+
+        1. Task A has read a call of a slow tool. No task waits to read, so A starts task B, and then answers the call.
+        2. B reads a second call. No task waits to read, so B starts task C, and then answers the second call.
+        3. B has its answer first, and waits while C reads. When C reads a call, B reads on: no new task is started.
+        """
         while self._ended is None:
             if calls:
                 if self._waiting_to_listen == 0:

@@ -1,4 +1,4 @@
-"""Opens what one run is granted beyond its code, network and files, and closes it after the run whatever happens."""
+"""Opens the network and the folder that one run was granted, and closes them when the run ends, however it ends."""
 
 from __future__ import annotations
 

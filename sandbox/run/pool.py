@@ -1,7 +1,7 @@
 """Keeps a pool of warm Deno processes, started ahead. Each waits on its stdin, serves one execution and dies.
 
-Starting, killing and reaping happen after the answer, never before it: a start beside a running execution makes
-that execution almost twice as slow.
+Processes are started, killed and reaped after an answer has gone out: a start beside a running execution makes that
+execution almost twice as slow. There are two exceptions: an execution waits for a process, or runs long.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The timeout clock of a run, or of one call in it. A hold pauses it; on release it continues where it stood.
+"""The timeout clock of a run, or of one call in it. It can be paused (a hold) and then continues with the time left.
 
 It pauses while a person decides: the time limit of code is too short to read a question in. CPU time that the code uses
 during a hold is taken from the time left: otherwise code that asks a person could compute until the person answers.

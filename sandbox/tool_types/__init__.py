@@ -1,4 +1,4 @@
-"""Lent tools as the code sees them: their names, TypeScript declarations, and checks against a JSON Schema."""
+"""Shows the caller's tools to the code: names, TypeScript declarations, and checks against a JSON Schema."""
 
 from typing import TYPE_CHECKING
 

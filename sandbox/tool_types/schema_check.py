@@ -1,6 +1,6 @@
 """Checks whether a value fits an untrusted JSON Schema. Nothing is fetched, patterns run in linear time, and a check
-that would take long is refused or ended soon: the library holds the interpreter until it is done, so that no timeout,
-no cancellation and no Ctrl-C could stop it meanwhile."""
+that would take long is refused or stopped: the library holds the GIL, so no timeout, cancellation or Ctrl-C could stop
+it."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class _Check:
         self._parts = parts = Parts(schema if isinstance(schema, dict) else {})
         self._chain = parts.chain()
         if self._chain > MAX_CHAIN:
-            raise BadSchema("its parts lead from one to the next too often")
+            raise BadSchema("its chain of $ref or allOf parts is too long")
         if parts.left_over() > MAX_LEFT_OVER:
-            raise BadSchema("too much is to be looked through for what is not evaluated")
+            raise BadSchema("unevaluatedProperties/Items would take too long")
         parts.leave_out(*_CONTENTS)
         unfolded = parts.unfolded()
         self._is_metered = unfolded is None or unfolded.count > MAX_UNFOLDED

@@ -1,6 +1,6 @@
-"""Estimates what a check against a JSON Schema costs, from its parts: which of them look at the same value, and which
-at the values inside it. It covers all drafts at once: a part too many only overestimates the cost, a part too few would
-hide it."""
+"""Estimates the cost of a check against a JSON Schema from the parts of the schema: which of them look at the same
+value, and which at the values inside it. It covers all drafts at once: a part too many only overestimates the cost, a
+part too few would hide it."""
 
 from __future__ import annotations
 

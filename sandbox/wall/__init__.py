@@ -1,4 +1,4 @@
-"""Opens the wall, the boundary around a worker, and tests that Deno runs behind it."""
+"""Builds the wall, the restrictions around a worker, and tests that Deno runs behind it."""
 
 from typing import TYPE_CHECKING
 

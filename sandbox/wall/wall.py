@@ -1,4 +1,4 @@
-"""Opens a spawner behind all wall layers that this machine supports and Deno runs behind, or raises why it cannot.
+"""Starts a launcher with all wall layers that work on this machine and with Deno, or raises an error that says why not.
 
 The self-test runs a known script behind the wall: once for each binary, kernel and set of layers, then it is cached.
 """
@@ -19,7 +19,7 @@ from ..contracts import RunFault, RunTerms, SandboxError, SandboxUnavailable, ru
 from ..disk import cache_folder
 from ..jail import Layer, Wall
 from ..process import NOT_NOTED, ForkServer, PlainSpawner, Running, can_fork_serve
-from ..run import Bridge, Conversation, Run, Worker
+from ..run import Bridge, Run, RunExchange, Worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,7 +161,7 @@ async def try_known_script(spawner: Spawner, settings: SandboxSettings) -> str |
     try:
         worker = await Worker.start(spawner, settings, anyio.current_time)
         try:
-            answer = await Conversation(worker, run, settings).hold()
+            answer = await RunExchange(worker, run, settings).hold()
         finally:
             worker.discard(spawner)
     except (RunFault, SandboxError) as error:

@@ -1,4 +1,4 @@
-"""Commits the changes of a run to the folder: all or none, even if the process or the machine stops (a crash).
+"""Commits the changes of a run to the folder: all of them or none, even after a crash.
 
 First the new files are written beside the old ones, then a journal of the steps, then the steps are done. The next user
 of the folder finishes an unfinished commit. A process that takes the lock never sees half a commit.
@@ -148,7 +148,7 @@ def _finish(staging: Staging) -> None:
         return
     if left.journal is None:
         # Another user wrote it, or it was copied here: neither obey it nor delete it.
-        log.warning('Left alone "%s" in the workspace: its journal speaks of another folder', staging.name)
+        log.warning('Left alone "%s" in the workspace: its journal is about another folder', staging.name)
         return
     steps, back = left.journal.steps, left.back
     try:
@@ -257,4 +257,4 @@ def _back(staging: Staging, steps: Sequence[Step]) -> None:
 
 def _unsettled(problem: BaseException, error: OSError) -> WorkspaceError:
     message = f"Cannot finish the commit ({problem}), nor undo it now: {error.strerror}"
-    return WorkspaceError(f"{message}; it is settled, one way or the other, when the workspace is next used")
+    return WorkspaceError(f"{message}; it is finished or undone when the workspace is next used")

@@ -1,4 +1,4 @@
-"""The staging folder of a commit: new files wait here, and its steps move them into place or back.
+"""Holds a commit's new files in a folder until they are moved into place, and can undo each move.
 
 Every step can be repeated and undone, and the folder itself shows which steps were taken:
 
@@ -131,7 +131,7 @@ class Staging:
                 self._check_old(step, before)
             if ready:
                 if not step.old and _fact_in(above, step.path[-1]) is not None:
-                    raise conflict(step.path, "was made by another at this moment")
+                    raise conflict(step.path, "was made by another process during the commit")
                 os.rename(step.new_name, step.path[-1], src_dir_fd=self._here, dst_dir_fd=above)
                 self._at("put in place")
 
@@ -261,7 +261,7 @@ class Staging:
         if before is None or before.inode in self.touched:
             return
         if not before.is_still(_fact_in(above, step.path[-1])):
-            raise conflict(step.path, "was changed by another at this moment")
+            raise conflict(step.path, "was changed by another process during the commit")
         self.touched.add(before.inode)
 
     def _set_aside(self, step: Step, above: int) -> None:
@@ -279,9 +279,9 @@ class Staging:
         check (a race)."""
         found = self.fact(step.old_name)
         if before is not None and not before.looks_like(found):
-            raise conflict(step.path, "was changed by another at this moment")
+            raise conflict(step.path, "was changed by another process during the commit")
         if found is not None and found.kind == "folder" and self._holds_something(step.old_name):
-            raise conflict(step.path, "was written to by another at this moment")
+            raise conflict(step.path, "was written to by another process during the commit")
 
     def _holds_something(self, name: str) -> bool:
         descriptor = os.open(name, LIST | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._here)
@@ -361,7 +361,7 @@ def _keep_owner_and_mode(descriptor: int, before: Fact) -> None:
                 os.fchown(descriptor, -1, before.gid)
     mode = before.mode & 0o777
     if os.fstat(descriptor).st_gid != before.gid:
-        # The permissions of the old group are not for another group: that one may do what all users may.
+        # The permissions of the old group are not for another group: the new group gets only those of "other".
         mode = mode & ~0o070 | (mode & 0o007) << 3
     os.fchmod(descriptor, mode)
 

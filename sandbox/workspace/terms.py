@@ -1,4 +1,4 @@
-"""The limits that the caller of a workspace sets, and the exceptions that it may have to handle.
+"""The limits that the caller of a workspace sets, and the exceptions that the caller may have to handle.
 
 Each limit has a test that fails when the limit has no effect. The agent's code gets `ToolError`s instead of exceptions.
 """

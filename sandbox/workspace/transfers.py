@@ -1,4 +1,4 @@
-"""The contents of files between host and code: encoded as JSON for answers, collected from uploaded pieces.
+"""Transfers file contents between host and code: encodes them as JSON, and collects uploaded pieces.
 
 Encoding takes milliseconds, and a multiple of the memory: large answers are made on a thread, in pieces between which
 the event loop can run, and only a few files at once. An uploaded file is kept aside until its last piece arrives: half

@@ -26,7 +26,7 @@ from sandbox.contracts.frames import FrameReader, decode
 from sandbox.jail import Layer
 from sandbox.layer_checks import BehindLayers
 from sandbox.process.command import PERMISSIONS, find_deno
-from sandbox.run.exchange import Conversation
+from sandbox.run.exchange import RunExchange
 from sandbox.testing import FunctionTools
 from tests.conftest import descendants, small
 from tests.sandbox.test_ends import alive, denos, wait_until
@@ -348,7 +348,7 @@ def test_a_fuzzed_stream_is_frames_or_refused_however_it_is_cut():
 
 @given(st.text(max_size=400), st.integers(-(10**30), 10**30), st.integers(1, 300))
 def test_a_cut_result_is_the_beginning_of_the_text_and_within_its_bytes(text, original_bytes, max_bytes):
-    conversation = object.__new__(Conversation)
+    conversation = object.__new__(RunExchange)
     conversation._settings = SandboxSettings(max_result_bytes=max_bytes)
     answer = conversation._cut(text, original_bytes)
     kept, mark, size = answer.value.rpartition("… [truncated: ")
@@ -367,7 +367,7 @@ def test_a_cut_result_is_the_beginning_of_the_text_and_within_its_bytes(text, or
     st.integers(1, 200),
 )
 def test_a_result_is_whole_or_cut_and_never_longer_than_it_may_be(value, max_bytes):
-    conversation = object.__new__(Conversation)
+    conversation = object.__new__(RunExchange)
     conversation._settings = SandboxSettings(max_result_bytes=max_bytes)
     line = json.dumps({"type": "__result__", "value": value})
     answer = conversation._whole(value, len(line))

@@ -149,7 +149,7 @@ def test_verify_says_what_is_damaged_and_where(cortex, filled, folder):
     assert done.stdout.splitlines() == [
         "damaged 2026-11-16.jsonl, line 3: changed: record 3 is not as it was written",
         "The last line is unfinished (7 bytes): the next record cuts it off",
-        "3 records in 1 file, 1 damage",
+        "3 records in 1 file, 1 damaged place",
     ]
     done = cortex("audit", "verify", "--json")
     assert done.returncode == 1

@@ -106,7 +106,7 @@ def test_lines_that_were_taken_out_and_the_rest_numbered_anew(audit, log):
     [
         (b"hello\n", "it is not JSON"),
         (b"\n", "it is not JSON"),
-        (b"{}\n", "it lacks what every record has"),
+        (b"{}\n", "it lacks a field that every record has"),
         (b"[" * 10_000 + b"\n", "it is not JSON"),
         (b"x" * 300_000 + b"\n", "it is longer than any record: more than 17408 bytes"),
     ],
@@ -190,7 +190,7 @@ def test_a_log_that_was_written_anew_from_beginning_to_end(audit, log, clock, tm
 )
 def test_a_known_end_that_says_nothing(audit, log, text):
     (log / "head.json").write_text(text, encoding="latin-1")
-    detail = "without it nobody can tell whether the end was cut off"
+    detail = "without it, a cut-off end cannot be detected"
     assert damages(audit) == [("head.json", None, "missing", detail)]
 
 
@@ -222,7 +222,7 @@ def test_code_that_was_changed_or_put_there(audit, log):
     own_hash = audit.keep_code("return 1")
     kept = log / "code" / own_hash[:2] / f"{own_hash}.ts"
     kept.write_text("return 2")
-    detail = "it does not hold the code that its name is the hash of"
+    detail = "its content does not match the hash in its name"
     assert damages(audit) == [(f"code/{own_hash[:2]}/{own_hash}.ts", None, "changed", detail)]
 
 

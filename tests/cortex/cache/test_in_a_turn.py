@@ -62,7 +62,7 @@ async def test_a_result_from_the_cache_costs_little_and_is_written_down_as_what_
     assert (second["code_hash"], second["result_hash"]) == (first["code_hash"], first["result_hash"])
     [ended] = [event for event in events if isinstance(event, ExecutionEnded)]
     assert ended.outcome.metrics.cached
-    assert took(ended.outcome.metrics) == "known from before, nothing ran"
+    assert took(ended.outcome.metrics) == "from the cache, nothing ran"
 
 
 async def test_another_process_finds_it_in_the_home(tmp_path: Path, deno: DenoRuntime):

@@ -140,7 +140,7 @@ async def test_a_console_that_takes_nothing_is_given_up():
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb", buffering=0) as end, os.fdopen(writer, "w") as stream:
         channel = ConsoleChannel(stream, writing_s=0.1)
-        with pytest.raises(ChannelError, match=r"nothing was taken for 0.1 s"):
+        with pytest.raises(ChannelError, match=r"no process read the output for 0.1 s"):
             await channel.notify(notice(code="x\n" * 20_000))
         while b"cortex neurons reject" not in end.read(1_048_576):
             pass  # so that the thread ends

@@ -194,7 +194,7 @@ def test_a_whole_conversation_in_a_terminal(tmp_path):
         processes = descendants(chat.process.pid)
         assert processes
         chat.type("\x04")
-        chat.wait_for("goes on with this conversation.")
+        chat.wait_for("continues this conversation.")
         chat.read_to_end()
         assert chat.process.wait(BOUND_S) == 0
         assert gone(processes)
@@ -218,7 +218,7 @@ def test_the_history_is_there_in_the_next_chat(tmp_path):
             chat.read_to_end()
             assert chat.process.wait(BOUND_S) == 0
         with Chat("--resume", env=env) as chat:
-            chat.wait_for("Going on after 2 messages; the last:\n· Hello.\n")
+            chat.wait_for("Continuing after 2 messages; the last:\n· Hello.\n")
             chat.wait_for("you> ")
             chat.type("\x1b[A\x1b[A\r")
             chat.wait_for("Hello again.")

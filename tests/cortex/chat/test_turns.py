@@ -364,7 +364,7 @@ def test_without_a_terminal_the_question_is_refused_and_the_model_is_told_why(tm
     toolbox, ordered = shop()
     refused = {
         **ORDER[1],
-        "expect": "EXECUTION_DENIED: .*shop.order.*the owner cannot be asked, because there is no terminal",
+        "expect": "EXECUTION_DENIED: .*shop.order.*there is no terminal to ask the owner at",
     }
     with chat(
         tmp_path, [ORDER[0], refused], ForPeople(io.StringIO(), io.StringIO()), toolbox=toolbox, **NOWHERE
@@ -513,7 +513,7 @@ def test_a_dialogue_ends_when_it_is_told_to(tmp_path):
         dialogue(talk, tmp_path, out, ["hi", signal.SIGTERM, "/help"]).run("tiny")
         assert talk.is_ending
     assert "/help            this" not in out.getvalue()
-    assert out.getvalue().endswith("goes on with this conversation.\n")
+    assert out.getvalue().endswith("continues this conversation.\n")
 
 
 def test_a_conversation_that_is_taken_up_again_shows_where_it_ended(tmp_path):
@@ -521,7 +521,7 @@ def test_a_conversation_that_is_taken_up_again_shows_where_it_ended(tmp_path):
     with chat(tmp_path, [{"text": "Hello."}], ForPeople(out, out), **NOWHERE) as talk:
         talk.turn("hi")
         dialogue(talk, tmp_path, out, []).run("tiny")
-    assert "Going on after 2 messages; the last:\n- Hello.\n" in out.getvalue()
+    assert "Continuing after 2 messages; the last:\n- Hello.\n" in out.getvalue()
 
 
 def test_a_conversation_that_cannot_be_written_is_told_and_the_dialogue_goes_on(tmp_path):

@@ -28,7 +28,9 @@ def test_what_a_command_logs_is_a_message_like_others_and_steers_no_terminal(tmp
     (home / "state" / "energy-ledger.jsonl").write_bytes(b"damaged\n")
     done = subprocess.run([*CORTEX, "energy", "--home", home], capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 0
-    assert done.stderr.startswith(f'cortex energy: Energy of "{tmp_path}/{HARMLESS}/state": what was kept of the level')
+    assert done.stderr.startswith(
+        f'cortex energy: Energy of "{tmp_path}/{HARMLESS}/state": ledger and snapshot are damaged'
+    )
     assert len(done.stderr.splitlines()) == 1
 
 

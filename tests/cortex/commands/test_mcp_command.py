@@ -322,7 +322,7 @@ def test_each_server_is_tried_and_a_broken_server_does_not_stop_the_others(mcp, 
     assert "2 tools after " in lines[2]
     assert lines[2].endswith(" ms, MCP 2025-06-18")
     # A `deny` that means nobody protects nobody.
-    assert err == 'cortex mcp: tools.policies has "good.ecko", and no tool is called so\n'
+    assert err == 'cortex mcp: tools.policies has "good.ecko", but there is no tool with that name\n'
     [only] = json.loads(mcp("test", "off", "--json")[0])
     assert only.pop("ms") >= 0
     assert only == {"name": "off", "ok": True, "tools": ["off.echo"], "protocol": "2025-06-18", "error": None}

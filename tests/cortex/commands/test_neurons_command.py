@@ -209,7 +209,7 @@ def test_the_hash_that_is_shown_approves_exactly_that_and_once(shell):
     said = shell("approve", neuron.id, "--hash", shown(neuron).upper())
     assert said == (
         0,
-        f"{neuron.id} is on trial now: at least 24 h and 50 signals; cortex neurons list says how far it is\n",
+        f"{neuron.id} is on trial now: at least 24 h and 50 signals; cortex neurons list shows its progress\n",
         "",
     )
     approved = shell.neuron(neuron.id)

@@ -114,7 +114,7 @@ def test_the_settings_bound_a_search(tools, home, monkeypatch):
     assert len(json.loads(tools("commit", "--json")[0])) == 3
     assert len(json.loads(tools("--json")[0])) == 8
     out, err = tools("zebra")
-    assert (out, err) == ("", "None of 8 tools has to do with 'zebra', or its policy is deny\n")
+    assert (out, err) == ("", "None of 8 tools matches 'zebra', or those that match have the policy deny\n")
 
 
 def test_a_search_is_made_as_the_settings_say_and_a_mistake_in_them_starts_nothing(

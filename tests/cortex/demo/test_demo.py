@@ -321,7 +321,7 @@ def test_a_script_that_does_not_fit_what_happens_stops_the_demo(tmp_path):
     assert done.returncode == 1
     assert "16,288.95" not in done.stdout.decode()
     message = (
-        r"cortex demo: the story does not fit what happened\. Step 2 expects /\^16288.*/ .*, and that was: 15000\n"
+        r"cortex demo: the demo did not go as its script expects\. Step 2 expects /\^16288.*/ .*, and that was: 15000\n"
     )
     assert re.fullmatch(message, done.stderr.decode())
 

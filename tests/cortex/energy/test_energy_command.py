@@ -255,9 +255,9 @@ def test_damage_is_said_to_the_person_who_looks(home, still):
         [*CORTEX, "energy", "--home", str(home)], capture_output=True, timeout=60, env={**os.environ, **STILL}
     )
     assert done.returncode == 0
-    assert b"it counts as 0 until it recharges or the owner sets it" in done.stderr
+    assert b"the level is 0 until it recharges or the owner sets it" in done.stderr
     assert done.stdout.startswith(b"Energy 0.00\n")
-    assert b"\n               what was kept of the level is damaged: it counts as 0 until it\n" in done.stdout
+    assert b"\n               ledger and snapshot are damaged: the level is 0 until it\n" in done.stdout
 
 
 def test_a_disk_that_refuses_is_a_refusal(home, still, capsys):

@@ -106,12 +106,12 @@ def test_only_one_program_talks_in_a_conversation(tmp_path):
 def test_invalid_names_of_conversations_do_not_leave_the_folder(tmp_path):
     (tmp_path / "secret.jsonl").write_text("")
     for name in ("../secret", "/etc/passwd", "", "a/b", ".", "x\0", "x" * 100):
-        with pytest.raises(ConversationError, match="not the name of one"):
+        with pytest.raises(ConversationError, match="not the id of a conversation"):
             Conversations(tmp_path / "conversations").open(name)
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "secret.jsonl")
     with pytest.raises(ConversationError, match="Cannot open"):
         Conversations(tmp_path).open("link")
-    with pytest.raises(ConversationError, match="there is none"):
+    with pytest.raises(ConversationError, match="there is no such conversation"):
         Conversations(tmp_path).open("none")
 
 

@@ -358,7 +358,7 @@ async def test_a_program_that_prints_to_the_wrong_place_is_told():
             error = mcp.statuses()[0].error
         if "prints" in error:
             break
-    assert "it prints what is no MCP: hello world" in error
+    assert "it prints text that is not MCP: hello world" in error
 
 
 @pytest.mark.parametrize(

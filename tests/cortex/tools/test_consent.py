@@ -93,7 +93,7 @@ async def test_the_owner_decides_wherever_the_call_comes_from(origin):
 
 async def test_without_an_owner_it_is_no():
     refusal = await Consent(AbsentOwner(), ToolSettings()).of(tool(), {}, origin="model")
-    assert refusal == NotAllowed('shop.order has the policy "ask", and here nobody can be asked; do without it')
+    assert refusal == NotAllowed('shop.order has the policy "ask", and no owner can be asked here; do without it')
 
 
 async def test_silence_is_no():
@@ -146,7 +146,8 @@ async def test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_on
             tasks.start_soon(ask)
     assert answers.count(Allowed()) == 3
     assert (
-        answers.count(NotAllowed("shop.order needs the owner's consent, and 3 questions in one turn are the most")) == 7
+        answers.count(NotAllowed("shop.order needs the owner's consent, and at most 3 questions are asked in one turn"))
+        == 7
     )
     assert len(owner.questions) == 3
 

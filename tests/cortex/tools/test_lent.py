@@ -97,7 +97,7 @@ async def test_the_owner_decides_about_calls_from_code_too():
         4,
         "ordered",
         "denied: the owner was asked about shop.order and said no: too dear",
-        "denied: shop.order needs the owner's consent, and 2 questions in one turn are the most",
+        "denied: shop.order needs the owner's consent, and at most 2 questions are asked in one turn",
         "denied: the owner does not allow shop.close",
         'invalid_arguments: tools.shop.order: arguments.item: 7 is not of type "string"',
     ]

@@ -11,7 +11,7 @@ QUESTION = Question("shop.order", {"item": "pear", "amount": 3}, "model", "to re
 
 
 async def test_an_absent_owner_denies_and_says_why():
-    assert await AbsentOwner().decide(QUESTION) == Decision(allowed=False, reason="nobody is there to ask")
+    assert await AbsentOwner().decide(QUESTION) == Decision(allowed=False, reason="there is no owner to ask")
 
 
 async def test_a_scripted_owner_gives_its_decisions_in_order_and_keeps_the_questions():

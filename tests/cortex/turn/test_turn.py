@@ -393,7 +393,7 @@ async def test_a_policy_in_the_settings_denies_a_tool(tmp_path: Path, caplog: py
 async def test_without_an_owner_what_needs_consent_is_refused(tmp_path: Path):
     place = cortex(tmp_path, toolbox=shop(), tools=ToolSettings(policies={"shop.stock": "ask"}))
     text = await one(place, "shop.stock", {"item": "tea"})
-    assert text == 'EXECUTION_DENIED: shop.stock has the policy "ask", and here nobody can be asked; do without it'
+    assert text == 'EXECUTION_DENIED: shop.stock has the policy "ask", and no owner can be asked here; do without it'
     assert kinds(place) == ["owner_decision", "tool_call"]
 
 

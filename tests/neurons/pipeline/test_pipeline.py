@@ -416,7 +416,7 @@ def test_versions_are_never_forgotten_and_therefore_not_endless():
     governed = Governed()
     neuron = governed.in_quarantine()
     governed.modify(neuron.id, "x" * 600_000)
-    with pytest.raises(Refused, match="none is forgotten"):
+    with pytest.raises(Refused, match="none is deleted"):
         governed.modify(neuron.id, "y" * 600_000)
 
 

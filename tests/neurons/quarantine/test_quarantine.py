@@ -233,13 +233,13 @@ async def test_noise_of_the_machine_is_not_held_against_the_candidate():
 async def test_what_the_guard_finds_rejects_and_does_not_run():
     class Strict:
         async def inspect(self, code):
-            return (Finding("eval", "runs text as code that nobody checked", 3, 1),)
+            return (Finding("eval", "runs text as code that was not checked", 3, 1),)
 
     def never(signal, state, emit):
         raise AssertionError
 
     report = await judged(never, guard=Strict())
-    assert report.problems == ("the guard found eval in line 3, which runs text as code that nobody checked",)
+    assert report.problems == ("the guard found eval in line 3, which runs text as code that was not checked",)
     assert report.scenarios == ()
 
 

@@ -121,11 +121,11 @@ def test_the_state_that_it_keeps_is_told():
         ("if (Math.random() > 0.999) emit('x')", "uses chance: another time it may do something else than here"),
         (
             "emit('x')\nemit('x', '\ufe0f')\n//\n// é",
-            "has characters beyond ASCII, in line 2, 4: one may look like another, or like none",
+            "has characters beyond ASCII, in line 2, 4: one may look like another, or be invisible",
         ),
         (
             "// é\n" * 10,
-            "has characters beyond ASCII, in line 1, 2, 3, 4, 5, 6, 7, 8 and 2 more: one may look like another, or like none",
+            "has characters beyond ASCII, in line 1, 2, 3, 4, 5, 6, 7, 8 and 2 more: one may look like another, or be invisible",
         ),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_stale_writer_gets_a_conflict_and_not_a_lost_update(place: Place, thro
     revision = mine.write_through(KEY, {"status": "trial"})
     other.write_through(KEY, {"status": "disabled"}, revision=revision)
     write = mine.write_through if through else mine.write
-    with pytest.raises(Conflict, match=f'Cannot write "{KEY}": it is of revision 2 by now, and not 1'):
+    with pytest.raises(Conflict, match=f'Cannot write "{KEY}": its revision is 2 now, not 1'):
         write(KEY, {"status": "active"}, revision=revision)
     mine.flush()
     assert other.read(KEY).data == {"status": "disabled"}
@@ -103,7 +103,7 @@ def test_what_others_overtook_while_it_was_behind_is_told_by_flush_and_loses_not
         mine.flush()
     assert mine.read(KEY).data == {"by": "other"}
     assert other.read("neurons/else").data == {"by": "mine"}
-    assert "is lost, because others have written since" in caplog.text
+    assert "is lost, because another process has written since" in caplog.text
     mine.flush()
 
 

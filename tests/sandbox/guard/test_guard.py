@@ -247,7 +247,7 @@ def test_a_column_counts_characters_and_not_bytes():
 
 def test_each_finding_says_why():
     (finding,) = inspect("await import(x)")
-    assert finding == Finding("dynamic import", "loads code that nobody checked", 1, 7)
+    assert finding == Finding("dynamic import", "loads code that was not checked", 1, 7)
 
 
 def test_code_that_is_not_typescript_is_still_looked_at():

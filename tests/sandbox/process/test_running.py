@@ -337,7 +337,9 @@ def test_what_killed_hosts_have_left_is_swept(folder, sleeper):
 
 def test_a_process_that_cannot_be_noted_does_not_run(tmp_path, sleeper):
     (tmp_path / "file").touch()
-    with pytest.raises(SandboxUnavailable, match=r'Cannot note what runs in ".*/file/running": Not a directory'):
+    with pytest.raises(
+        SandboxUnavailable, match=r'Cannot record running processes in ".*/file/running": Not a directory'
+    ):
         Running(tmp_path / "file" / "running").note(sleeper.pid)
     Running(tmp_path / "file" / "running", required=False).note(sleeper.pid)
 
@@ -345,7 +347,7 @@ def test_a_process_that_cannot_be_noted_does_not_run(tmp_path, sleeper):
 @deno
 async def test_without_a_place_for_notes_nothing_is_started(tmp_path, nothing_left):
     (tmp_path / "file").touch()
-    with pytest.raises(SandboxUnavailable, match="Cannot note what runs"):
+    with pytest.raises(SandboxUnavailable, match="Cannot record running processes"):
         async with DenoRuntime(small(), running=Running(tmp_path / "file" / "running")):
             pass
     async with DenoRuntime(small(), running=Running(tmp_path / "file" / "running", required=False)) as runtime:
