@@ -8,7 +8,7 @@ import tempfile
 from itertools import cycle
 from pathlib import Path
 
-from cortex.discovery import Discovery, ToolIndex, discovery_of, entry_of
+from cortex.discovery import Discovery, ToolIndex, discovery_of, text_of_tool
 from cortex.settings.settings import load_settings
 from sandbox import ToolDeclaration, typescript_of
 
@@ -51,7 +51,7 @@ async def discovery(rounds: int, report: Report) -> None:
         return trial
 
     async def index() -> None:
-        ToolIndex([entry_of(declaration) for declaration in declarations])
+        ToolIndex([text_of_tool(declaration) for declaration in declarations])
 
     with tempfile.TemporaryDirectory() as home:
         folder = os.environ.get("DISCOVERY_MODEL")

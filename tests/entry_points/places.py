@@ -47,7 +47,7 @@ PLACES: dict[str, str] = {
     "neurons/pipeline/proposal.py::_host": "proposal",
     "neurons/pipeline/proposal.py::Proposal.of": "proposal",
     "neurons/quarantine/rehearsed.py::network_of": POLICY,
-    "neurons/quarantine/validation.py::covers": POLICY,
+    "neurons/quarantine/validation.py::declares": POLICY,
     "neurons/contracts/document_text.py::decode": "documents",
     "neurons/pipeline/store.py::_parsed": "documents",
     "cortex/audit/head.py::read_known": HOME,
