@@ -15,9 +15,7 @@ from .requests import call_key
 
 MAX_SAME_FAILURES = 3
 MAX_QUOTED_CHARS = 300
-WARNING = (
-    "(The same call has now failed twice. Change it, or answer the user without it: a third time ends the turn.)"
-)
+WARNING = "(The same call has now failed twice. Change it, or answer the user without it: a third time ends the turn.)"
 
 
 @dataclass(slots=True)
