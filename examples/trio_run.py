@@ -23,4 +23,8 @@ async def main() -> None:
     print([results[number] for number in sorted(results)])
 
 
+try:
+    import trio  # noqa: F401 - only to see whether it is there
+except ImportError:
+    raise SystemExit("This example needs trio: pip install trio") from None
 anyio.run(main, backend="trio")

@@ -28,7 +28,8 @@ NOTHING = Mentions((), takes_all=False)
 
 
 def mentions(code: str) -> Mentions:
-    """The mentions in the code. A name that code puts together at run time is not found, and its tool is not lent."""
+    """The mentions in the code. A name that code puts together at run time is not found: in
+    `tools.github[name]` the code takes the whole group."""
     found: dict[tuple[str, str | None], None] = {}
     takes_all = False
     for match in _MENTION.finditer(code):

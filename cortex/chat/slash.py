@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from cortex.energy import EnergyError, forecast, in_about, outlook
 from cortex.show import gauge, marks_for
-from cortex.text import local_time, styled, terminal_columns, visible, wrapped
+from cortex.text import hanging, local_time, styled, terminal_columns, visible, wrapped
 from neurons import NeuronError, Status, progress
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ class Slash:
                 columns = terminal_columns(self._screen)
                 self._write(part for line in kill_lines(self._kill()) for part in wrapped(line, columns))
             case "help" | "?" | "":
-                self._write(f"{name:16} {what}" for name, what in {**HELP, **KEYS}.items())
+                columns = terminal_columns(self._screen)
+                rows = {**HELP, **KEYS}.items()
+                self._write(line for name, what in rows for line in hanging(f"{name:16} ", what, columns))
             case _:
                 self._write([f"There is no /{name}; /help lists what there is"])
         return True

@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from cortex.audit import Audit, AuditError, Record, Verdict, code_hash
-from cortex.settings import load_settings
 from cortex.text import styled, visible
 
 from .audit_rows import MIN_WIDTH, heading, line, without_finished
 from .exits import CODE_FAILED, INTERRUPTED, SUCCESS, CommandError
-from .options import behind_an_action, number_of
+from .options import behind_an_action, load_existing, number_of
 
 DEFAULT_LAST = 20
 
@@ -36,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     if options.action and (options.follow or options.last is not None):
         raise CommandError(f"--follow and --last do not go with {options.action}")
-    settings = load_settings(options.config, home=options.home)
+    settings = load_existing(options)
     audit = Audit(settings.home / "audit", settings.audit)
     try:
         if options.action == "verify":

@@ -13,7 +13,7 @@ from cortex.settings import Settings, load_settings
 from cortex.text import terminal_columns
 
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
-from .options import add_no_cache, own_toolbox
+from .options import add_no_cache, own_toolbox, require_home
 
 if TYPE_CHECKING:
     from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
@@ -51,6 +51,8 @@ def run(options: Namespace) -> int:
     settings = load_settings(
         options.config, home=options.home, **({"model": model} if model else {}), **options.changed
     )
+    if options.list or options.resume is not None:
+        require_home(options, settings.home)
     return _list(settings, options) if options.list else _chat(settings, options)
 
 

@@ -11,11 +11,13 @@ from dataclasses import asdict
 import anyio
 
 from cortex.settings import Settings, load_settings
-from cortex.text import styled, visible
+from cortex.text import hanging, styled
 from neurons import KillSwitch
 from sandbox import Diagnosis, examine
 
 from .exits import CODE_FAILED, SUCCESS
+from .options import is_missing
+from .rows import width
 
 _COLOURS = {"ok": "green", "held": "green", "absent": "yellow", "broken": "red"}
 
@@ -26,25 +28,34 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     settings = load_settings(options.config, home=options.home)
-    diagnoses = anyio.run(_examine, settings, not options.json)
+    no_home = options.home is not None and is_missing(settings.home)
+    diagnoses = anyio.run(_examine, settings, not options.json, no_home)
     if options.json:
         print(json.dumps([asdict(diagnosis) for diagnosis in diagnoses]))
     return CODE_FAILED if any(diagnosis.verdict == "broken" for diagnosis in diagnoses) else SUCCESS
 
 
-async def _all(settings: Settings) -> AsyncIterator[Diagnosis]:
+async def _all(settings: Settings, no_home: bool) -> AsyncIterator[Diagnosis]:
     async for diagnosis in examine(settings.sandbox):
         yield diagnosis
+    if no_home:
+        yield Diagnosis("kill switch", "absent", f'there is no home at "{settings.home}": is --home mistyped?')
+        return
     # The doctor's scripts run even when the switch is on: they are this program's own. An agent's scripts do not.
     killed = KillSwitch(settings.home / "state").refusal()
     yield Diagnosis("kill switch", "broken" if killed else "ok", killed or f'off in "{settings.home}"')
 
 
-async def _examine(settings: Settings, show: bool) -> list[Diagnosis]:
+async def _examine(settings: Settings, show: bool, no_home: bool) -> list[Diagnosis]:
     diagnoses = []
-    async for diagnosis in _all(settings):
+    async for diagnosis in _all(settings, no_home):
         diagnoses.append(diagnosis)
         if show:  # at once: the trials take a second or two
-            verdict = styled(f"{diagnosis.verdict:7}", _COLOURS[diagnosis.verdict], sys.stdout)
-            print(f"{verdict} {diagnosis.name:13} {visible(diagnosis.detail)}", flush=True)
+            print("\n".join(_row(diagnosis)), flush=True)
     return diagnoses
+
+
+def _row(diagnosis: Diagnosis) -> list[str]:
+    first, *rest = hanging(f"{diagnosis.verdict:7} {diagnosis.name:13} ", diagnosis.detail, width())
+    verdict = styled(first[:7], _COLOURS[diagnosis.verdict], sys.stdout)
+    return [verdict + first[7:], *rest]

@@ -27,10 +27,12 @@ from cortex.energy import (
 )
 from cortex.home import Home
 from cortex.settings import EnergySettings, Settings, load_settings
-from cortex.text import has_symbols, local_time, styled, visible
+from cortex.text import has_symbols, local_time, styled, visible, wrapped
+from neurons import KillSwitch
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
-from .options import behind_an_action, number_of
+from .options import behind_an_action, load_existing, number_of
+from .rows import width
 
 DEFAULT_LAST = 10
 _NOTE_INDENT = 15
@@ -52,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     if options.action and options.last is not None:
         raise CommandError(f"--last does not go with {options.action}")
-    settings = load_settings(options.config, home=options.home)
+    settings = load_settings(options.config, home=options.home) if options.action else load_existing(options)
     try:
         lines = list(_lines(options, settings))
     except EnergyNotOnDisk as error:
@@ -109,8 +111,9 @@ def _number(action: str, text: str) -> float:
 
 def _look(level: float, entries: list[Entry], options: Namespace, settings: Settings) -> Iterator[str]:
     seen = forecast(level, settings.energy)
+    killed = KillSwitch(settings.home / "state").refusal()
     if options.json:
-        yield json.dumps(_as_json(seen, entries, settings.energy))
+        yield json.dumps(_as_json(seen, entries, settings.energy, killed))
         return
     heading = f"{styled('Energy', 'bold', sys.stdout)} {rounded_down(seen.level)}"
     yield f"{heading}{_gauge(seen)}  {_full(seen)}".rstrip()
@@ -118,12 +121,15 @@ def _look(level: float, entries: list[Entry], options: Namespace, settings: Sett
         yield f"recharges {settings.energy.recharge_per_minute:g} a minute"
     else:
         yield "does not recharge by itself: cortex energy top-up AMOUNT"
+    if killed is not None:
+        for line in wrapped(f"Nothing runs, whatever the level: {killed}", width()):
+            yield styled(line, "red", sys.stdout)
     if (metered := settings.energy.metered).enabled:
         yield f"metered: a run is settled to what it took, from {metered.floor:g} to {metered.ceiling:g}"
     yield ""
     yield styled(f"{'tier':10} {'cost':>6} {'floor':>6}  now", "dim", sys.stdout)
     for tier in seen.tiers:
-        yield f"{tier.tier:10} {_price(tier.cost):>6} {_price(tier.floor):>6}  {_now(tier)}"
+        yield f"{tier.tier:10} {_price(tier.cost):>6} {_price(tier.floor):>6}  {_now(tier, killed is not None)}"
     if entries:
         yield ""
         head = f"{'time':14} {'amount':>8} {'level':>7}  {'reason':12} {'tier':9} {'turn':9} code"
@@ -132,14 +138,15 @@ def _look(level: float, entries: list[Entry], options: Namespace, settings: Sett
             yield from _entry(entry)
 
 
-def _as_json(seen: Forecast, entries: list[Entry], settings: EnergySettings) -> dict[str, Any]:
+def _as_json(seen: Forecast, entries: list[Entry], settings: EnergySettings, killed: str | None) -> dict[str, Any]:
     return {
         "level": seen.level,
         "recharge_per_minute": settings.recharge_per_minute,
         "full_in_s": seen.full_in_s,
         "metered": settings.metered.model_dump(),
-        "tiers": [{**asdict(tier), "possible": tier.possible_in_s == 0} for tier in seen.tiers],
+        "tiers": [{**asdict(tier), "possible": tier.possible_in_s == 0 and killed is None} for tier in seen.tiers],
         "entries": [entry.model_dump(mode="json") for entry in entries],
+        **({} if killed is None else {"killed": killed}),
     }
 
 
@@ -161,7 +168,9 @@ def _full(seen: Forecast) -> str:
             return f"full {in_about(seconds)}"
 
 
-def _now(tier: TierForecast) -> str:
+def _now(tier: TierForecast, is_killed: bool) -> str:
+    if is_killed:
+        return styled("not possible until cortex revive", "red", sys.stdout)
     colour = "red" if tier.possible_in_s is None else "yellow" if tier.possible_in_s > 0 else "green"
     return styled(outlook(tier), colour, sys.stdout)
 

@@ -11,7 +11,7 @@ from cortex.settings import Policy
 
 from .exits import CommandError
 from .mcp_serve import add_serve_arguments, serve
-from .options import behind_an_action
+from .options import behind_an_action, load_existing
 from .rows import paint, width
 
 
@@ -67,14 +67,15 @@ def run(options: Namespace) -> int:
         case "add" | "remove":
             from .mcp_change import change
 
-            return change(options, load_settings(options.config, home=options.home))
+            adds = options.action == "add"
+            return change(options, load_settings(options.config, home=options.home) if adds else load_existing(options))
         case "test":
             from .mcp_trial import try_servers
 
-            return try_servers(options, load_settings(options.config, home=options.home), paint)
+            return try_servers(options, load_existing(options), paint)
     from .mcp_rows import print_list
 
-    return print_list(options, load_settings(options.config, home=options.home), width(), paint)
+    return print_list(options, load_existing(options), width(), paint)
 
 
 class _BeforeDashes(ArgumentParser):

@@ -7,11 +7,10 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from cortex.settings import load_settings
 from cortex.text import wrapped
 
 from .exits import REFUSED, SUCCESS
-from .options import behind_an_action
+from .options import behind_an_action, load_existing
 from .rows import paint, width
 
 LOOKS = (None, "list", "show", "habits", "history", "export")
@@ -57,7 +56,7 @@ def run(options: Namespace) -> int:
     from .neuron_looks import look
     from .neuron_rows import facts_of, what_now
 
-    settings = load_settings(options.config, home=options.home)
+    settings = load_existing(options)
     if options.action in LOOKS:
         for line in look(options, settings, time.time(), width(), paint):
             print(line)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .exits import CommandError
 
 if TYPE_CHECKING:
+    from cortex.settings import Settings
     from cortex.tools import Toolbox
 
 
@@ -23,6 +24,36 @@ def behind_an_action(json_help: str) -> ArgumentParser:
     common.add_argument("--config", type=Path, help=argparse.SUPPRESS)
     common.add_argument("--home", type=Path, help=argparse.SUPPRESS)
     return common
+
+
+def load_existing(options: Namespace) -> Settings:
+    """The settings, for a command that looks at a home or changes what is in one. Raises CommandError when `--home`
+    names a folder that does not exist: it is mistyped, and an answer about it would be taken for one about another.
+
+    The default home and that of CORTEX_HOME may not exist yet: before the first run they do not.
+    """
+    from cortex.settings import load_settings
+
+    settings = load_settings(options.config, home=options.home)
+    require_home(options, settings.home)
+    return settings
+
+
+def require_home(options: Namespace, home: Path) -> None:
+    """Raises CommandError when `--home` names a folder that does not exist."""
+    if options.home is not None and is_missing(home):
+        raise CommandError(f'there is no home at "{home}": is --home mistyped? cortex chat and cortex run make one')
+
+
+def is_missing(home: Path) -> bool:
+    """Whether there is nothing at this path. A place that cannot be looked at is not missing."""
+    try:
+        home.stat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def add_no_cache(parser: ArgumentParser) -> None:

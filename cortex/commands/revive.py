@@ -8,12 +8,12 @@ from typing import Any
 
 from cortex.audit import Audit, AuditError
 from cortex.home import Home
-from cortex.settings import load_settings
 from cortex.text import visible
 from neurons import KillSwitch, On, Refused, SwitchError
 
 from .exits import REFUSED, SUCCESS, CommandError
 from .kill import neuron_named
+from .options import load_existing
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    settings = load_settings(options.config, home=options.home)
+    settings = load_existing(options)
     home = Home(settings.home)
     neuron, doubt = neuron_named(home.state, options.neuron) if options.neuron is not None else (None, None)
     audit = Audit(home.audit, settings.audit)

@@ -8,11 +8,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cortex.settings import Settings, load_settings
+from cortex.settings import Settings
 from cortex.text import has_colour, visible, wrapped
 
 from .exits import CODE_FAILED, SUCCESS, CommandError
-from .options import number_of
+from .options import load_existing, number_of
 from .rows import paint, width
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     from .tool_source import all_tools, tools_named
 
-    settings = load_settings(options.config, home=options.home)
+    settings = load_existing(options)
     if options.words[:1] == [SHOW]:
         if len(options.words) == 1:
             raise CommandError(f"{SHOW} needs a NAME: of a tool, or of a server for all of its tools")

@@ -12,7 +12,7 @@ from .messages import Usage
 if TYPE_CHECKING:
     from cortex.settings import LoopSettings
 
-Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "model_error", "length"]
+Stopped = Literal["answered", "rounds", "calls", "time", "tokens", "repeats", "model_error", "length"]
 
 NUDGE = "(Your reply was empty. Answer the user in words, or call a tool.)"
 NO_ANSWER = "(no answer)"

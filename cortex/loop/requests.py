@@ -83,9 +83,11 @@ def parsed_arguments(arguments_json: str) -> Any:
 def firsts(calls: Iterable[ToolRequest]) -> list[int]:
     """For each call the index of the first identical one. A model that repeats itself acts once."""
     seen: dict[tuple[str, str], int] = {}
-    return [seen.setdefault((call.name, _canonical(call.arguments_json)), place) for place, call in enumerate(calls)]
+    return [seen.setdefault(call_key(call), place) for place, call in enumerate(calls)]
 
 
-def _canonical(arguments_json: str) -> str:
-    value = parsed_arguments(arguments_json) if len(arguments_json) <= MAX_COMPARED_CHARS else None
-    return arguments_json if value is None else json.dumps(value, sort_keys=True)
+def call_key(call: ToolRequest) -> tuple[str, str]:
+    """A key that is equal for calls of the same tool with the same arguments."""
+    text = call.arguments_json
+    value = parsed_arguments(text) if len(text) <= MAX_COMPARED_CHARS else None
+    return call.name, text if value is None else json.dumps(value, sort_keys=True)

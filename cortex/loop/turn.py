@@ -51,6 +51,7 @@ from .ports import (
     TextArrived,
     ignore,
 )
+from .repeats import Repeats
 from .requests import MAX_TEXT_CHARS, firsts, refusal, tidied, without_excess
 
 if TYPE_CHECKING:
@@ -70,8 +71,10 @@ async def answer_all(
     refusals: Sequence[str | None],
     conversation: Conversation,
     watch: Callable[[Event], None],
+    judge: Callable[[ToolRequest, Answer], Answer],
 ) -> None:
-    """Run the calls without a refusal; identical calls run once. Raises what a watcher raises."""
+    """Run the calls without a refusal; identical calls run once. `judge` sees each answer, and returns the one that the
+    model reads. Raises what a watcher raises."""
     same_as = firsts(calls)
     answers: dict[int, Answer] = {}
     failures: list[Exception] = []
@@ -91,7 +94,7 @@ async def answer_all(
             given = turn.refuse(call.name, refusal)
         else:
             given = await turn.answer(call.name, call.arguments_json)
-        answers[place] = given
+        given = answers[place] = judge(call, given)
         watch(CallEnded(call, given))
 
     try:
@@ -193,6 +196,7 @@ class _Rounds:
     is_told: bool = False
     """The model was told that the calls of this turn are used up."""
     is_nudged: bool = False
+    repeats: Repeats = field(default_factory=Repeats)
 
     async def run(self) -> Stopped:
         while True:
@@ -250,9 +254,12 @@ class _Rounds:
         self.conversation.append(without_excess(reply.message))
         self._begin_message()
         self.is_nudged = False
-        await answer_all(self.turn, calls, refusals, self.conversation, self.watch)
+        await answer_all(self.turn, calls, refusals, self.conversation, self.watch, self.repeats.judge)
         if stopped is not None:
             self.end_with(last_words(stopped, self.settings, self.usage))
+        elif self.repeats.last_word is not None:
+            stopped = "repeats"
+            self.end_with(self.repeats.last_word)
         return stopped
 
     def _bound(self) -> Stopped | None:

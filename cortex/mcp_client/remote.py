@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -45,6 +45,7 @@ from .watched import Incoming
 CONNECT_S = 10.0
 IDLE_S = 300.0
 """Timeout between two pieces of a stream. A stream that it ends is opened again."""
+CLOSING_S = 1.0
 # A chunk of more than MANY_LINES lines is handled in slices of SLICE_BYTES: each line takes a few µs, and a chunk may
 # hold 65,000 lines.
 MANY_LINES = 256
@@ -112,6 +113,8 @@ class _Body(httpx2.AsyncByteStream):
 
     def __init__(self, body: Any) -> None:
         self._body = body
+        self._reading: AsyncGenerator[bytes, None] | None = None
+        self._is_left = False
 
     def take(self, chunk: bytes) -> deque[Any]:
         """The items of this chunk that can be passed on now. Raises TooComplex."""
@@ -128,12 +131,16 @@ class _Body(httpx2.AsyncByteStream):
     def refused(self, reason: str) -> Exception:
         raise NotImplementedError
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        self._reading = self._checked()
+        return self._reading
+
+    async def _checked(self) -> AsyncGenerator[bytes, None]:
         reason: str | None = None
         turns = Turns()
         try:
             async for chunk in self._chunks(turns):
-                if reason is not None:
+                if reason is not None or self._is_left:
                     continue
                 try:
                     items = self.take(chunk)
@@ -144,13 +151,15 @@ class _Body(httpx2.AsyncByteStream):
                     await self._body.aclose()
                     continue
                 # Popped one by one: an item of megabytes is freed before more comes.
-                while items:
+                while items and not self._is_left:
                     yield self.passed(items.popleft())
                     # A chunk may hold thousands of events: let other tasks run.
                     await turns.take()
         except (httpx2.TransportError, anyio.ClosedResourceError):
-            if reason is None:
+            if reason is None and not self._is_left:
                 raise
+        if self._is_left:
+            return
         if reason is not None:
             raise self.refused(too_large(reason))
         for piece in self.last():
@@ -167,7 +176,17 @@ class _Body(httpx2.AsyncByteStream):
                 yield chunk[at : at + SLICE_BYTES]
 
     async def aclose(self) -> None:
+        """Close the body. The SDK leaves a stream of events in the middle, once it has its answer: so read on to the
+        end, which a closed body reaches at once. Otherwise the garbage collector would close the generators, and trio
+        warns of that."""
         await self._body.aclose()
+        reading, self._reading = self._reading, None
+        if reading is not None and not reading.ag_running:
+            self._is_left = True
+            # What is read from a closed body, or fails, is of no use: the SDK has its answer.
+            with suppress(Exception), anyio.move_on_after(CLOSING_S):
+                async for _ in reading:
+                    pass
 
 
 class _Bounded(_Body):

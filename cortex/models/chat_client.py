@@ -15,6 +15,7 @@ from tenacity import (
     RetryCallState,
     retry_if_exception,
     stop_after_attempt,
+    stop_any,
     wait_exponential_jitter,
 )
 
@@ -101,9 +102,11 @@ class ChatClient:
 
         attempts = AsyncRetrying(
             sleep=self._sleep,
-            stop=stop_after_attempt(self._settings.max_attempts),
+            stop=stop_any(stop_after_attempt(self._settings.max_attempts), _would_come_too_late),
             wait=self._wait_s,
             retry=retry_if_exception(is_worth_another),
+            # Not in `wait`: that is asked after the last attempt too.
+            before_sleep=self._announce,
             reraise=True,
         )
         with anyio.move_on_after(self._settings.reply_timeout_s):
@@ -114,15 +117,18 @@ class ChatClient:
     def _wait_s(self, attempt: RetryCallState) -> float:
         error = attempt.outcome.exception() if attempt.outcome else None
         assert isinstance(error, ModelError)
-        wait_s = min(
+        return min(
             wait_exponential_jitter(multiplier=_FIRST_WAIT_S, jitter=_FIRST_WAIT_S)(attempt)
             if error.retry_after_s is None
             else error.retry_after_s,
             self._settings.max_wait_s,
         )
+
+    def _announce(self, attempt: RetryCallState) -> None:
+        error, wait_s = attempt.outcome.exception() if attempt.outcome else None, attempt.upcoming_sleep
+        assert isinstance(error, ModelError)
         log.info("Attempt %d failed; the next one in %.1f s: %s", attempt.attempt_number, wait_s, error.message)
         self._on_wait(Waiting(error.message, wait_s))
-        return wait_s
 
     async def _attempt(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], on_text: Callable[[str], None]
@@ -239,6 +245,11 @@ class ChatClient:
             raise self._faults.garbage(str(error)) from None
         if text:
             on_text(text)
+
+
+def _would_come_too_late(attempt: RetryCallState) -> bool:
+    """Whether the time of the reply, or of the turn, ends before the next attempt."""
+    return anyio.current_time() + attempt.upcoming_sleep >= anyio.current_effective_deadline()
 
 
 async def _bound_error(response: httpx2.Response) -> None:

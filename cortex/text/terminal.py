@@ -158,6 +158,13 @@ def wrapped(text: str, width: int) -> list[str]:
     return (wrap.add(text) + wrap.end()).split("\n")
 
 
+def hanging(head: str, text: str, columns: int) -> list[str]:
+    """The text behind a head, as in a table: wrapped between words, and set in below itself."""
+    indent = columns_of(head)
+    lines = wrapped(text, max(columns - indent, _NARROWEST))
+    return [(head if place == 0 else " " * indent) + line for place, line in enumerate(lines)]
+
+
 class Wrap:
     """Wraps a text that comes in pieces: what `add` returns can be printed at once.
 

@@ -57,7 +57,7 @@ _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", r
 _NEW_ISOLATE = b"virtual memory for CodeRange"
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
 # Error names that add nothing to the message or to the error's type.
-_PLAINLY_SAID = frozenset({"Error", "ToolError", "MCPToolError", "LimitError"})
+_PLAINLY_SAID = frozenset({"Error", "ToolError", "LimitError"})
 _MISSING_TOOL = re.compile(r"^tools\.[\w.$]+ is not a function|^Cannot read properties of undefined \(reading")
 
 

@@ -97,7 +97,7 @@ async def test_an_mcp_tool_error_that_nobody_catches_names_server_and_tool():
     outcome = await execute("await tools.gitHub.listCommits()", ServerTools("list.commits"))
     assert outcome.error is not None
     assert outcome.error.type is ErrorType.TOOL
-    assert outcome.error.message == 'Tool "list.commits" of MCP server "git-hub": not today'
+    assert outcome.error.message == 'MCPToolError: Tool "list.commits" of MCP server "git-hub": not today'
 
 
 async def test_a_tool_is_called_and_its_answer_returned():

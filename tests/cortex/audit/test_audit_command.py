@@ -213,6 +213,7 @@ def test_bad_input_has_a_clear_error_and_its_exit_code(cortex, filled, arguments
 
 def test_the_home_may_be_named_before_and_behind_every_word(cortex, filled, tmp_path):
     empty = str(tmp_path / "empty")
+    (tmp_path / "empty").mkdir()
     for arguments in (
         ["--home", empty, "audit", "verify"],
         ["audit", "--home", empty, "verify"],

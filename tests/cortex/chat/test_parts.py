@@ -10,10 +10,10 @@ import pytest
 
 from cortex.chat import InputError, LineHistory, ToolsError, endpoint_problem, lines_of, load_toolbox
 from cortex.chat.line_history import MAX_LINES
-from cortex.chat.slash import conversation_lines
+from cortex.chat.slash import HELP, KEYS, Slash, conversation_lines
 from cortex.chat.talk import MAX_LINE_BYTES
-from cortex.loop import ConversationSummary
-from cortex.settings.sections import ModelSettings
+from cortex.loop import Conversations, ConversationSummary
+from cortex.settings.sections import EnergySettings, ModelSettings
 from cortex.text.terminal import columns_of
 
 
@@ -124,6 +124,17 @@ def test_an_invalid_api_key_is_reported_without_the_key_and_without_the_instruct
 
 def test_an_endpoint_without_a_key_is_enough():
     assert endpoint_problem(ModelSettings(name="x", base_url="http://localhost:11434/v1")) is None
+
+
+def test_help_breaks_between_words_and_fits_the_terminal(tmp_path):
+    screen = io.StringIO()
+    slash = Slash(screen, lambda: 1.0, EnergySettings(), Conversations(tmp_path))
+    slash.run("help")
+    lines = screen.getvalue().splitlines()
+    assert max(map(columns_of, lines)) <= 80
+    texts = {**HELP, **KEYS}
+    assert " ".join(screen.getvalue().split()) == " ".join(f"{name} {what}" for name, what in texts.items())
+    assert {line[:17].strip() for line in lines} == {*texts, ""}
 
 
 def test_a_list_of_conversations_fits_the_terminal_and_cannot_steer_it():

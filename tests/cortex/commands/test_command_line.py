@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -247,6 +251,25 @@ def test_doctor_for_people_is_a_table():
     done = cortex("doctor", CORTEX_SANDBOX__POOL_SIZE="0")
     assert done.stdout.startswith("ok      Python        ")
     assert "absent  warm pool" in done.stdout
+
+
+def test_doctor_breaks_between_words_in_a_terminal_of_80_columns():
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+    process = subprocess.Popen([*CORTEX, "doctor"], stdin=child, stdout=child, stderr=child, env=environment)
+    os.close(child)
+    text = b""
+    with suppress(OSError):  # Linux says so that the other side has closed
+        while chunk := os.read(parent, 65_536):
+            text += chunk
+    os.close(parent)
+    assert process.wait(BOUND_S) == 0
+    lines = text.decode().replace("\r\n", "\n").splitlines()
+    assert max(map(len, lines)) <= 80
+    below = [line for line in lines if line.startswith(" " * 22)]
+    assert below
+    assert "modules are denied" in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("deno", ["/nowhere/deno", "/bin/false"])

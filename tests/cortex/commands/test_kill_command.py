@@ -519,6 +519,7 @@ def test_killing_loads_neither_settings_nor_an_event_loop_before_it_is_done(home
 
 def test_the_doctor_says_whether_it_is_on(home, monkeypatch, capsys):
     monkeypatch.setenv("CORTEX_SANDBOX__DENO_PATH", "/nowhere/deno")  # so that nothing else is tried
+    home.mkdir()
     run_command(["doctor", "--json", "--home", str(home)])
     off = json.loads(capsys.readouterr().out)[-1]
     assert off == {"name": "kill switch", "verdict": "ok", "detail": f'off in "{home}"'}

@@ -99,7 +99,8 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 def test_a_look_at_a_home_without_neurons_makes_nothing(tmp_path, capsys):
-    home = tmp_path / "nowhere"
+    home = tmp_path / "empty"
+    home.mkdir()
     for action in ([], ["list"], ["habits"]):
         assert run_command(["neurons", *action, "--home", str(home)]) == 0
     assert run_command(["neurons", "list", "--json", "--home", str(home)]) == 0
@@ -107,7 +108,7 @@ def test_a_look_at_a_home_without_neurons_makes_nothing(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert out == "[]\n"
     assert "There are no neurons yet" in err
-    assert not home.exists()
+    assert list(home.iterdir()) == []
 
 
 def test_the_list_says_what_each_one_does_and_what_has_to_be_decided_first(shell):

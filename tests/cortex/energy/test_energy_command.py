@@ -19,6 +19,7 @@ from cortex.audit import Audit
 from cortex.commands import run_command as run
 from cortex.energy import EnergyNotOnDisk, EnergyReserve
 from cortex.settings.sections import AuditSettings, EnergySettings
+from neurons import KillSwitch
 from sandbox import Tier
 
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
@@ -66,6 +67,26 @@ def test_it_shows_level_prices_and_forecast_and_the_ledger(home, still, capsys):
     )
 
 
+def test_a_kill_switch_that_is_on_is_said_and_no_run_is_called_possible(home, still, capsys):
+    spend(home, 0.4)
+    KillSwitch(home / "state").turn_on("the agent\x1b[2J ordered too much", "owner")
+    assert run(["energy", "--home", str(home)]) == 0
+    shown = capsys.readouterr().out
+    assert "Nothing runs, whatever the level: Kill switch is on since " in shown
+    assert "ordered too much" in shown
+    assert 'The owner can turn it off with "cortex revive"' in shown
+    assert "\x1b" not in shown
+    assert shown.count("not possible until cortex revive") == 2
+    assert "runs in a row" not in shown
+    assert run(["energy", "--home", str(home), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["killed"].startswith("Kill switch is on since ")
+    assert [tier["possible"] for tier in told["tiers"]] == [False, False]
+    KillSwitch(home / "state").turn_off("all is well", "owner")
+    assert run(["energy", "--home", str(home), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out).get("killed") is None
+
+
 def test_a_wait_is_said_in_words(home, monkeypatch, capsys):
     monkeypatch.setenv("CORTEX_ENERGY__RECHARGE_PER_MINUTE", "0.001")
     assert run(["energy", "--home", str(home), "set", "0.1"]) == 0
@@ -77,6 +98,7 @@ def test_a_wait_is_said_in_words(home, monkeypatch, capsys):
 
 
 def test_a_full_reserve_says_so_and_free_tiers_have_no_number_of_runs(home, monkeypatch, capsys):
+    home.mkdir()
     monkeypatch.setenv("CORTEX_ENERGY__COST_ISOLATED", "0")
     assert run(["energy", "--home", str(home)]) == 0
     shown = capsys.readouterr().out
@@ -189,7 +211,8 @@ def test_what_a_look_finds_in_order_it_leaves_as_it_is(home, still):
 @pytest.mark.parametrize("arguments", [[], ["--json"], ["set", "1.5"]])
 def test_a_home_that_is_not_there_is_not_made_by_a_look(home, monkeypatch, capsys, arguments):
     monkeypatch.setenv("CORTEX_ENERGY__INITIAL_LEVEL", "0.4")
-    run(["energy", "--home", str(home), *arguments])
+    monkeypatch.setenv("CORTEX_HOME", str(home))
+    run(["energy", *arguments])
     assert not home.exists()
     if not arguments:
         assert capsys.readouterr().out.startswith("Energy 0.40  full in about 12 minutes\n")

@@ -28,6 +28,7 @@ from cortex.loop import (
     UserMessage,
     run_turn,
 )
+from cortex.loop.repeats import WARNING
 from cortex.models.openai_model import OpenAIModel
 from cortex.models.scripted_model import ScriptedModel, ScriptError
 from cortex.settings.sections import LoopSettings
@@ -324,6 +325,48 @@ async def test_calls_are_bounded_and_the_model_is_told_before_the_turn_ends():
     assert (end.stopped, end.rounds, end.calls, len(turn.asked)) == ("calls", 2, 3, 3)
     assert "limit of 3 tool calls" in end.text
     assert shown(events) == end.text
+
+
+async def test_the_same_impossible_call_ends_the_turn_after_the_third_with_a_clear_word():
+    turn, events = TableTurn({}), []
+    nowhere = calls(call("nowhere", '{"a": 1, "b": 2}'))
+    spelled_otherwise = calls(call("nowhere", '{ "b": 2, "a": 1 }'))
+    model = ScriptedModel([nowhere, spelled_otherwise, {**nowhere, "expect": "a third time ends the turn"}, says("no")])
+    end, messages = await talk(model, turn, max_rounds=20, watch=events.append)
+    assert (end.stopped, end.rounds, len(turn.asked)) == ("repeats", 3, 3)
+    assert 'the same call of "nowhere" 3 times, and each failed' in end.text
+    assert 'EXECUTION_DENIED: There is no tool "nowhere".' in end.text
+    assert shown(events) == end.text
+    warned = [WARNING in message.text for message in messages if isinstance(message, ToolAnswer)]
+    assert warned == [False, True, False]
+
+
+async def test_calls_that_differ_or_succeed_in_between_are_not_the_same_impossible_call():
+    others = [calls(call("nowhere", json.dumps({"n": n}))) for n in range(5)]
+    end, _ = await talk([*others, says("done")])
+    assert end.stopped == "answered"
+
+    answers = iter([False, False, True, False, False, True])
+
+    async def now_and_then(arguments):
+        return Answer("EXECUTION_ERROR: ToolError: not yet", ok=next(answers))
+
+    end, _ = await talk([calls(call("poll"))] * 6 + [says("done")], {"poll": now_and_then})
+    assert (end.stopped, end.calls) == ("answered", 6)
+
+
+async def test_identical_calls_in_one_reply_count_once_as_the_same_impossible_call():
+    end, _ = await talk([calls(*[call("nowhere")] * 5), says("done")])
+    assert end.stopped == "answered"
+
+
+async def test_a_long_answer_to_an_impossible_call_is_quoted_in_part_only():
+    async def verbose(arguments):
+        return Answer("EXECUTION_ERROR: " + "long words " * 50_000, ok=False)
+
+    end, _ = await talk([calls(call("verbose"))] * 4, {"verbose": verbose})
+    assert end.stopped == "repeats"
+    assert len(end.text) < 600
 
 
 async def test_tokens_are_bounded():

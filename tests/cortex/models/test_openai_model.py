@@ -20,6 +20,7 @@ from cortex.loop import (
     ToolRequest,
     Usage,
     UserMessage,
+    Waiting,
 )
 from cortex.models.openai_model import OpenAIModel
 from cortex.settings.sections import ModelSettings
@@ -477,6 +478,31 @@ async def test_real_waits_pass_on_the_running_event_loop():
     with ChatServer(error("500 Oops"), words("ok")) as server:
         async with OpenAIModel(server.settings(max_wait_s=0.001)) as model:
             assert (await model.reply(HELLO, [])).message.text == "ok"
+
+
+async def test_a_retry_is_announced_only_when_one_follows():
+    told: list[Waiting] = []
+    with ChatServer(*[error("500 Oops")] * 9) as server:
+        async with OpenAIModel(server.settings(max_attempts=3), on_wait=told.append) as model:
+            with pytest.raises(ModelError, match="status 500"):
+                await model.reply(HELLO, [])
+    assert (len(server.heard), len(told)) == (3, 2)
+    with ChatServer(error("500 Oops")) as server:
+        async with OpenAIModel(server.settings(max_attempts=1), on_wait=told.append) as model:
+            with pytest.raises(ModelError, match="status 500"):
+                await model.reply(HELLO, [])
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize("bound", ["the reply", "the turn"])
+async def test_a_retry_that_would_come_after_the_timeout_is_neither_announced_nor_waited_for(bound):
+    told: list[Waiting] = []
+    with ChatServer(error("429 Too Many", retry_after="20"), words("too late")) as server:
+        settings = server.settings(max_wait_s=30, reply_timeout_s=15 if bound == "the reply" else 60)
+        async with OpenAIModel(settings, on_wait=told.append) as model:
+            with anyio.fail_after(10 if bound == "the turn" else 60), pytest.raises(ModelError, match="too many"):
+                await model.reply(HELLO, [])
+    assert (told, len(server.heard)) == ([], 1)
 
 
 async def test_a_connection_that_is_refused_is_tried_again_and_then_told():

@@ -7,13 +7,23 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.show.parts import excerpt
-from cortex.text.terminal import Wrap, columns_of, fit, padded, styled, visible, wrapped
+from cortex.text.terminal import Wrap, columns_of, fit, hanging, padded, styled, visible, wrapped
 from cortex.tools.owner import Question, describe
 
 
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+def test_a_text_behind_a_head_is_wrapped_between_words_and_set_in():
+    assert hanging("ok      limits  ", "stopped: write a file, open 300 files", 36) == [
+        "ok      limits  stopped: write a",
+        "                file, open 300 files",
+    ]
+    assert hanging("head ", "short", 80) == ["head short"]
+    # However narrow it is, words are not cut into letters.
+    assert hanging("a head of thirty columns ......", "several words here", 30)[0].endswith("several words here")
 
 
 def test_colour_is_for_terminals_only(monkeypatch):

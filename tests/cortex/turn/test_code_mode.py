@@ -105,7 +105,22 @@ async def test_an_error_of_a_tool_can_be_caught_and_says_whose_it_is(tmp_path):
         # One that is dead stops nobody else.
         both = f"const n = (await tools.git.echo({{ n: 7 }})).n; try {{ await tools.dead.echo({{}}) }} catch (e) {{ return [n, ...{facts}] }}"
         assert await run(turn, both) == [7, True, "dead", "echo", "unavailable", True]
-        assert (await run(turn, f"await tools.git.answer({failing})")).startswith("EXECUTION_ERROR: ToolError")
+        uncaught = await run(turn, f"await tools.git.answer({failing})")
+        assert uncaught.startswith('EXECUTION_ERROR: ToolError: MCPToolError: Tool "answer" of MCP server "git": ')
+
+
+async def test_a_name_put_together_at_run_time_works_among_the_tools_that_were_lent(tmp_path):
+    hidden = 'const t = "ec" + "ho";'
+    async with cortex(tmp_path) as hands, hands.turn() as turn:
+        # The code takes the whole server, and no word in it is the name of a tool: all are lent.
+        assert await run(turn, f"{hidden} return (await tools.gitHub[t]({{ n: 1 }})).n") == 1
+        assert await run(turn, f"{hidden} const g = tools.gitHub; return (await g[t]({{ n: 2 }})).n") == 2
+        # A tool's name in the code: it is lent, and no other. The same with an intent or named tools.
+        other = f"{hidden} const g = tools.gitHub; g.listCommits; return typeof g[t]"
+        assert await run(turn, other) == "undefined"
+        assert await run(turn, f"{hidden} return typeof tools.gitHub[t]", tools=["git-hub.answer"]) == "undefined"
+        # Without the name of the server there is nothing to lend.
+        assert await run(turn, f'{hidden} return typeof tools["git" + "Hub"]') == "undefined"
 
 
 async def test_policies_hold_inside_code_as_they_do_outside(tmp_path):
