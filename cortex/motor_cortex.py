@@ -235,7 +235,7 @@ class MotorCortex:
         learns = self._living is not None and self._living.consolidate is not None
         whole = self.workbench.is_told
         core = core_definitions(
-            self.settings.execute,
+            self.settings.execute.within(self.settings.sandbox.max_timeout_ms),
             hosts,
             self.toolbox.declarations(tools) if whole else (),
             learns=learns,

@@ -103,7 +103,8 @@ def core_definitions(
 
 def _execute_text(settings: ExecuteSettings, has_turns: bool) -> str:
     runs = settings.max_calls_per_turn
-    limit = f" At most {runs} run{'' if runs == 1 else 's'} in one turn." if has_turns or not runs else ""
+    free = "; 3 that fail without effect are free" if runs else ""
+    limit = f" At most {runs} run{'' if runs == 1 else 's'} in one turn{free}." if has_turns or not runs else ""
     return _EXECUTE.format(limit=limit)
 
 
@@ -112,7 +113,7 @@ def _execute_parameters(
 ) -> dict[str, Any]:
     least, most, longest = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
     most_hosts = MAX_NAMED_HOSTS // 4 if searches else MAX_NAMED_HOSTS
-    also = " or with servers" if searches else ""
+    also = " or with tools" if searches or lent else ""
     properties = {
         "purpose": {"type": "string", "description": "For the owner's log"},
         "code": {"type": "string", "description": _code_text(lent, searches)},

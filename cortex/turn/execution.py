@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 MAX_TEXT = 500
+# Failed runs of a turn that are not counted.
+MAX_CORRECTIONS = 3
 # What the owner is shown who is asked about a run.
 _ALWAYS_SHOWN = {"purpose", "code", "tier", "timeout"}
 _SHOWN_IF_GIVEN = {"context", "tools", "intent"}
@@ -108,12 +110,14 @@ Executed: TypeAlias = Ran | NotRun | HostFailed
 
 
 class RunCount:
-    """How often a caller may run code. A run that is refused gives its place back."""
+    """How often a caller may run code. A run that is refused gives its place back, and so do the first
+    MAX_CORRECTIONS runs that fail without any effect: the model corrects its code, and should not stop there."""
 
     def __init__(self, most: int, reason: str) -> None:
         self._most = most
         self._reason = reason
         self._runs = 0
+        self._corrections = 0
 
     @contextmanager
     def place(self) -> Iterator[Place]:
@@ -123,13 +127,16 @@ class RunCount:
         try:
             yield place
         finally:
-            self._runs -= not place.is_used
+            is_free = place.is_used and place.is_without_effect and self._corrections < MAX_CORRECTIONS
+            self._corrections += is_free
+            self._runs -= is_free or not place.is_used
 
 
 @dataclass(slots=True)
 class Place:
     refusal: Refusal | None
     is_used: bool = False
+    is_without_effect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +211,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 await _settle(services, taken, 0.0)
                 place.is_used = False
                 return NotRun(Denied(outcome.error.message if outcome.error else ""), code_hash)
+            place.is_without_effect = has_no_effect(outcome)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
         except BaseException as error:
@@ -218,6 +226,12 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level)
+
+
+def has_no_effect(outcome: ExecutionOutcome) -> bool:
+    """Whether the run failed without having called a tool, sent a request or changed a file."""
+    metrics = outcome.metrics
+    return not (outcome.ok or metrics.tool_calls or metrics.fetches or outcome.changes)
 
 
 async def _guard_refusal(services: Services, code: str) -> Refusal | None:
@@ -266,15 +280,15 @@ async def _settle(services: Services, taken: Reservation, cost: float) -> float:
 
 
 def intent_of(
-    arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_servers: bool = False
+    arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_tools: bool = False
 ) -> RunCodeIntent:
-    """What the model asks for, within what it may ask for. Code that calls MCP servers has the time of the network
-    tier: computing is quick, and servers are not.
+    """What the model asks for, within what it may ask for. Code that calls tools, of the host or of MCP servers, has
+    the time of the network tier: computing is quick, and tools are not.
 
     A timeout outside the range is moved to its nearest end and not refused: a model cannot know the range of this host.
     """
     tier = Tier(arguments.get("tier", Tier.ISOLATED))
-    is_slow = tier is Tier.NETWORK or waits_for_servers
+    is_slow = tier is Tier.NETWORK or waits_for_tools
     longest = settings.max_timeout_network_ms if is_slow else settings.max_timeout_isolated_ms
     payload = RunCode(
         purpose=arguments.get("purpose", "")[:MAX_TEXT],

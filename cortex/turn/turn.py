@@ -205,9 +205,10 @@ class Turn:
         wish = services.workbench.wish(
             arguments["code"], arguments.get("intent", "")[:MAX_TEXT], tuple(arguments.get("tools", ()))
         )
-        waits = services.workbench.may_reach_servers(wish)
+        waits = services.workbench.may_call_tools(wish, arguments["code"])
         trace = Trace(turn=self.id, call=number)
-        intent = intent_of({**arguments, **words}, services.settings.execute, trace, waits_for_servers=waits)
+        limits = services.settings.execute.within(services.settings.sandbox.max_timeout_ms)
+        intent = intent_of({**arguments, **words}, limits, trace, waits_for_tools=waits)
         done = await execute(intent, wish, services, self._caller)
         match done:
             case Ran():
