@@ -169,7 +169,7 @@ class Lesson:
 
 
 class FastClock:
-    """A clock that stands still until it is moved on: no person waits four minutes for a demo."""
+    """A clock that stands still until it is moved on: no person waits two minutes for a demo."""
 
     def __init__(self) -> None:
         self._now = time.time()
