@@ -70,8 +70,9 @@ async def answer_all(
     refusals: Sequence[str | None],
     conversation: Conversation,
     watch: Callable[[Event], None],
-) -> None:
-    """Run the calls without a refusal; identical calls run once. Raises what a watcher raises."""
+) -> str | None:
+    """Run the calls without a refusal; identical calls run once. Returns why the model need not reply to the answers,
+    if it need not. Raises what a watcher raises."""
     same_as = firsts(calls)
     answers: dict[int, Answer] = {}
     failures: list[Exception] = []
@@ -106,6 +107,8 @@ async def answer_all(
             conversation.append(ToolAnswer(call.id, call.name, _read_by_model(answers.get(first))))
     if failures:
         raise failures[0]
+    ends = [answer.ends for answer in answers.values()]
+    return "\n".join(filter(None, ends)) if ends and all(ends) else None
 
 
 def _read_by_model(answer: Answer | None) -> str:
@@ -250,7 +253,10 @@ class _Rounds:
         self.conversation.append(without_excess(reply.message))
         self._begin_message()
         self.is_nudged = False
-        await answer_all(self.turn, calls, refusals, self.conversation, self.watch)
+        ends = await answer_all(self.turn, calls, refusals, self.conversation, self.watch)
+        if stopped is None and ends is not None:
+            self.end_with(ends)
+            return "answered"
         if stopped is not None:
             self.end_with(last_words(stopped, self.settings, self.usage))
         return stopped

@@ -128,7 +128,15 @@ def _execute_parameters(
     }
     if searches:
         properties["intent"] = {"type": "string", "description": _INTENT}
-    return _object(properties, required=["purpose", "code"])
+    if not settings.later:
+        return _object(properties, required=["purpose", "code"])
+    properties["later"] = {
+        "type": "boolean",
+        "description": f"Run as a job of up to {settings.max_timeout_later_ms} ms; the answer is its handle",
+    }
+    properties["job"] = {"type": "string", "description": "A handle, and no code: how that job stands, or its result"}
+    properties["cancel"] = {"type": "boolean", "description": "Stop that job"}
+    return _object(properties, required=["purpose"])
 
 
 def _consolidate_parameters() -> dict[str, Any]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from .consolidate_tool import ConsolidateTool
     from .habit_watch import Observer
+    from .later import Later
 
 log = logging.getLogger("motor_cortex")
 
@@ -79,6 +80,8 @@ class Services:
     """None where the agent cannot learn."""
     observer: Observer | None = None
     """Notices habits in the runs; None where that is disabled."""
+    later: Later | None = None
+    """Runs jobs; None where that is disabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,8 @@ class Caller:
     """A reply as the model may see it: redacted."""
     announce: Callable[[CortexEvent], None]
     """Raises AuditError for the start of an execution that cannot be written down."""
+    conversation: str | None = None
+    """Whose jobs it may look at."""
 
 
 def require_acting(switch: Switch, journal: Journal) -> None:
@@ -290,6 +295,8 @@ def intent_of(
     tier = Tier(arguments.get("tier", Tier.ISOLATED))
     is_slow = tier is Tier.NETWORK or waits_for_tools
     longest = settings.max_timeout_network_ms if is_slow else settings.max_timeout_isolated_ms
+    if arguments.get("later"):
+        longest = settings.max_timeout_later_ms
     payload = RunCode(
         purpose=arguments.get("purpose", "")[:MAX_TEXT],
         code=arguments["code"],
