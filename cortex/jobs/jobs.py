@@ -175,6 +175,11 @@ class Jobs:
             with anyio.move_on_after(STOPPING_S):
                 await job.ended.wait()
             record = await self._in_thread(lambda: self._records.find(handle, conversation)) or record
+        if record.is_under_way and self._leads and handle not in self._jobs:
+            # It has just ended; or its end could not be written down.
+            record = await self._in_thread(lambda: self._records.find(handle, conversation)) or record
+            if record.is_under_way:
+                return JobLook(CUT_SHORT, ok=False)
         if record.reply is not None:
             return JobLook(record.reply, ok=record.ok)
         for_s = max(0.0, self._now() - record.at)

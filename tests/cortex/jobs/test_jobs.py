@@ -299,6 +299,28 @@ async def test_a_hundred_jobs_at_once_end_each_with_its_own_result(tmp_path: Pat
         assert place.energy.level() == pytest.approx(1 - 0.001 * MAX_UNDER_WAY)
 
 
+async def test_a_hundred_jobs_of_real_code_end_each_with_its_own_result(tmp_path: Path):
+    async with cortex(tmp_path, None, sandbox={"pool_size": 2, "max_concurrent": 4}, energy=CHEAP) as place:
+        async with place.turn() as turn:
+            handles = [await begin(turn, code=f"return {number} * 2") for number in range(MAX_UNDER_WAY)]
+            assert json.loads(await turn.call("core.execute", {"purpose": "now", "code": "return 1"})) == 1
+        assert [await until_ended(place, handle) for handle in handles] == [str(2 * n) for n in range(MAX_UNDER_WAY)]
+
+
+async def test_a_job_whose_end_cannot_be_written_down_is_not_said_to_run_for_ever(tmp_path: Path):
+    runtime = Patient()
+    async with cortex(tmp_path, runtime) as place, place.turn() as turn:
+        handle = await begin(turn)
+        await runtime.until_running()
+
+        def full(_: JobRecord) -> None:
+            raise OSError(28, "No space left on device")
+
+        place.jobs._records.write = full
+        runtime.gate.set()
+        assert await until_ended(place, handle) == CUT_SHORT
+
+
 async def test_only_one_process_of_a_home_runs_its_jobs(tmp_path: Path):
     async with cortex(tmp_path, Patient()) as place, place.turn() as turn:
         handle = await begin(turn)
