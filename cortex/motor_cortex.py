@@ -16,6 +16,7 @@ from cortex.catalogue import Workbench
 from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
 from cortex.home import Home, HomeFiles, LearnedSkills, Memory
+from cortex.jobs import JOB_ENDED, JobRecords, Jobs
 from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, killed_by
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import servers_of
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from cortex.home import HomePorts
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
-    from neurons import Autonomic, OwnerChannel, Wake
+    from neurons import Autonomic, OwnerChannel, Signal, Wake
     from sandbox import CodeRuntime
 
 log = logging.getLogger("motor_cortex")
@@ -108,6 +109,10 @@ class MotorCortex:
         self._wake = wake
         self._channels = channels
         self._runtime = runtime
+        self._home = home
+        self._now = now
+        self.jobs: Jobs | None = None
+        """The jobs, while the cortex is open and `execute.later` is set."""
         self._living: Living | None = None
         self._wall = Wall()
         self._stack = AsyncExitStack()
@@ -168,7 +173,28 @@ class MotorCortex:
             redactor=self._redactor,
             consolidate=living.consolidate if living is not None else None,
             observer=living.observer if living is not None else None,
+            later=await self._open_jobs(stack) if self.settings.execute.later else None,
         )
+
+    async def _open_jobs(self, stack: AsyncExitStack) -> Jobs:
+        records = JobRecords(self._home.storage(), self._now)
+        jobs = Jobs(
+            records,
+            self._home.lease("jobs"),
+            self.settings,
+            self.energy,
+            self.switch,
+            emit=self._job_ended,
+            wake=self._wake,
+            now=self._now,
+        )
+        self.jobs = await stack.enter_async_context(jobs)
+        return jobs
+
+    def _job_ended(self, signal: Signal) -> bool:
+        """Tell the neurons. Whether that starts a turn, too."""
+        is_heard = self._living is not None and self._living.autonomic.emit(signal)
+        return is_heard and self._wake is not None and JOB_ENDED in self.settings.neurons.wake_on
 
     def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:
         channels = channels_of(self.settings) if self._channels is None else self._channels
@@ -194,18 +220,26 @@ class MotorCortex:
         return told
 
     async def __aexit__(self, *exc: object) -> None:
-        self._services = self._living = None
+        self._services = self._living = self.jobs = None
         await self._stack.aclose()  # without the exception, as above
 
-    def turn(self, watch: Watch | None = None, *, message: str | None = None, redactor: Redactor | None = None) -> Turn:
+    def turn(
+        self,
+        watch: Watch | None = None,
+        *,
+        message: str | None = None,
+        redactor: Redactor | None = None,
+        conversation: str | None = None,
+    ) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
         the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
-        means the same in all of them; without one they share that of the cortex."""
+        means the same in all of them; without one they share that of the cortex. A job can be looked at in turns with
+        the same `conversation`, a name of your choice."""
         if self._services is None:
             raise RuntimeError(_NOT_OPEN)
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
-        return Turn(self._services, watch, redactor)
+        return Turn(self._services, watch, redactor, conversation)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with every event of this cortex from now on; `cortex.contracts` has the types of events.
@@ -235,7 +269,7 @@ class MotorCortex:
         learns = self._living is not None and self._living.consolidate is not None
         whole = self.workbench.is_told
         core = core_definitions(
-            self.settings.execute,
+            self.settings.execute.within(self.settings.sandbox.max_timeout_ms),
             hosts,
             self.toolbox.declarations(tools) if whole else (),
             learns=learns,

@@ -306,7 +306,8 @@ def test_the_table_of_energy_has_the_defaults():
     assert floors == [tier.floor for tier in tiers]
     text = AGENT.section("Energy")
     assert f"recharges {settings.recharge_per_minute:g} a minute" in text
-    assert f"full in {1 / settings.recharge_per_minute:g} minutes" in text
+    assert round(settings.recharge_per_minute / settings.cost_isolated) == 6
+    assert "six isolated runs a minute" in text
     assert f"{Settings().audit.flush_ms} ms" in text
 
 

@@ -104,6 +104,13 @@ class Workbench:
         groups = [group for group, _ in wish.named.paths]
         return bool(wish.intent.strip() or wish.tools or wish.named.takes_all) or any(map(self.server_of, groups))
 
+    def may_call_tools(self, wish: Wish, code: str) -> bool:
+        """Whether the code may wait for tools of the host, as far as names tell."""
+        if self.may_reach_servers(wish):
+            return True
+        policies = self._settings.tools
+        return "tools" in code and any(tool.for_code and policy_of(tool, policies) != "deny" for tool in self._toolbox)
+
     async def search(self, query: str, most: int) -> list[FoundTool]:
         tools = {tool.name: tool for tool in await self._all()}
         return [

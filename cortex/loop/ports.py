@@ -50,6 +50,8 @@ class Answer:
     note: str | None = None
     """Shown on a separate line below the text."""
     ok: bool = True
+    ends: str | None = None
+    """Why the model need not reply to this answer, for the user: what it waits for starts a turn of its own."""
 
 
 class AnsweringTurn(Protocol):

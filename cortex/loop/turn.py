@@ -72,9 +72,9 @@ async def answer_all(
     conversation: Conversation,
     watch: Callable[[Event], None],
     judge: Callable[[ToolRequest, Answer], Answer],
-) -> None:
+) -> str | None:
     """Run the calls without a refusal; identical calls run once. `judge` sees each answer, and returns the one that the
-    model reads. Raises what a watcher raises."""
+    model reads. Returns why the model need not reply to the answers, if it need not. Raises what a watcher raises."""
     same_as = firsts(calls)
     answers: dict[int, Answer] = {}
     failures: list[Exception] = []
@@ -109,6 +109,8 @@ async def answer_all(
             conversation.append(ToolAnswer(call.id, call.name, _read_by_model(answers.get(first))))
     if failures:
         raise failures[0]
+    ends = [answer.ends for answer in answers.values()]
+    return "\n".join(filter(None, ends)) if ends and all(ends) else None
 
 
 def _read_by_model(answer: Answer | None) -> str:
@@ -254,7 +256,10 @@ class _Rounds:
         self.conversation.append(without_excess(reply.message))
         self._begin_message()
         self.is_nudged = False
-        await answer_all(self.turn, calls, refusals, self.conversation, self.watch, self.repeats.judge)
+        ends = await answer_all(self.turn, calls, refusals, self.conversation, self.watch, self.repeats.judge)
+        if stopped is None and ends is not None:
+            self.end_with(ends)
+            return "answered"
         if stopped is not None:
             self.end_with(last_words(stopped, self.settings, self.usage))
         elif self.repeats.last_word is not None:

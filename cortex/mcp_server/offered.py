@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cortex.tools import EXECUTE_CODE, CoreTool, core_definitions, openai_tools, policy_of
 
 if TYPE_CHECKING:
-    from cortex.settings import Settings
+    from cortex.settings import ExecuteSettings, Settings
 
 CORE = ("core_execute", "core_search", "core_describe", "core_energy", "core_consolidate")
 """The cortex's own tools that are useful to a client that is not its agent."""
@@ -69,7 +69,7 @@ _RUN = "core_execute for programs: takes `context` and limits, answers with resu
 def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[str, Any]]:
     """The list, made from the tools as a model is told of them. `execute_code` is offered only where code may run. The
     search tools are always offered, even where an agent does not need them, so that clients see a stable list."""
-    ours = core_definitions(settings.execute, searches=True, has_turns=False)
+    ours = core_definitions(_limits(settings), searches=True, has_turns=False)
     searching = [
         tool
         for tool in ours
@@ -88,12 +88,16 @@ def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[
     return [*tools, _tool(EXECUTE_CODE, _RUN, _code_parameters(settings), RUN_SCHEMA)]
 
 
+def _limits(settings: Settings) -> ExecuteSettings:
+    return settings.execute.within(settings.sandbox.max_timeout_ms)
+
+
 def _code_parameters(settings: Settings) -> dict[str, Any]:
     text, flag = {"type": "string"}, {"type": "boolean"}
     sandbox = settings.sandbox
     hosts = "allowed hosts alone" if sandbox.network.allow else "none"
     config = {
-        "timeoutMs": {"type": "integer", "description": f"≤ {settings.execute.max_timeout_network_ms}"},
+        "timeoutMs": {"type": "integer", "description": f"≤ {_limits(settings).max_timeout_network_ms}"},
         "heapLimitMB": {"type": "integer", "description": f"≤ {min(sandbox.max_heap_mb, sandbox.max_memory_mb)}"},
         "allowedReadPaths": {"type": "array", "items": text},
         "allowNetwork": flag,

@@ -82,7 +82,7 @@ class MeteredSettings(Section):
 class EnergySettings(Section):
     initial_level: Share = 1.0
     """The level of a new home."""
-    recharge_per_minute: Rate = 0.05
+    recharge_per_minute: Rate = 0.3
     cost_isolated: Share = 0.05
     cost_network: Share = 0.15
     floor_isolated: Share = 0.15
@@ -95,18 +95,31 @@ class ExecuteSettings(Section):
     """Limits of `core.execute`."""
 
     max_calls_per_turn: NotNegative = 2
+    """Up to three runs that fail without any effect are not counted."""
     min_timeout_ms: Positive = 100
     max_timeout_isolated_ms: Positive = 5_000
+    """The owner may raise it. `sandbox.max_timeout_ms` cuts it."""
     max_timeout_network_ms: Positive = 30_000
+    """For code in the network tier, and for code that calls tools of the host or of MCP servers."""
     guard: bool = True
     """The static check before a run. The sandbox protects without it, too."""
+    later: bool = False
+    """Whether the model may ask for a run as a job, which goes on after its turn."""
+    max_timeout_later_ms: Positive = 600_000
+    """For a job. `sandbox.max_timeout_ms` cuts it."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        for name in ("max_timeout_isolated_ms", "max_timeout_network_ms"):
+        for name in ("max_timeout_isolated_ms", "max_timeout_network_ms", "max_timeout_later_ms"):
             if self.min_timeout_ms > getattr(self, name):
                 raise ValueError(f'"min_timeout_ms" ({self.min_timeout_ms}) is above "{name}" ({getattr(self, name)})')
         return self
+
+    def within(self, most_ms: int) -> Self:
+        """The limits as they really are where the sandbox ends every run after `most_ms`."""
+        names = ("min_timeout_ms", "max_timeout_isolated_ms", "max_timeout_network_ms", "max_timeout_later_ms")
+        cut = {name: most_ms for name in names if getattr(self, name) > most_ms}
+        return self.model_copy(update=cut) if cut else self
 
 
 class ToolSettings(Section):

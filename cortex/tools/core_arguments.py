@@ -53,6 +53,8 @@ class _Form:
     """The required parameters, with what belongs there. If there is only one, a bare text is taken for it."""
     other_names: Mapping[str, str] = field(default_factory=dict)
     """Other names that models use for the parameters."""
+    instead: str | None = None
+    """A parameter that stands for all required ones."""
 
 
 _SENTENCE = _Form(
@@ -73,8 +75,12 @@ _FORMS = {
             "expectedOutput": TEXT,
             "intent": TEXT,
             "tools": NAMES,
+            "later": _FLAG,
+            "job": TEXT,
+            "cancel": _FLAG,
         },
         needs={"code": "the body of an async function that returns a value"},
+        instead="job",
         other_names={
             **_CODE_NAMES,
             "timeoutMs": "timeout",
@@ -142,8 +148,9 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
         own = form.other_names.get(key, key)
         if key in fit and own not in arguments:
             arguments[own] = _checked(fit[key], schema, f'{name}: "{own}"')
+    is_whole = form.instead is not None and bool(arguments.get(form.instead))
     for needed, example in form.needs.items():
-        if not str(arguments.get(needed) or "").strip():
+        if not is_whole and not str(arguments.get(needed) or "").strip():
             raise invalid(f'{name} needs "{needed}": {example}')
     if "code" in arguments:
         arguments["code"] = unfenced(arguments["code"])
@@ -165,6 +172,9 @@ def _is_meant(raw: Any, form: _Form) -> bool:
         elif schema is NUMBER:
             if kind is not int:
                 return False
+        elif schema is _FLAG:
+            if kind is not bool:
+                return False
         elif schema is NAMES or value not in schema["enum"]:
             return False
     return size <= MAX_ARGUMENT_CHARACTERS
@@ -179,8 +189,8 @@ def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise invalid(f"{what} is a number")
         return value
-    if schema == NAMES:
-        return _names(value, what)
+    if schema in (NAMES, _FLAG):
+        return _names(value, what) if schema == NAMES else _flag(value, what)
     match value:
         case str():
             return value
@@ -189,6 +199,12 @@ def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
         case [*lines] if all(isinstance(line, str) for line in lines):
             return "\n".join(lines)
     raise invalid(f"{what} is a text")
+
+
+def _flag(value: Any, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise invalid(f"{what} is true or false")
+    return value
 
 
 def _names(value: Any, what: str) -> list[str]:

@@ -103,7 +103,8 @@ def core_definitions(
 
 def _execute_text(settings: ExecuteSettings, has_turns: bool) -> str:
     runs = settings.max_calls_per_turn
-    limit = f" At most {runs} run{'' if runs == 1 else 's'} in one turn." if has_turns or not runs else ""
+    free = "; 3 that fail without effect are free" if runs else ""
+    limit = f" At most {runs} run{'' if runs == 1 else 's'} in one turn{free}." if has_turns or not runs else ""
     return _EXECUTE.format(limit=limit)
 
 
@@ -112,7 +113,7 @@ def _execute_parameters(
 ) -> dict[str, Any]:
     least, most, longest = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
     most_hosts = MAX_NAMED_HOSTS // 4 if searches else MAX_NAMED_HOSTS
-    also = " or with servers" if searches else ""
+    also = " or with tools" if searches or lent else ""
     properties = {
         "purpose": {"type": "string", "description": "For the owner's log"},
         "code": {"type": "string", "description": _code_text(lent, searches)},
@@ -127,7 +128,15 @@ def _execute_parameters(
     }
     if searches:
         properties["intent"] = {"type": "string", "description": _INTENT}
-    return _object(properties, required=["purpose", "code"])
+    if not settings.later:
+        return _object(properties, required=["purpose", "code"])
+    properties["later"] = {
+        "type": "boolean",
+        "description": f"Run as a job of up to {settings.max_timeout_later_ms} ms; the answer is its handle",
+    }
+    properties["job"] = {"type": "string", "description": "A handle, and no code: how that job stands, or its result"}
+    properties["cancel"] = {"type": "boolean", "description": "Stop that job"}
+    return _object(properties, required=["purpose"])
 
 
 def _consolidate_parameters() -> dict[str, Any]:

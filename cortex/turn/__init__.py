@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from .cancelling_runtime import CancellingRuntime
     from .code_answer import CodeAnswer, answer_without_result
     from .consolidate_tool import ConsolidateTool
-    from .execution import Caller, RunCount, Services, execute, require_acting
+    from .execution import Caller, Executed, HostFailed, NotRun, Ran, RunCount, Services, execute, require_acting
     from .habit_watch import HabitWatch, Observer
+    from .later import Begun, JobLook, Later
     from .turn import Turn
 else:
     __all__, __getattr__ = lazy_door(
@@ -18,8 +19,19 @@ else:
             "cancelling_runtime": ["CancellingRuntime"],
             "code_answer": ["CodeAnswer", "answer_without_result"],
             "consolidate_tool": ["ConsolidateTool"],
-            "execution": ["Caller", "RunCount", "Services", "execute", "require_acting"],
+            "execution": [
+                "Caller",
+                "Executed",
+                "HostFailed",
+                "NotRun",
+                "Ran",
+                "RunCount",
+                "Services",
+                "execute",
+                "require_acting",
+            ],
             "habit_watch": ["HabitWatch", "Observer"],
+            "later": ["Begun", "JobLook", "Later"],
             "turn": ["Turn"],
         },
     )

@@ -45,10 +45,13 @@ if TYPE_CHECKING:
 
     from .consolidate_tool import ConsolidateTool
     from .habit_watch import Observer
+    from .later import Later
 
 log = logging.getLogger("motor_cortex")
 
 MAX_TEXT = 500
+# Failed runs of a turn that are not counted.
+MAX_CORRECTIONS = 3
 # The fields of a run that the owner sees when asked to allow it.
 _ALWAYS_SHOWN = {"purpose", "code", "tier", "timeout"}
 _SHOWN_IF_GIVEN = {"context", "tools", "intent"}
@@ -76,6 +79,8 @@ class Services:
     """None where the agent cannot learn."""
     observer: Observer | None = None
     """Notices habits in the runs; None where that is disabled."""
+    later: Later | None = None
+    """Runs jobs; None where that is disabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +112,14 @@ Executed: TypeAlias = Ran | NotRun | HostFailed
 
 
 class RunCount:
-    """Counts the runs of a caller against its limit. A run that is refused is not counted."""
+    """Counts the runs of a caller against its limit. A run that is refused is not counted, and neither are the first
+    MAX_CORRECTIONS runs that fail without any effect: the model corrects its code, and should not stop there."""
 
     def __init__(self, most: int, reason: str) -> None:
         self._most = most
         self._reason = reason
         self._runs = 0
+        self._corrections = 0
 
     @contextmanager
     def place(self) -> Iterator[Place]:
@@ -122,13 +129,16 @@ class RunCount:
         try:
             yield place
         finally:
-            self._runs -= not place.is_used
+            is_free = place.is_used and place.is_without_effect and self._corrections < MAX_CORRECTIONS
+            self._corrections += is_free
+            self._runs -= is_free or not place.is_used
 
 
 @dataclass(slots=True)
 class Place:
     refusal: Refusal | None
     is_used: bool = False
+    is_without_effect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,8 @@ class Caller:
     """Redacts a reply, so that the model may see it."""
     announce: Callable[[CortexEvent], None]
     """Announces an event. Raises AuditError if it is the start of an execution and cannot be recorded."""
+    conversation: str | None = None
+    """The conversation whose jobs the caller may look at."""
 
 
 def require_acting(switch: Switch, journal: Journal) -> None:
@@ -207,6 +219,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 await _settle(services, taken, 0.0)
                 place.is_used = False
                 return NotRun(Denied(outcome.error.message if outcome.error else ""), own_hash)
+            place.is_without_effect = has_no_effect(outcome)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
             # Inside: a long reply is redacted in a thread, and a caller who cancels meanwhile has still run the code.
@@ -222,6 +235,12 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level)
+
+
+def has_no_effect(outcome: ExecutionOutcome) -> bool:
+    """Whether the run failed without having called a tool, sent a request or changed a file."""
+    metrics = outcome.metrics
+    return not (outcome.ok or metrics.tool_calls or metrics.fetches or outcome.changes)
 
 
 async def _guard_refusal(services: Services, code: str) -> Refusal | None:
@@ -271,16 +290,18 @@ async def _settle(services: Services, taken: Reservation, cost: float) -> float:
 
 
 def intent_of(
-    arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_servers: bool = False
+    arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_tools: bool = False
 ) -> RunCodeIntent:
-    """The model's arguments as an intent, within the limits of the settings. Code that calls MCP servers may run as
-    long as in the network tier: servers are slow.
+    """The model's arguments as an intent, within the limits of the settings. Code that calls tools, of the host or of MCP
+    servers, may run as long as in the network tier: tools are slow.
 
     A timeout outside the range is moved to its nearest end and not refused: a model cannot know the range of this host.
     """
     tier = Tier(arguments.get("tier", Tier.ISOLATED))
-    is_slow = tier is Tier.NETWORK or waits_for_servers
+    is_slow = tier is Tier.NETWORK or waits_for_tools
     longest = settings.max_timeout_network_ms if is_slow else settings.max_timeout_isolated_ms
+    if arguments.get("later"):
+        longest = settings.max_timeout_later_ms
     payload = RunCode(
         purpose=arguments.get("purpose", "")[:MAX_TEXT],
         code=arguments["code"],

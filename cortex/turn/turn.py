@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -52,16 +53,20 @@ from .execution import (
     owner_refusal,
     require_acting,
 )
+from .later import Begun
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Self, TypeAlias
 
+    from cortex.catalogue import Wish
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
     from cortex.redaction import Redactor
     from cortex.tools import Decision, Origin, Question, Tool
 
-    from .execution import Services
+    from .execution import Executed, Services
+
+    _Run: TypeAlias = Callable[[RunCodeIntent, Wish, Services, Caller], Awaitable[Begun | Executed]]
 
 log = logging.getLogger("motor_cortex")
 
@@ -77,7 +82,13 @@ _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire
 class Turn:
     """Answers the calls of one turn, which may come one after the other or at the same time."""
 
-    def __init__(self, services: Services, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        services: Services,
+        watch: Watch | None = None,
+        redactor: Redactor | None = None,
+        conversation: str | None = None,
+    ) -> None:
         self._services = services
         self._watch = watch
         self._redactor = services.redactor if redactor is None else redactor
@@ -102,7 +113,13 @@ class Turn:
         most = services.settings.execute.max_calls_per_turn
         too_many = f"core_execute runs at most {most} times in a turn; answer with what you have"
         self._caller = Caller(
-            self.id, RunCount(most, too_many), self._consent, self._tool_calls, self._shown_long, self._announce
+            self.id,
+            RunCount(most, too_many),
+            self._consent,
+            self._tool_calls,
+            self._shown_long,
+            self._announce,
+            conversation,
         )
 
     async def __aenter__(self) -> Self:
@@ -123,17 +140,18 @@ class Turn:
         if hint is None:
             return answer
         hint = self._shown(hint)
-        return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
+        return replace(answer, note=hint if answer.note is None else f"{answer.note}\n{hint}")
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
         """Run code like `core.execute`, for a program: with a context, narrower limits, and a structured answer."""
         self._calls += 1
         try:
             self._require_open()
-            done = await self._run_code(code_arguments(arguments, self._services.settings), self._calls)
+            done = await self._run_code(code_arguments(arguments, self._services.settings), self._calls, execute)
         except Exception as error:  # noqa: BLE001 - as below
             return answer_without_result(self._fault("core.execute", error))
-        if not isinstance(done, Ran):
+        assert not isinstance(done, Begun)
+        if isinstance(done, Reason):
             return answer_without_result(done)
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
         return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
@@ -192,31 +210,42 @@ class Turn:
         return self._services.toolbox.names_for_model(self._services.settings.tools)
 
     async def _answer_execute(self, arguments: Any, number: int, with_note: bool) -> Answer:
-        done = await self._run_code(arguments_for("core.execute", arguments), number)
-        if not isinstance(done, Ran):
+        given, later = arguments_for("core.execute", arguments), self._services.later
+        if later is None and (given.get("later") or "job" in given):
+            return self._deny("core.execute", "Nothing runs later here; leave `later` and `job` out")
+        if later is not None and "job" in given:
+            self._announce(CoreToolCalled("core.execute", self.id, given))
+            look = await later.look(given["job"], self._caller.conversation, cancel=given.get("cancel", False))
+            return Answer(look.text, ok=look.ok)
+        done = await self._run_code(given, number, later.begin if later is not None and given.get("later") else execute)
+        if isinstance(done, Reason):
             return Answer(done.text, ok=False)
         note = energy_note(done.level, self._services.settings.energy) if with_note else None
+        if isinstance(done, Begun):
+            ends = f"({done.handle} runs; the agent goes on when it has ended.)" if done.is_awaited else None
+            return Answer(done.reply, note, ends=ends)
         return Answer(done.reply, note, ok=done.outcome.ok)
 
-    async def _run_code(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
+    async def _run_code(self, arguments: Mapping[str, Any], number: int, run: _Run) -> Ran | Begun | Reason:
         services = self._services
         # Cut first: the rest is not kept anyway, and the search for secrets is slow.
         words = {name: self._shown(arguments[name][:MAX_TEXT]) for name in _WORDS if name in arguments}
         wish = services.workbench.wish(
             arguments["code"], arguments.get("intent", "")[:MAX_TEXT], tuple(arguments.get("tools", ()))
         )
-        waits = services.workbench.may_reach_servers(wish)
+        waits = services.workbench.may_call_tools(wish, arguments["code"])
         trace = Trace(turn=self.id, call=number)
-        intent = intent_of({**arguments, **words}, services.settings.execute, trace, waits_for_servers=waits)
-        done = await execute(intent, wish, services, self._caller)
+        limits = services.settings.execute.within(services.settings.sandbox.max_timeout_ms)
+        intent = intent_of({**arguments, **words}, limits, trace, waits_for_tools=waits)
+        done = await run(intent, wish, services, self._caller)
         match done:
-            case Ran():
-                return done
             case NotRun(refusal, code_hash):
                 return self._refused("core.execute", reason_of(refusal), intent, code_hash)
             case HostFailed(error):
                 # Never a refusal, whatever the error is: the code may have run.
                 return _host_failed("core.execute", error)
+            case _:
+                return done
 
     def _shown(self, text: str) -> str:
         """The text redacted, for the model and the audit log. For short texts: it runs on the event loop."""
@@ -338,7 +367,8 @@ class Turn:
         return shown
 
     def _announce(self, event: CortexEvent) -> None:
-        is_told = not isinstance(event, CoreToolCalled | OwnerAnswered | ExecutionCutShort)
+        # A job goes on after its turn: the audit and the listeners still hear of it, the watcher of the turn does not.
+        is_told = self._is_open and not isinstance(event, CoreToolCalled | OwnerAnswered | ExecutionCutShort)
         self._services.spine.announce(event, self._watch if is_told else None)
 
 

@@ -48,7 +48,7 @@ class SandboxSettings(BaseModel):
     """How long an execution waits for its turn before it is refused."""
 
     default_timeout_ms: Positive = 30_000
-    max_timeout_ms: Positive = 300_000
+    max_timeout_ms: Positive = 600_000
     """A longer requested timeout is cut to this."""
     max_heap_mb: Annotated[int, Field(ge=16)] = 512
     """Limit on JavaScript objects (V8's own limit)."""

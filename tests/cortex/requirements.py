@@ -824,6 +824,10 @@ SETTINGS = {
         "max_timeout_isolated_ms": _RANGE,
         "max_timeout_network_ms": _RANGE,
         "guard": TURN + "test_the_guard_can_be_left_out",
+        "later": "tests/cortex/jobs/test_jobs.py::"
+        "test_without_the_setting_nothing_runs_later_and_the_model_is_not_told_of_it",
+        "max_timeout_later_ms": "tests/cortex/jobs/test_jobs.py::"
+        "test_a_job_has_the_time_of_its_setting_and_the_sandbox_cuts_it",
     },
     "tools": {
         "policies": TURN + "test_a_policy_in_the_settings_denies_a_tool",

@@ -123,11 +123,11 @@ def test_energy_runs_out_and_comes_back_on_the_fast_clock(told):
     refused, cheaper, out, passed, back = (
         scene.find(text)
         for text in (
-            "network tier needs 0.30 and the level is 0.15; it will suffice in about 3 minutes.",
+            "network tier needs 0.30 and the level is 0.15; it will suffice in about 30 seconds.",
             "The isolated tier is possible now.",
-            "isolated tier needs 0.15 and the level is 0.10; it will suffice in about 60 seconds.",
-            "(4 minutes pass on the fast clock: energy 0.10, now 0.30)",
-            "energy 0.30 -> 0.15 = 98300",
+            "isolated tier needs 0.15 and the level is 0.10; it will suffice in about 10 seconds.",
+            "(2 minutes pass on the fast clock: energy 0.10, now 0.70)",
+            "energy 0.70 -> 0.55 = 98300",
         )
     )
     assert 0 < refused < cheaper < out < passed < back

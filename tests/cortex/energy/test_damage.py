@@ -166,7 +166,7 @@ async def test_a_level_that_counts_as_0_recharges(state):
     state.mkdir()
     (state / "energy-ledger.jsonl").write_bytes(b"damaged\n")
     clock = [NOW]
-    reserve = EnergyReserve(state, EnergySettings(), now=lambda: clock[0])
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=lambda: clock[0])
     assert isinstance(await reserve.take(Tier.ISOLATED), Insufficient)
     clock[0] += 180
     assert isinstance(await reserve.take(Tier.ISOLATED), Reservation)
@@ -174,7 +174,9 @@ async def test_a_level_that_counts_as_0_recharges(state):
 
 def test_without_a_ledger_the_snapshot_counts_and_recharges_since_its_time(state):
     spent(state).unlink()
-    assert EnergyReserve(state, EnergySettings(), now=lambda: NOW + 60).level() == pytest.approx(0.65)
+    assert EnergyReserve(
+        state, EnergySettings(recharge_per_minute=0.05), now=lambda: NOW + 60
+    ).level() == pytest.approx(0.65)
     assert (newest(state)["seq"], newest(state)["note"]) == (4, "the ledger was missing; continued from energy.json")
 
 

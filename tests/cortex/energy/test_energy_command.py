@@ -215,7 +215,7 @@ def test_a_home_that_is_not_there_is_not_made_by_a_look(home, monkeypatch, capsy
     run(["energy", *arguments])
     assert not home.exists()
     if not arguments:
-        assert capsys.readouterr().out.startswith("Energy 0.40  full in about 12 minutes\n")
+        assert capsys.readouterr().out.startswith("Energy 0.40  full in about 2 minutes\n")
 
 
 def test_what_cannot_be_recorded_is_not_changed(home, still, capsys):

@@ -22,7 +22,7 @@ from cortex.energy import (
 from cortex.settings.sections import EnergySettings
 from sandbox import Tier
 
-SEED = EnergySettings()
+SEED = EnergySettings(recharge_per_minute=0.05)
 ISOLATED, NETWORK = Tier.ISOLATED, Tier.NETWORK
 
 shares = st.floats(0, 1)
@@ -60,10 +60,12 @@ def test_the_costs_are_those_of_the_source():
 
 
 def test_each_cost_and_each_floor_is_read_from_the_settings():
-    dear = EnergySettings(cost_isolated=0.4, cost_network=0.6, floor_isolated=0, floor_network=0)
+    dear = EnergySettings(
+        recharge_per_minute=0.05, cost_isolated=0.4, cost_network=0.6, floor_isolated=0, floor_network=0
+    )
     assert weigh(0.39, ISOLATED, dear) == Insufficient(ISOLATED, 0.4, 0, 0.39, pytest.approx(12))
     assert weigh(0.59, NETWORK, dear) == Insufficient(NETWORK, 0.6, 0, 0.59, pytest.approx(12), ISOLATED)
-    careful = EnergySettings(floor_isolated=0.8, floor_network=0.9)
+    careful = EnergySettings(recharge_per_minute=0.05, floor_isolated=0.8, floor_network=0.9)
     assert weigh(0.79, ISOLATED, careful) == Insufficient(ISOLATED, 0.05, 0.8, 0.79, pytest.approx(12))
     assert weigh(0.89, NETWORK, careful) == Insufficient(NETWORK, 0.15, 0.9, 0.89, pytest.approx(12), ISOLATED)
 
@@ -80,7 +82,9 @@ def test_a_cheaper_tier_is_named_only_when_it_is_possible_reaches_less_and_is_no
     assert weigh(0.2, NETWORK, SEED).cheaper is ISOLATED
     assert weigh(0.1, NETWORK, SEED).cheaper is None
     assert weigh(0.1, ISOLATED, SEED).cheaper is None
-    upside_down = EnergySettings(cost_isolated=0.5, floor_isolated=0.5, cost_network=0.1, floor_network=0.8)
+    upside_down = EnergySettings(
+        recharge_per_minute=0.05, cost_isolated=0.5, floor_isolated=0.5, cost_network=0.1, floor_network=0.8
+    )
     assert weigh(0.7, NETWORK, upside_down).cheaper is None
     assert weigh(0.4, ISOLATED, upside_down.model_copy(update={"floor_network": 0.1})).cheaper is None
 
@@ -91,6 +95,15 @@ def test_recharge_goes_by_the_clock_and_its_rate_is_a_setting():
     assert recharged(0.2, 1e9, EnergySettings(recharge_per_minute=0)) == 0.2
     assert recharged(0.2, -3600, SEED) == 0.2
     assert recharged(0.2, 1e300, EnergySettings(recharge_per_minute=1e300)) == 1
+
+
+def test_six_isolated_runs_a_minute_go_on_for_ever_by_default():
+    settings, level = EnergySettings(), 0.2
+    for _ in range(600):
+        verdict = weigh(level, ISOLATED, settings)
+        assert isinstance(verdict, Affordable)
+        level = recharged(level - verdict.cost, 10, settings)
+    assert level == pytest.approx(0.2)
 
 
 @given(shares, durations, settings)
@@ -184,7 +197,7 @@ def test_nobody_is_told_to_come_back_too_early_nor_absurdly_late(seconds):
         (
             0.4995,
             ISOLATED,
-            EnergySettings(cost_isolated=0.5005),
+            EnergySettings(recharge_per_minute=0.05, cost_isolated=0.5005),
             "The isolated tier needs 0.5005 and the level is 0.4995; it will suffice in about 2 seconds.",
         ),
     ],
@@ -241,7 +254,7 @@ def test_from_full_there_are_eighteen_isolated_runs_and_five_in_the_network():
 
 def test_a_model_is_told_of_its_energy_only_when_it_runs_low():
     never = EnergySettings(recharge_per_minute=0)
-    free = EnergySettings(cost_isolated=0, floor_isolated=0)
+    free = EnergySettings(recharge_per_minute=0.05, cost_isolated=0, floor_isolated=0)
     assert energy_note(0.62, SEED) is None
     assert (
         energy_note(0.449, SEED)

@@ -60,13 +60,13 @@ def calls_to(function: object):
 
 
 async def test_a_reserve_that_nobody_has_any_more_has_no_file_open(state, nothing_left):
-    reserve = EnergyReserve(state, EnergySettings())
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05))
     await reserve.take(ISOLATED)
     del reserve
 
 
 async def test_a_run_takes_what_its_tier_costs(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     taken = await reserve.take(NETWORK, turn="t1", code_hash="ab12")
     assert taken == Reservation(NETWORK, 0.15, 1.0, 0.85, 2, "t1", "ab12")
     assert reserve.level() == 0.85
@@ -96,7 +96,7 @@ async def test_a_run_takes_what_its_tier_costs(state, clock):
 
 
 async def test_a_refusal_is_free_and_leaves_no_trace(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(initial_level=0.2), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(initial_level=0.2, recharge_per_minute=0.05), now=clock)
     reserve.level()
     written = ledger(state)
     refused = await reserve.take(NETWORK)
@@ -132,7 +132,7 @@ async def test_what_has_no_tier_is_spent_above_its_floor_or_not_at_all(state, cl
 
 @pytest.mark.parametrize("amount", [-0.1, 1.1, float("nan"), float("inf")])
 async def test_what_is_no_amount_is_not_spent(state, clock, amount):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     with pytest.raises(ValueError, match="from 0 to 1"):
         await reserve.spend(amount, reason="neuron", floor=0.0)
     assert reserve.level() == 1.0
@@ -147,7 +147,7 @@ async def test_the_level_is_never_rounded(state, clock):
 
 
 async def test_energy_recharges_by_the_clock_however_often_one_looks(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(initial_level=0.2), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(initial_level=0.2, recharge_per_minute=0.05), now=clock)
     for _ in range(1000):
         reserve.level()
         clock.now += 0.12
@@ -160,7 +160,7 @@ async def test_energy_recharges_by_the_clock_however_often_one_looks(state, cloc
 
 
 async def test_a_new_home_starts_with_the_initial_level_and_recharges_from_there(state, clock):
-    settings = EnergySettings(initial_level=0.1)
+    settings = EnergySettings(initial_level=0.1, recharge_per_minute=0.05)
     first = EnergyReserve(state, settings, now=clock)
     assert first.level() == 0.1
     clock.now += 60
@@ -169,7 +169,7 @@ async def test_a_new_home_starts_with_the_initial_level_and_recharges_from_there
 
 
 async def test_a_clock_that_is_set_back_neither_gives_nor_stops_energy(state, clock, caplog):
-    reserve = EnergyReserve(state, EnergySettings(initial_level=0.2), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(initial_level=0.2, recharge_per_minute=0.05), now=clock)
     assert reserve.level() == 0.2
     clock.now -= 86_400
     assert reserve.level() == 0.2
@@ -194,7 +194,7 @@ async def test_a_clock_that_trembles_gives_no_energy_twice(state, clock):
 
 @pytest.mark.parametrize(("cost", "level"), [(0.01, 0.99), (0.05, 0.95), (0.25, 0.75), (0.0, 1.0)])
 async def test_what_was_taken_is_settled_to_what_was_measured(state, clock, cost, level):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     taken = await reserve.take(ISOLATED, turn="t", code_hash="c")
     assert await reserve.settle(taken, cost) == pytest.approx(level) == reserve.level()
     assert ledger(state)[-1] == {
@@ -237,7 +237,7 @@ async def test_the_same_energy_never_comes_back_twice(state, clock):
 
 @pytest.mark.parametrize("cost", [-0.1, 1.1, float("nan"), float("inf")])
 async def test_what_is_no_cost_settles_nothing(state, clock, cost):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     taken = await reserve.take(ISOLATED)
     with pytest.raises(ValueError, match="between 0 and 1"):
         await reserve.settle(taken, cost)
@@ -245,7 +245,7 @@ async def test_what_is_no_cost_settles_nothing(state, clock, cost):
 
 
 def test_the_owner_sets_the_level_exactly(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(initial_level=0.3), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(initial_level=0.3, recharge_per_minute=0.05), now=clock)
     reserve.level()
     clock.now += 7
     entry = reserve.set(0.7)
@@ -256,7 +256,7 @@ def test_the_owner_sets_the_level_exactly(state, clock):
 
 
 def test_the_owner_tops_up_and_not_above_full(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(initial_level=0.5), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(initial_level=0.5, recharge_per_minute=0.05), now=clock)
     assert reserve.top_up(0.2).amount == 0.2
     assert reserve.level() == 0.7
     entry = reserve.top_up(0.9)
@@ -265,7 +265,7 @@ def test_the_owner_tops_up_and_not_above_full(state, clock):
 
 @pytest.mark.parametrize("value", [1.5, -0.1, float("nan"), float("inf"), float("-inf")])
 def test_what_is_no_level_is_neither_set_nor_added(state, clock, value):
-    reserve = EnergyReserve(state, EnergySettings(initial_level=0.5), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(initial_level=0.5, recharge_per_minute=0.05), now=clock)
     with pytest.raises(ValueError, match="from 0 to 1"):
         reserve.set(value)
     with pytest.raises(ValueError, match="above 0 and up to 1"):
@@ -276,8 +276,8 @@ def test_what_is_no_level_is_neither_set_nor_added(state, clock, value):
 
 
 async def test_two_reserves_of_one_home_see_each_other(state, clock):
-    one = EnergyReserve(state, EnergySettings(), now=clock)
-    other = EnergyReserve(state, EnergySettings(), now=clock)
+    one = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
+    other = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     for reserve in (one, other, one, other):
         await reserve.take(NETWORK)
     assert one.level() == other.level() == pytest.approx(0.4)
@@ -287,7 +287,7 @@ async def test_two_reserves_of_one_home_see_each_other(state, clock):
 
 
 def test_what_the_owner_decides_is_on_disk_before_the_owner_is_told(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     for decide in (lambda: reserve.set(0.5), lambda: reserve.top_up(0.1)):
         with calls_to(os.fsync) as flushes:
             decide()
@@ -296,7 +296,7 @@ def test_what_the_owner_decides_is_on_disk_before_the_owner_is_told(state, clock
 
 
 async def test_a_run_waits_for_no_disk(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock, flusher=Flusher(10))
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock, flusher=Flusher(10))
     with calls_to(os.fsync) as flushes:
         taken = await reserve.take(ISOLATED)
         await reserve.settle(taken, 0.01)
@@ -305,7 +305,7 @@ async def test_a_run_waits_for_no_disk(state, clock):
 
 async def test_the_flusher_brings_ledger_and_snapshot_to_disk(state, clock):
     flusher = Flusher(10)
-    reserve = EnergyReserve(state, EnergySettings(), now=clock, flusher=flusher)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock, flusher=flusher)
     await reserve.take(ISOLATED)
     await reserve.take(ISOLATED)
     with calls_to(os.fsync) as flushes:
@@ -320,21 +320,21 @@ async def test_the_flusher_brings_ledger_and_snapshot_to_disk(state, clock):
 
 
 async def test_closing_leaves_a_snapshot_and_no_open_file(state, clock, nothing_left):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     await reserve.take(ISOLATED)
     reserve.close()
     assert json.loads((state / "energy.json").read_bytes())["level"] == 0.95
 
 
 def test_closing_what_was_never_used_writes_nothing(state, clock):
-    EnergyReserve(state, EnergySettings(), now=clock).close()
+    EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock).close()
     assert list(state.iterdir()) == []
 
 
 async def test_everything_is_for_the_owner_alone(state, clock):
     old = os.umask(0)
     try:
-        reserve = EnergyReserve(state, EnergySettings(), now=clock)
+        reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
         await reserve.take(ISOLATED)
         reserve.close()
     finally:
@@ -354,7 +354,7 @@ async def test_on_change_is_told_of_what_was_spent_and_repaired_when_the_lock_is
         told.append(entry)
 
     other = FileLock(state / "energy.lock")
-    reserve = EnergyReserve(state, EnergySettings(), now=clock, on_change=note)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock, on_change=note)
     await reserve.settle(await reserve.take(ISOLATED), 0.01)
     reserve.set(0.2)
     clock.now -= 100
@@ -371,7 +371,7 @@ def test_what_an_owner_decides_is_told_before_it_is_done_and_what_cannot_be_told
         if entry.reason == "top-up":
             raise RuntimeError("no room for it")
 
-    reserve = EnergyReserve(state, EnergySettings(), now=clock, on_change=note)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock, on_change=note)
     reserve.set(0.2)
     with (state / "energy-ledger.jsonl").open("ab") as file:
         file.write(b'{"seq":3,"at')
@@ -383,20 +383,20 @@ def test_what_an_owner_decides_is_told_before_it_is_done_and_what_cannot_be_told
 
 
 def test_who_only_looks_writes_nothing(state, clock):
-    EnergyReserve(state, EnergySettings(), now=clock).set(0.2)
+    EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock).set(0.2)
     (state / "energy.json").unlink()
     (state / "energy.lock").unlink()
     before = {path: path.stat().st_mtime_ns for path in (state, *state.iterdir())}
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     assert (reserve.level(), len(reserve.entries())) == (0.2, 2)
     reserve.close()
     assert {path: path.stat().st_mtime_ns for path in (state, *state.iterdir())} == before
 
 
 async def test_texts_are_bounded_and_stay_on_one_line(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     await reserve.take(ISOLATED, turn="x" * 10_000, code_hash="a\nb\x00\x1b[2J", reason="\ud800\u2028")
-    entry = EnergyReserve(state, EnergySettings(), now=clock).entries(1)[0]
+    entry = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock).entries(1)[0]
     assert (entry.turn, entry.code_hash, entry.reason) == ("x" * 200, "a\nb\x00\x1b[2J", "\ufffd\u2028")
     assert len(ledger(state)) == 2
 
@@ -414,7 +414,7 @@ async def test_entries_are_the_newest_and_the_oldest_of_them_comes_first(state, 
 
 
 async def test_a_full_disk_refuses_and_leaves_the_ledger_whole(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     taken = await reserve.take(ISOLATED)
     before = (state / "energy-ledger.jsonl").read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -434,7 +434,7 @@ async def test_a_full_disk_refuses_and_leaves_the_ledger_whole(state, clock):
 
 
 async def test_a_home_that_is_gone_gives_no_energy(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     await reserve.take(ISOLATED)
     for path in state.iterdir():
         path.unlink()
@@ -449,11 +449,11 @@ async def test_a_home_that_is_gone_gives_no_energy(state, clock):
 def test_a_home_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(EnergyError, match="Not a directory"):
-        EnergyReserve(tmp_path / "file" / "state", EnergySettings())
+        EnergyReserve(tmp_path / "file" / "state", EnergySettings(recharge_per_minute=0.05))
 
 
 async def test_who_waits_for_the_lock_lets_others_work_and_then_gets_it(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     other = FileLock(state / "energy.lock")
     assert other.try_take()
     async with anyio.create_task_group() as tasks:
@@ -465,7 +465,7 @@ async def test_who_waits_for_the_lock_lets_others_work_and_then_gets_it(state, c
 
 
 async def test_a_lock_that_is_held_for_too_long_is_said_and_takes_nothing(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock, lock_timeout_s=0.02)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock, lock_timeout_s=0.02)
     level = reserve.level()
     other = FileLock(state / "energy.lock")
     assert other.try_take()
@@ -480,7 +480,7 @@ async def test_a_lock_that_is_held_for_too_long_is_said_and_takes_nothing(state,
 
 
 async def test_a_turn_that_is_cancelled_while_it_waits_has_taken_nothing(state, clock):
-    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    reserve = EnergyReserve(state, EnergySettings(recharge_per_minute=0.05), now=clock)
     other = FileLock(state / "energy.lock")
     assert other.try_take()
     async with anyio.create_task_group() as tasks:

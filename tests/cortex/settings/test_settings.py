@@ -309,7 +309,7 @@ def test_each_setting_is_explained_with_its_source(tmp_path):
     }
     settings = explained(file, environment, loop={"max_rounds": 3}, audit=AuditSettings(flush_ms=7))
     assert settings["home"] == (str(tmp_path / "h"), str(file))
-    assert settings["energy.recharge_per_minute"] == (0.05, "default")
+    assert settings["energy.recharge_per_minute"] == (0.3, "default")
     assert settings["energy.cost_isolated"] == (0.1, str(file))
     assert settings["energy.cost_network"] == (0.2, "CORTEX_ENERGY__COST_NETWORK")
     assert settings["tools.policies"] == ({"a": "ask", "b": "deny"}, f"CORTEX_TOOLS__POLICIES__B, {file}")

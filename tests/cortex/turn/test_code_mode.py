@@ -405,6 +405,54 @@ async def test_code_that_waits_for_servers_has_the_time_of_the_network_tier(tmp_
         )
 
 
+async def test_code_that_waits_for_a_lent_tool_has_the_time_of_the_network_tier(tmp_path):
+    toolbox = Toolbox()
+
+    @toolbox.tool
+    async def silent() -> None:
+        """Never answers."""
+        await anyio.sleep_forever()
+
+    limits = {"max_calls_per_turn": 100, "max_timeout_isolated_ms": 300, "max_timeout_network_ms": 900}
+    async with (
+        cortex(tmp_path, servers={}, toolbox=toolbox, execute=limits) as hands,
+        hands.turn() as turn,
+    ):
+        assert await run(turn, "for (;;);") == "EXECUTION_TIMEOUT: Code exceeded 300ms limit."
+        assert await run(turn, "await tools.silent({})") == "EXECUTION_TIMEOUT: Code exceeded 900ms limit."
+        late = await run(turn, "await tools.silent({})", timeout=400)
+        assert late == "EXECUTION_TIMEOUT: Code exceeded 400ms limit."
+        told = hands.openai_tools()[0]["function"]["parameters"]["properties"]["timeout"]["description"]
+        assert told == "Milliseconds, 100 to 300, in the network tier or with tools to 900"
+
+
+async def test_a_tool_that_may_not_be_called_gives_code_no_more_time(tmp_path):
+    toolbox = Toolbox()
+
+    @toolbox.tool
+    async def silent() -> None:
+        """Never answers."""
+
+    limits = {"max_timeout_isolated_ms": 300, "max_timeout_network_ms": 900}
+    tools = {"policies": {"silent": "deny"}}
+    async with (
+        cortex(tmp_path, servers={}, toolbox=toolbox, execute=limits, tools=tools) as hands,
+        hands.turn() as turn,
+    ):
+        assert await run(turn, "for (;;) tools;") == "EXECUTION_TIMEOUT: Code exceeded 300ms limit."
+
+
+async def test_the_owner_raises_the_limit_and_the_model_is_told_the_one_that_holds(tmp_path):
+    limits = {"max_timeout_isolated_ms": 20_000, "max_timeout_network_ms": 90_000}
+    async with (
+        cortex(tmp_path, servers={}, execute=limits, sandbox={"pool_size": 1, "max_timeout_ms": 1_500}) as hands,
+        hands.turn() as turn,
+    ):
+        told = hands.openai_tools()[0]["function"]["parameters"]["properties"]["timeout"]["description"]
+        assert told == "Milliseconds, 100 to 1500, in the network tier to 1500"
+        assert await run(turn, "for (;;);") == "EXECUTION_TIMEOUT: Code exceeded 1500ms limit."
+
+
 async def test_a_mistake_about_servers_is_told_with_what_to_do(tmp_path, caplog):
     policies = {"tools": {"policies": {"shop.oder": "deny", "git-hub.later": "ask"}}}
     async with cortex(tmp_path, **policies) as hands, hands.turn() as turn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -21,7 +22,7 @@ from cortex.settings.sections import (
     MeteredSettings,
     ToolSettings,
 )
-from sandbox import ErrorType, ExecutionError, ExecutionOutcome, Metrics, SandboxError, Tier, ToolError
+from sandbox import Change, Changes, ErrorType, ExecutionError, ExecutionOutcome, Metrics, SandboxError, Tier, ToolError
 from sandbox.testing import ScriptedRuntime
 
 TWO = ExecutionOutcome(ok=True, result=2)
@@ -208,12 +209,52 @@ async def test_a_fault_of_the_host_is_an_error_that_tells_no_secret(tmp_path: Pa
 
 
 async def test_a_turn_runs_code_so_often_and_no_more(tmp_path: Path):
-    place = cortex(tmp_path, [TWO, FAILED])
+    place = cortex(tmp_path, [TWO, TWO])
     async with place:
         async with place.turn() as turn:
             texts = [await turn.call("core.execute", RUN) for _ in range(3)]
         assert texts[2] == "EXECUTION_DENIED: core_execute runs at most 2 times in a turn; answer with what you have"
         assert place.energy.level() == pytest.approx(0.9)
+
+
+async def test_three_corrections_are_not_counted_and_cost_energy(tmp_path: Path):
+    place = cortex(tmp_path, [FAILED, TIMED_OUT, FAILED, FAILED, TWO])
+    async with place:
+        async with place.turn() as turn:
+            texts = [await turn.call("core.execute", RUN) for _ in range(6)]
+        assert texts[4] == "2"
+        assert texts[5].startswith("EXECUTION_DENIED: core_execute runs at most 2 times in a turn")
+        assert place.energy.level() == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        {"metrics": Metrics(tool_calls=1)},
+        {"metrics": Metrics(fetches=1)},
+        {"changes": Changes([Change("added", "report.txt")])},
+    ],
+)
+async def test_a_failed_run_that_had_an_effect_is_counted(effect, tmp_path: Path):
+    place = cortex(tmp_path, [replace(FAILED, **effect)], execute=ExecuteSettings(max_calls_per_turn=1))
+    async with place, place.turn() as turn:
+        assert (await turn.call("core.execute", RUN)).startswith("EXECUTION_ERROR")
+        assert (await turn.call("core.execute", RUN)).startswith("EXECUTION_DENIED")
+
+
+async def test_corrections_at_the_same_time_free_three_places_and_no_more(tmp_path: Path):
+    place = cortex(tmp_path, [FAILED] * 20, execute=ExecuteSettings(max_calls_per_turn=4))
+    texts: list[str] = []
+
+    async def call(turn) -> None:
+        texts.append(await turn.call("core.execute", RUN))
+
+    async with place, place.turn() as turn:
+        for _ in range(5):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(4):
+                    tasks.start_soon(call, turn)
+    assert sum(text.startswith("EXECUTION_ERROR") for text in texts) == 7
 
 
 async def test_the_limit_of_a_turn_is_a_setting_and_the_next_turn_begins_anew(tmp_path: Path):
@@ -257,7 +298,7 @@ async def test_whatever_ran_is_charged_and_a_refusal_is_free(outcome: ExecutionO
 
 
 async def test_below_the_floor_nothing_runs_and_the_model_learns_when_it_will(tmp_path: Path):
-    energy = EnergySettings(initial_level=0.2)
+    energy = EnergySettings(initial_level=0.2, recharge_per_minute=0.05)
     place = cortex(tmp_path, runtime=Unasked(), energy=energy, now=lambda: 1_000_000.0)
     assert await one(place, arguments={**RUN, "tier": "network"}) == (
         "EXECUTION_DENIED: Insufficient energy for code execution. The network tier needs 0.30 and the level is 0.20; "
@@ -433,7 +474,8 @@ async def test_what_a_program_sets_is_a_decision_of_the_owner(tmp_path: Path):
 
 
 async def test_everything_that_happens_is_written_down_once_and_holds_no_text_of_the_code(tmp_path: Path):
-    place = cortex(tmp_path, [TWO, TIMED_OUT], toolbox=shop())
+    late = replace(TIMED_OUT, metrics=Metrics(tool_calls=1))
+    place = cortex(tmp_path, [TWO, late], toolbox=shop())
     async with place, place.turn() as turn:
         for name, arguments in (
             ("core.execute", RUN),

@@ -1,0 +1,146 @@
+"""What is kept of each job, as documents in the home. What is kept is bounded: in number, in age and in bytes.
+
+A handle is 128 random bits, and its record holds the hash of the conversation that it belongs to: another conversation
+that names the handle is told the same as about a handle that nobody made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from cortex.tools import cut
+
+if TYPE_CHECKING:
+    from neurons import Storage
+
+State = Literal["waiting", "running", "done", "failed", "refused", "cancelled", "cut_short"]
+UNDER_WAY = frozenset({"waiting", "running"})
+
+MAX_KEPT = 200
+"""Records of ended jobs; the oldest make way."""
+MAX_AGE_S = 7 * 86_400.0
+MAX_REPLY_BYTES = 65_536
+CUT_SHORT = (
+    "EXECUTION_ERROR: CrashError: The host stopped while the job was under way; what it had begun may have happened"
+)
+NEVER_BEGAN = "EXECUTION_DENIED: The host stopped before the job began; nothing ran, and its energy was given back"
+
+_HANDLE = re.compile(r"job-([0-9a-f]{32})")
+_FOLDER = "jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """One job. Times are seconds since 1970."""
+
+    handle: str
+    conversation: str
+    """The hash of its name."""
+    purpose: str
+    tier: str
+    cost: float
+    code_hash: str
+    at: float
+    state: State = "waiting"
+    ended_at: float | None = None
+    reply: str | None = None
+    """What the model reads, without secrets; None until the job has ended."""
+    ok: bool = False
+    is_told: bool = False
+    """The signal of its end was sent, or is about to be: it is sent at most once."""
+    woke_at: float | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.state in UNDER_WAY
+
+    def ended(self, state: State, reply: str, now: float, *, ok: bool = False) -> JobRecord:
+        return replace(self, state=state, reply=cut(reply, MAX_REPLY_BYTES), ok=ok, ended_at=now)
+
+
+def new_handle() -> str:
+    return f"job-{secrets.token_hex(16)}"
+
+
+def conversation_hash(name: str | None) -> str:
+    return hashlib.sha256((name or "").encode(errors="replace")).hexdigest()
+
+
+def key_of(handle: str) -> str | None:
+    """The key of the record; None for a text that is no handle, whoever wrote it."""
+    found = _HANDLE.fullmatch(handle)
+    return None if found is None else f"{_FOLDER}/{found[1]}"
+
+
+def record_of(data: Mapping[str, Any]) -> JobRecord | None:
+    """The record in a document; None for one that no version of this program wrote."""
+    names = {field.name for field in fields(JobRecord)}
+    try:
+        record = JobRecord(**{name: value for name, value in data.items() if name in names})
+    except TypeError:
+        return None
+    numbers = (record.cost, record.at, record.ended_at or 0.0, record.woke_at or 0.0)
+    texts = (record.handle, record.conversation, record.purpose, record.tier, record.code_hash, record.reply or "")
+    is_sound = record.state in get_args(State) and all(isinstance(number, int | float) for number in numbers)
+    return record if is_sound and all(isinstance(text, str) for text in texts) else None
+
+
+class JobRecords:
+    """The records in a home. The methods block for the disk."""
+
+    def __init__(self, storage: Storage, now: Callable[[], float]) -> None:
+        self._storage = storage
+        self._now = now
+
+    def find(self, handle: str, conversation: str | None) -> JobRecord | None:
+        """The record, if the handle is one of this conversation."""
+        key = key_of(handle)
+        document = None if key is None else self._storage.read(key)
+        record = None if document is None else record_of(document.data)
+        if record is None or not secrets.compare_digest(record.conversation, conversation_hash(conversation)):
+            return None
+        return record
+
+    def write(self, record: JobRecord) -> None:
+        """On disk when it returns. Raises StorageError or OSError."""
+        key = key_of(record.handle)
+        assert key is not None
+        self._storage.write_through(key, asdict(record))
+
+    def all(self) -> list[JobRecord]:
+        found = (record_of(document.data) for document in self._storage.read_all(f"{_FOLDER}/"))
+        return sorted((record for record in found if record is not None), key=lambda record: record.at)
+
+    def cut_short(self) -> list[JobRecord]:
+        """Mark every job under way as cut short, because no process runs it any more, and return those that had never
+        begun as they were: their energy is to be given back. The mark is first on disk, so that no crash gives the same
+        energy back twice."""
+        never_began = []
+        for record in self.all():
+            if record.is_under_way:
+                words = NEVER_BEGAN if record.state == "waiting" else CUT_SHORT
+                self.write(record.ended("cut_short", words, self._now()))
+                if record.state == "waiting":
+                    never_began.append(record)
+        return never_began
+
+    def untold(self) -> list[JobRecord]:
+        return [record for record in self.all() if not (record.is_under_way or record.is_told)]
+
+    def forget_old(self) -> None:
+        """Delete what is too old, and the oldest of what is too much. Jobs under way stay."""
+        ended = [record for record in self.all() if not record.is_under_way]
+        too_many = max(0, len(ended) - MAX_KEPT)
+        for place, record in enumerate(ended):
+            key = key_of(record.handle)
+            is_old = not -MAX_AGE_S < self._now() - record.at < MAX_AGE_S
+            if key is not None and (place < too_many or is_old):
+                self._storage.delete(key)
+
+    def close(self) -> None:
+        self._storage.close()
