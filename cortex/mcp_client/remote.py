@@ -181,7 +181,7 @@ class _Body(httpx2.AsyncByteStream):
         warns of that."""
         await self._body.aclose()
         reading, self._reading = self._reading, None
-        if reading is not None and not reading.ag_running:
+        if reading is not None and not getattr(reading, "ag_running", False):
             self._is_left = True
             # What is read from a closed body, or fails, is of no use: the SDK has its answer.
             with suppress(Exception), anyio.move_on_after(CLOSING_S):

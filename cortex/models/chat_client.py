@@ -15,7 +15,6 @@ from tenacity import (
     RetryCallState,
     retry_if_exception,
     stop_after_attempt,
-    stop_any,
     wait_exponential_jitter,
 )
 
@@ -100,9 +99,10 @@ class ChatClient:
             # No retry once text was shown: it cannot be taken back, and a second reply would be appended to it.
             return isinstance(error, ModelError) and error.retryable and not is_shown
 
+        is_last = stop_after_attempt(self._settings.max_attempts)
         attempts = AsyncRetrying(
             sleep=self._sleep,
-            stop=stop_any(stop_after_attempt(self._settings.max_attempts), _would_come_too_late),
+            stop=lambda attempt: is_last(attempt) or _would_come_too_late(attempt),
             wait=self._wait_s,
             retry=retry_if_exception(is_worth_another),
             # Not in `wait`: that is asked after the last attempt too.

@@ -292,8 +292,8 @@ async def _settle(services: Services, taken: Reservation, cost: float) -> float:
 def intent_of(
     arguments: Mapping[str, Any], settings: ExecuteSettings, trace: Trace, *, waits_for_tools: bool = False
 ) -> RunCodeIntent:
-    """The model's arguments as an intent, within the limits of the settings. Code that calls tools, of the host or of MCP
-    servers, may run as long as in the network tier: tools are slow.
+    """The model's arguments as an intent, within the limits of the settings. Code that calls tools, of the host or of
+    MCP servers, may run as long as in the network tier: tools are slow.
 
     A timeout outside the range is moved to its nearest end and not refused: a model cannot know the range of this host.
     """
