@@ -1189,6 +1189,7 @@ REQUIREMENTS = (
             "tests/neurons/switch/test_kill_switch.py::test_a_watcher_that_starts_while_the_switch_is_on_is_told_at_once",
             "tests/neurons/switch/test_kill_switch.py::test_a_watcher_whose_callback_raises_is_told_again",
             "tests/cortex/turn/test_killed_turns.py::test_a_given_runtime_is_stopped_by_the_watcher_of_the_switch",
+            "tests/cortex/turn/test_cancelling_runtime.py::",
             "tests/cortex/turn/test_killed_turns.py::test_the_program_that_is_killed_from_within_goes_on_when_it_is_revived",
             "tests/sandbox/process/test_running.py::test_a_runtime_that_is_stopped_kills_refuses_and_goes_on_when_it_may",
             "tests/sandbox/process/test_running.py::test_a_run_that_was_killed_says_why",

@@ -504,7 +504,7 @@ def test_a_dialogue_has_commands_and_hints(tmp_path, monkeypatch):
     assert "There are no conversations yet\n" in text
     assert "\nCtrl-D or /quit leaves\n" in text
     assert [message.text for message in said] == ["/etc/hosts?", "Hello."], "a path is a message"
-    assert f"cortex chat --resume {talk.agent.conversation.id} goes on" in text
+    assert f"cortex chat --resume {talk.agent.conversation.id} continues" in text
 
 
 def test_a_dialogue_ends_when_it_is_told_to(tmp_path):

@@ -483,7 +483,7 @@ def test_a_neuron_may_be_named_by_its_id_its_name_or_a_beginning(home, capsys):
     assert run_command(["kill", "--neuron", "crypto-", "--home", str(home)]) == 2
     assert capsys.readouterr().err == ('cortex kill: nothing was done: "crypto-" may be crypto-news, crypto-price\n')
     assert run_command(["kill", "--neuron", "gone", "--home", str(home)]) == 1
-    assert 'there is no document of a neuron "gone"; nothing of that id will run' in capsys.readouterr().err
+    assert 'there is no document of a neuron "gone"; the switch for that id is on anyway' in capsys.readouterr().err
     assert run_command(["kill", "--neuron", "No Such", "--home", str(home)]) == 2
     assert KillSwitch(home / "state").state() == Off()
     assert decisions(home)[0] == ("kill crypto-price", "the owner stopped this neuron")
