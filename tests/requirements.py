@@ -10,6 +10,7 @@ from tests.cortex import (
     requirements as of_the_cortex,
     requirements_of_budget as of_budget,
     requirements_of_code_mode as of_code_mode,
+    requirements_of_small as of_small_things,
 )
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
@@ -45,6 +46,7 @@ REQUIREMENTS = (
     *of_code_mode.REQUIREMENTS,
     *of_budget.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
+    *of_small_things.REQUIREMENTS,
     # The house: where everything lives
     Requirement(
         "HOUSE-STREETS",

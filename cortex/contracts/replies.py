@@ -125,7 +125,9 @@ def reason_of(refusal: Refusal) -> Reason:
     """Why a call ran nothing."""
     if isinstance(refusal, Denied):
         return Reason("EXECUTION_DENIED", refusal.reason)
-    return Reason("EXECUTION_BLOCKED", f"Code contains disallowed pattern: {refusal.finding.pattern}")
+    finding = refusal.finding
+    hint = f". {finding.hint}" if finding.hint else ""
+    return Reason("EXECUTION_BLOCKED", f"Code contains disallowed pattern: {finding.pattern}{hint}")
 
 
 def reason_of_fault(error: BaseException) -> Reason:

@@ -51,6 +51,8 @@ def _dotted(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
 
 
 Policies = Annotated[dict[str, Policy], BeforeValidator(_by_name)]
+ErrorDetail = Literal["class", "message"]
+ErrorDetails = Annotated[dict[str, ErrorDetail], BeforeValidator(_by_name)]
 
 
 class Section(BaseModel):
@@ -135,6 +137,10 @@ class ToolSettings(Section):
     """For a tool that the model calls. The sandbox has its own timeout for tools that code calls."""
     max_result_bytes: Positive = 32_768
     """A longer result of a tool that the model calls is cut, and its size is mentioned."""
+    error_detail: ErrorDetail = "class"
+    """What the model and its code are told of an exception of a tool: its class, or its message too, redacted."""
+    error_details: ErrorDetails = Field(default_factory=dict)
+    """The same by tool name; these override `error_detail`."""
 
 
 class LoopSettings(Section):

@@ -9,16 +9,21 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from cortex.redaction import MAX_VALUE_CHARACTERS
+from cortex.text import beginning, whole
 from sandbox import ToolError, time_is_up
 
 from .consent import NotAllowed
+from .policy import shows_messages
 
 if TYPE_CHECKING:
-    from cortex.settings import Policy
+    from cortex.settings import Policy, ToolSettings
     from sandbox import ReadyJson, ToolDeclaration
 
     from .consent import Consent
     from .owner import Origin
+
+MAX_MESSAGE_CHARACTERS = 500
 
 OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]
 """The caller, the tool's name, the arguments, whether it succeeded, the error code if not, and the milliseconds that
@@ -62,7 +67,8 @@ class UsableTool(Protocol):
 
 class Calls:
     """The calls of one turn, by the model and by its code. `require` raises ToolError while nothing may be done;
-    `restored` puts back the values for which the model was shown tokens."""
+    `restored` puts back the values for which the model was shown tokens. `settings` say whose exceptions are told with
+    their message, which `redacted` makes fit to be seen; without settings none are."""
 
     def __init__(
         self,
@@ -71,11 +77,15 @@ class Calls:
         require: Callable[[], None] = lambda: None,
         on_call: OnCall = lambda *_: None,
         restored: Callable[[Any, str | None], Any] = lambda arguments, _: arguments,
+        settings: ToolSettings | None = None,
+        redacted: Callable[[str], str] = lambda text: text,
     ) -> None:
         self._consent = consent
         self._require = require
         self._on_call = on_call
         self._restored = restored
+        self._settings = settings
+        self._redacted = redacted
 
     async def make(
         self,
@@ -106,6 +116,9 @@ class Calls:
             result = await tool.call_json(read, timeout_ms=timeout_ms)
         except ToolError as error:
             error_code = str(error.code)
+            told = self._told(tool.name, error)
+            if told is not None:
+                raise told from error
             raise
         except Exception:
             error_code = "internal"
@@ -117,6 +130,22 @@ class Calls:
             duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000
             self._on_call(origin, tool.name, given, error_code is None, error_code, duration_ms)
         return result
+
+    def _told(self, tool: str, error: ToolError) -> ToolError | None:
+        """The error with the message of the tool's exception, where the owner lets it be shown; else None."""
+        cause = error.__cause__
+        if error.code != "internal" or cause is None or self._settings is None:
+            return None
+        if not shows_messages(tool, self._settings):
+            return None
+        try:
+            text = str(cause)
+        except Exception:  # noqa: BLE001 - the exception is of the tool's author, and so is its `__str__`
+            return None
+        # Redacted before it is cut: half a secret may not be recognized.
+        seen = whole(self._redacted(text[: MAX_MESSAGE_CHARACTERS + MAX_VALUE_CHARACTERS]))
+        said = beginning(" ".join(seen.split()), MAX_MESSAGE_CHARACTERS)
+        return ToolError(f"{error}: {said}", code="internal", retryable=error.retryable) if said else None
 
 
 class LentTools:

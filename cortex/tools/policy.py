@@ -37,6 +37,13 @@ def policy_of(tool: Governed, settings: ToolSettings) -> Policy:
     return _strictest([_strictest(exact) or tool.policy, *meant.values()]) or tool.policy
 
 
+def shows_messages(tool: str, settings: ToolSettings) -> bool:
+    """Whether the model and its code are told the message of an exception of this tool. If several names in the
+    settings match, all of them have to say so."""
+    meant = [detail for name, detail in settings.error_details.items() if _folded(name) == _folded(tool)]
+    return {*meant} == {"message"} if meant else settings.error_detail == "message"
+
+
 def policies_without_tool(names: Iterable[str], settings: ToolSettings) -> list[str]:
     """Names in the settings that match no tool: a `deny` with a typing error would protect nothing."""
     known = {_folded(name) for name in names}

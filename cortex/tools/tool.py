@@ -243,7 +243,9 @@ class Tool:
         # The message may contain secrets that neither the model nor its code must see; the log is for the owner of the
         # host.
         log.warning('Tool "%s" failed', self.name, exc_info=error)
-        return ToolError(f'Tool "{self.name}" failed with {type(error).__name__}', code="internal")
+        fault = ToolError(f'Tool "{self.name}" failed with {type(error).__name__}', code="internal")
+        fault.__cause__ = error  # for `Calls`: the owner may let its message be shown
+        return fault
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:

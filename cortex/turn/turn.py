@@ -109,6 +109,8 @@ class Turn:
             require=lambda: require_acting(services.switch, services.spine.journal),
             on_call=self._on_call,
             restored=self._restored,
+            settings=services.settings.tools,
+            redacted=self._shown,
         )
         most = services.settings.execute.max_calls_per_turn
         too_many = f"core_execute runs at most {most} times in a turn; answer with what you have"

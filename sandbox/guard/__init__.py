@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .guard import CodeReader, Guard
     from .patterns import Finding
     from .program_reader import Program, ProgramReader
+    from .slips import slip
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -15,5 +16,6 @@ else:
             "guard": ["CodeReader", "Guard"],
             "patterns": ["Finding"],
             "program_reader": ["Program", "ProgramReader"],
+            "slips": ["slip"],
         },
     )

@@ -18,7 +18,8 @@ import anyio.to_thread
 
 from ..contracts import Line, LineSplitter, SandboxUnavailable
 from ..process import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python, write_all
-from .patterns import PATTERNS, Finding, may_match
+from .patterns import BROKEN, PATTERNS, Finding, may_match
+from .slips import explained
 
 if TYPE_CHECKING:
     import subprocess
@@ -161,16 +162,20 @@ class Guard(CodeReader):
             return ()
         answer = await self.answer(code)
         try:
-            return (UNPARSABLE,) if answer is None else _findings(answer)
+            if answer is None:
+                return (UNPARSABLE,)
+            found, is_broken = _findings(answer)
+            return explained(found, code, is_broken=is_broken)
         except ValueError:
             return (UNPARSABLE,)
 
 
-def _findings(answer: Line) -> tuple[Finding, ...]:
-    """Turn the process's answer into findings. Raises ValueError when it is malformed: the process has parsed code
-    that may be hostile."""
+def _findings(answer: Line) -> tuple[tuple[Finding, ...], bool]:
+    """Turn the process's answer into findings, and whether the code does not parse. Raises ValueError when it is
+    malformed: the process has parsed code that may be hostile."""
     try:
         found: Any = json.loads(answer)
-        return tuple(Finding(name, _WHY[name], int(line), int(column)) for name, line, column in found)
+        findings = tuple(Finding(name, _WHY[name], int(line), int(column)) for name, line, column in found if name)
+        return findings, any(name == BROKEN for name, _, _ in found)
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError("the answer is not a list of findings") from error

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,9 @@ PATTERNS = (
     Pattern("constructor[]", ("constructor[]",), why="is a way to the Function constructor"),
 )
 
+BROKEN = ""
+"""Stands in `places` for code that does not parse. No pattern has this name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -59,6 +62,8 @@ class Finding:
     why: str
     line: int
     column: int
+    hint: str = field(default="", compare=False)
+    """What to write instead, for a model; empty if there is nothing to say."""
 
 
 def may_match(code: str) -> bool:
@@ -73,8 +78,21 @@ def may_match(code: str) -> bool:
 def inspect(code: str) -> tuple[Finding, ...]:
     """The patterns found, each once, in the order of their places. Never call it in the host: it may not return."""
     source = code.encode(errors="replace")
+    return _found(parser().parse(source).root_node, source)
+
+
+def places(code: str) -> list[tuple[str, int, int]]:
+    """The findings of `inspect`, ready for JSON: name, line and column of each. The last one has no name if the code
+    does not parse."""
+    source = code.encode(errors="replace")
+    root = parser().parse(source).root_node
+    found = [(finding.pattern, finding.line, finding.column) for finding in _found(root, source)]
+    return [*found, (BROKEN, 1, 1)] if root.has_error else found
+
+
+def _found(root: Node, source: bytes) -> tuple[Finding, ...]:
     first: dict[Pattern, Node] = {}
-    for sign, node in _signs_below(parser().parse(source).root_node):
+    for sign, node in _signs_below(root):
         pattern = _PATTERN_OF.get(sign)
         if pattern and (pattern not in first or node.start_byte < first[pattern].start_byte):
             first[pattern] = node
@@ -82,11 +100,6 @@ def inspect(code: str) -> tuple[Finding, ...]:
     found = [(pattern, first[pattern]) for pattern in PATTERNS if pattern in first]
     found.sort(key=lambda place: place[1].start_byte)
     return tuple(_finding(pattern, node, source) for pattern, node in found)
-
-
-def places(code: str) -> list[tuple[str, int, int]]:
-    """The findings of `inspect`, ready for JSON: name, line and column of each."""
-    return [(finding.pattern, finding.line, finding.column) for finding in inspect(code)]
 
 
 def unescape(text: str) -> str:

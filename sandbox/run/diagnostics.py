@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..contracts import ErrorType, ExecutionError, Failure, Tier
+from ..guard import slip
 
 # How `deno/evaluate.ts` wraps the code: a script begins two lines down, and its first line this many columns in.
 SCRIPT_LINES = 2
@@ -83,13 +85,25 @@ def diagnose(
     but a forged frame is not cut. `given` names the globals that this code has beside the usual ones."""
     failure = Failure(failure.phase, failure.name[:MAX_NAME], failure.message[:MAX_MESSAGE], failure.stack[:MAX_STACK])
     if failure.phase == "compile":
-        return _syntax(failure, code, written_at)
+        return with_slip(_syntax(failure, code, written_at), code)
     message = clean(failure.message, written_at)
     text = message if failure.name in _PLAINLY_SAID else f"{failure.name}: {message}"
     stack = trim(failure.stack, text, written_at)
     hint = _hint(failure, code, places, tier, workspace, given)
-    where = _where(failure.stack, code, written_at)
-    return ExecutionError(_type(failure), (f"{text}. {hint}" if hint else text) + where, stack)
+    error = with_slip(ExecutionError(_type(failure), f"{text}. {hint}" if hint else text, stack), code, text)
+    return replace(error, message=error.message + _where(failure.stack, code, written_at))
+
+
+def with_slip(error: ExecutionError, code: str, said: str = "") -> ExecutionError:
+    """The error, with a sentence behind its message when it comes of a common slip. `said` is its message without a
+    hint; a syntax error names itself by its type."""
+    sentence = slip(code, said or f"{error.type}: {error.message.split(chr(10), 1)[0]}")
+    return error if sentence is None else replace(error, message=f"{error.message}{_joint(error.message)}{sentence}")
+
+
+def _joint(message: str) -> str:
+    # Below the line of code that a syntax error shows, and behind anything else.
+    return "\n" if "\n" in message else ". "
 
 
 def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) -> ExecutionError:

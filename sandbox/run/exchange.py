@@ -37,7 +37,7 @@ from ..contracts import (
     encode,
     weight_of,
 )
-from .diagnostics import WrittenAt, as_it_is, diagnose
+from .diagnostics import WrittenAt, as_it_is, diagnose, with_slip
 from .run_clock import RunClock
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class RunExchange:
         if self._ended is not None:
             return  # the first end counts; later frames are ignored
         self._line = line
-        self._take(_decoded(line), len(line), calls)
+        self._take(_decoded(line, self._run.code), len(line), calls)
 
     def _take(self, frame: GuestFrame, size: int, calls: list[Heard]) -> None:
         match frame:
@@ -290,11 +290,12 @@ class RunExchange:
         return run_fault(ErrorType.TIMEOUT, f"Code exceeded {self._run.timeout_ms}ms limit.{why}")
 
 
-def _decoded(line: Line) -> GuestFrame:
+def _decoded(line: Line, code: str) -> GuestFrame:
     try:
         return decode(line)
     except MalformedFrame as error:
-        raise run_fault(ErrorType.CRASH, f"The process sent {error}") from error
+        # Perhaps the code wrote to `process.stdout`.
+        raise RunFault(with_slip(ExecutionError(ErrorType.CRASH, f"The process sent {error}"), code)) from error
 
 
 def run_fault(type_: ErrorType, message: str) -> RunFault:

@@ -835,6 +835,8 @@ SETTINGS = {
         "max_questions_per_turn": CONSENT + "test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_once",
         "call_timeout_ms": _ANSWERS,
         "max_result_bytes": _ANSWERS,
+        "error_detail": "tests/cortex/tools/test_error_detail.py::test_a_message_is_shown_where_the_settings_say_so",
+        "error_details": "tests/cortex/tools/test_error_detail.py::test_a_setting_for_one_tool_beats_that_for_all",
     },
     "loop": {
         "instructions": _SEEN,
