@@ -207,7 +207,9 @@ class Jobs:
         done: Executed | None = None
         try:
             with job.scope:
-                runtime = _WaitingRuntime(services.runtime, job, self._kept, self._begun, self._places)
+                runtime = _WaitingRuntime(
+                    services.runtime, job, self._kept, self._begun, self._places, self._switch.refusal
+                )
                 done = await execute(
                     intent, wish, replace(services, runtime=runtime), replace(caller, announce=announce)
                 )
@@ -350,12 +352,14 @@ class _WaitingRuntime:
         kept: Callable[[_Job], Any],
         begun: Callable[[_Job], Any],
         places: anyio.CapacityLimiter,
+        refusal: Callable[[], str | None],
     ) -> None:
         self._runtime = runtime
         self._job = job
         self._kept = kept
         self._begun = begun
         self._places = places
+        self._refusal = refusal
 
     async def execute(
         self, request: ExecutionRequest, tools: HostTools | None = None, **given: Any
@@ -373,6 +377,10 @@ class _WaitingRuntime:
                 self._places.release_on_behalf_of(job)
             return _refused(job.why)
         try:
+            # Not left to the runtime: only what surely has not begun gives its energy back.
+            killed = self._refusal()
+            if killed is not None:
+                return _refused(killed)
             await self._begun(job)
             return await self._runtime.execute(request, tools, **given)
         finally:
