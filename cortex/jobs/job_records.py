@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from cortex.contracts import denied, failed
 from cortex.tools import cut
 
 if TYPE_CHECKING:
@@ -25,10 +26,9 @@ MAX_KEPT = 200
 """Records of ended jobs; the oldest make way."""
 MAX_AGE_S = 7 * 86_400.0
 MAX_REPLY_BYTES = 65_536
-CUT_SHORT = (
-    "EXECUTION_ERROR: CrashError: The host stopped while the job was under way; what it had begun may have happened"
-)
-NEVER_BEGAN = "EXECUTION_DENIED: The host stopped before the job began; nothing ran, and its energy was given back"
+MAY_HAVE_HAPPENED = "what it had begun may have happened"
+CUT_SHORT = failed("CrashError", f"The host stopped while the job was under way; {MAY_HAVE_HAPPENED}")
+NEVER_BEGAN = denied("The host stopped before the job began; nothing ran, and its energy was given back")
 
 _HANDLE = re.compile(r"job-([0-9a-f]{32})")
 _FOLDER = "jobs"

@@ -20,14 +20,14 @@ import anyio.abc
 import anyio.to_thread
 from pydantic_core import to_json
 
-from cortex.contracts import Denied, ExecutionStarted, Refused, denied, reason_of, reason_of_fault
+from cortex.contracts import Denied, ExecutionStarted, Refused, denied, failed, reason_of, reason_of_fault
 from cortex.energy import EnergyError, Reservation
 from cortex.tools import cut
 from cortex.turn import Begun, HostFailed, JobLook, NotRun, Ran, execute
 from neurons import Signal, StorageError
 from sandbox import ErrorType, ExecutionError, ExecutionOutcome, LockBusy, Tier
 
-from .job_records import CUT_SHORT, JobRecord, JobRecords, State, conversation_hash, new_handle
+from .job_records import CUT_SHORT, MAY_HAVE_HAPPENED, JobRecord, JobRecords, State, conversation_hash, new_handle
 
 if TYPE_CHECKING:
     from typing import Self
@@ -207,7 +207,9 @@ class Jobs:
         done: Executed | None = None
         try:
             with job.scope:
-                runtime = _WaitingRuntime(services.runtime, job, self._kept, self._begun, self._places)
+                runtime = _WaitingRuntime(
+                    services.runtime, job, self._kept, self._begun, self._places, self._switch.refusal
+                )
                 done = await execute(
                     intent, wish, replace(services, runtime=runtime), replace(caller, announce=announce)
                 )
@@ -259,7 +261,7 @@ class Jobs:
                 if job.fault is not None:
                     state, text = "failed", reason_of_fault(job.fault).text
                 elif job.stopped == "cancelled":
-                    text = f"EXECUTION_ERROR: CrashError: {job.why}; what it had begun may have happened"
+                    text = failed("CrashError", f"{job.why}; {MAY_HAVE_HAPPENED}")
         # A job that ends because the host stops is told by the next process.
         job.record = replace(job.record.ended(state, text, self._now(), ok=ok), is_told=not self._is_closing)
         try:
@@ -350,12 +352,14 @@ class _WaitingRuntime:
         kept: Callable[[_Job], Any],
         begun: Callable[[_Job], Any],
         places: anyio.CapacityLimiter,
+        refusal: Callable[[], str | None],
     ) -> None:
         self._runtime = runtime
         self._job = job
         self._kept = kept
         self._begun = begun
         self._places = places
+        self._refusal = refusal
 
     async def execute(
         self, request: ExecutionRequest, tools: HostTools | None = None, **given: Any
@@ -373,6 +377,10 @@ class _WaitingRuntime:
                 self._places.release_on_behalf_of(job)
             return _refused(job.why)
         try:
+            # Not left to the runtime: only what surely has not begun gives its energy back.
+            killed = self._refusal()
+            if killed is not None:
+                return _refused(killed)
             await self._begun(job)
             return await self._runtime.execute(request, tools, **given)
         finally:

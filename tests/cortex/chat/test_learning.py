@@ -327,10 +327,10 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
         emitted, redactors = [], set()
         told = talk.agent.cortex.turn
 
-        def turn(watch, *, message=None, redactor=None):
+        def turn(watch, *, message=None, redactor=None, conversation=None):
             emitted.append(message)
             redactors.add(redactor)
-            return told(watch, redactor=redactor)
+            return told(watch, redactor=redactor, conversation=conversation)
 
         talk.agent.cortex.turn = turn
 
