@@ -15,7 +15,7 @@ from cortex.cache import open_cache, with_cache
 from cortex.catalogue import Workbench
 from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
-from cortex.home import Home, HomeFiles, LearnedSkills, Memory
+from cortex.home import Home, HomeFiles, LearnedSkills, Memory, Stores, id_of
 from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, killed_by
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import servers_of
@@ -31,7 +31,7 @@ from cortex.tools import (
     policies_without_tool,
     policy_of,
 )
-from cortex.turn import CancellingRuntime, Services, Turn, require_acting
+from cortex.turn import CancellingRuntime, Services, Turn, require_acting, takes_store
 from neurons import ApprovalKey, user_message, watch_switch
 from sandbox import (
     DenoRuntime,
@@ -94,6 +94,7 @@ class MotorCortex:
         self.switch = home.switch(record=self._spine.record)
         self.energy = home.ledger(self.settings.energy, on_change=self._journal.energy)
         self.memory = Memory(home, now=now)
+        self._stores = Stores(home.storage(), self.settings.store, now=now)
         key = ApprovalKey.load_or_make(folders.state)
         self.learning = Learning(home, self.settings, key=key, record=self._spine.record, now=now)
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
@@ -168,6 +169,7 @@ class MotorCortex:
             self._redactor,
             living.consolidate if living is not None else None,
             living.observer if living is not None else None,
+            self._stores if takes_store(runtime) else None,
         )
 
     def _surroundings(self, hosts: ResidentHost, guard: Guard | None) -> Surroundings:
@@ -197,15 +199,26 @@ class MotorCortex:
         self._services = self._living = None
         await self._stack.aclose()  # without the exception, as above
 
-    def turn(self, watch: Watch | None = None, *, message: str | None = None, redactor: Redactor | None = None) -> Turn:
+    def turn(
+        self,
+        watch: Watch | None = None,
+        *,
+        message: str | None = None,
+        redactor: Redactor | None = None,
+        conversation: str | None = None,
+    ) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
         the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
-        means the same in all of them; without one they share that of the cortex."""
+        means the same in all of them; without one they share that of the cortex. Code of turns with the same
+        `conversation`, a name of your choice, keeps values in the same `store`, also after a restart; without one there
+        is no store."""
         if self._services is None:
             raise RuntimeError(_NOT_OPEN)
+        if conversation is not None:
+            id_of(conversation)  # raises ValueError for what is no name
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
-        return Turn(self._services, watch, redactor)
+        return Turn(self._services, watch, redactor, conversation)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with every event of this cortex from now on; `cortex.contracts` has the types of events.
@@ -252,6 +265,7 @@ class MotorCortex:
         self.energy.close()
         self.audit.close()
         self.memory.close()
+        self._stores.close()
 
 
 def _address(rule: HostRule) -> str:

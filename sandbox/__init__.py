@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         Resident as Resident,
         ResidentHost as ResidentHost,
         StoppableRuntime as StoppableRuntime,
+        Store as Store,
         ToolDeclaration as ToolDeclaration,
         WalledRuntime as WalledRuntime,
     )
@@ -155,6 +156,7 @@ else:
                 "Resident",
                 "ResidentHost",
                 "StoppableRuntime",
+                "Store",
                 "ToolDeclaration",
                 "WalledRuntime",
             ],

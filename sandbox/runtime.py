@@ -47,7 +47,7 @@ from .wall import open_spawner
 if TYPE_CHECKING:
     from .contracts import ResidentProgram
     from .network import NetworkPolicy
-    from .ports import HostTools, Resident
+    from .ports import HostTools, Resident, Store
     from .process import Command, HeadStart, Spawner
     from .run import Worker
     from .workspace import Workspace
@@ -215,14 +215,15 @@ class DenoRuntime:
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome:
         """Run the code once. Never raises for anything that the code, its limits or its tools do.
 
         In the network tier the code reaches the hosts that `network` allows, or without it those of the settings. A
         workspace is a folder that the code sees and changes: the changes are in `outcome.changes`, and on disk only
-        once the caller commits them.
+        once the caller commits them. With a store, the code keeps values in it, under the name `store`.
         """
-        outcome = await self._execute(request, tools, network, workspace)
+        outcome = await self._execute(request, tools, network, workspace, store)
         if outcome.refused:
             return replace(outcome, metrics=Metrics(level=self.wall.level, layers=self.wall.held))
         return outcome
@@ -267,6 +268,7 @@ class DenoRuntime:
         tools: HostTools | None,
         network: NetworkPolicy | None,
         workspace: Workspace | None,
+        store: Store | None,
     ) -> ExecutionOutcome:
         began = anyio.current_time()
         if self._tasks is None:
@@ -287,16 +289,23 @@ class DenoRuntime:
         try:
             policy, limits = network or self.settings.network, self.settings.workspace
             async with Grants(request.tier, policy, workspace, limits) as grants:
-                return await self._run(self._prepare(request, context, tools, grants), grants, began, place)
+                return await self._run(self._prepare(request, context, tools, grants, store), grants, began, place)
         except GrantRefused as error:
             return refused(ErrorType.PERMISSION, str(error))
         finally:
             self._places.discard(place)
             self._slots.release()
 
-    def _prepare(self, request: ExecutionRequest, context: bytes, tools: HostTools | None, grants: Grants) -> Run:
+    def _prepare(
+        self,
+        request: ExecutionRequest,
+        context: bytes,
+        tools: HostTools | None,
+        grants: Grants,
+        store: Store | None,
+    ) -> Run:
         settings = self.settings
-        bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal)
+        bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal, store)
         # True from the start when the request is not deterministic, or uses what a run cannot detect, as an import.
         has_varied = not request.deterministic or may_vary(request.code) is not None
         terms = RunTerms(

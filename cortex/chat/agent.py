@@ -111,7 +111,8 @@ class Agent:
     async def _turn(self, text: str, is_from_user: bool) -> TurnEnd:
         cortex = self.cortex
         message = text if is_from_user else None
-        async with cortex.turn(self.watch, message=message, redactor=self._redactor) as turn:
+        kept_for = f"chat:{self.conversation.id}"
+        async with cortex.turn(self.watch, message=message, redactor=self._redactor, conversation=kept_for) as turn:
             self._tell(lambda: self._output.started(self.conversation.id, turn.id, text))
             await self._opened.wait()
             assert self._model is not None

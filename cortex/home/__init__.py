@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from .home import Home, HomeError, problem_of
     from .memory import LearnedSkills, Memory
     from .ports import HomePorts, Lines
+    from .store_values import size_of
+    from .stores import ConversationStore, Stored, StoreFacts, Stores, id_of
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -17,5 +19,7 @@ else:
             "home": ["Home", "HomeError", "problem_of"],
             "memory": ["LearnedSkills", "Memory"],
             "ports": ["HomePorts", "Lines"],
+            "store_values": ["size_of"],
+            "stores": ["ConversationStore", "StoreFacts", "Stored", "Stores", "id_of"],
         },
     )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .consolidate_tool import ConsolidateTool
     from .execution import Caller, RunCount, Services, execute, require_acting
     from .habit_watch import HabitWatch, Observer
+    from .kept_state import takes_store
     from .turn import Turn
 else:
     __all__, __getattr__ = lazy_door(
@@ -20,6 +21,7 @@ else:
             "consolidate_tool": ["ConsolidateTool"],
             "execution": ["Caller", "RunCount", "Services", "execute", "require_acting"],
             "habit_watch": ["HabitWatch", "Observer"],
+            "kept_state": ["takes_store"],
             "turn": ["Turn"],
         },
     )

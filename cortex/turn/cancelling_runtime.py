@@ -12,7 +12,7 @@ import anyio
 from sandbox import ErrorType, ExecutionError, ExecutionOutcome
 
 if TYPE_CHECKING:
-    from sandbox import CodeRuntime, ExecutionRequest, HostTools, NetworkPolicy, Workspace
+    from sandbox import CodeRuntime, ExecutionRequest, HostTools, NetworkPolicy, Store, Workspace
 
 
 class CancellingRuntime:
@@ -40,13 +40,16 @@ class CancellingRuntime:
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome:
         """As the runtime itself; a run that is stopped ends with CrashError."""
         with anyio.CancelScope() as scope:
             if self._stopped is None:
                 self._running.add(scope)
                 try:
-                    return await self._runtime.execute(request, tools, network=network, workspace=workspace)
+                    # Named only if there is one: a runtime of the host's may know of none.
+                    lent = {} if store is None else {"store": store}
+                    return await self._runtime.execute(request, tools, network=network, workspace=workspace, **lent)
                 finally:
                     self._running.discard(scope)
         error = ExecutionError(ErrorType.CRASH, f"The run was stopped: {self._stopped}")

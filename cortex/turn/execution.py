@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio.lowlevel
@@ -32,12 +32,14 @@ from cortex.energy import EnergyError, Insufficient, metered_cost
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
+from .kept_state import keep_state, lent, store_of
+
 if TYPE_CHECKING:
     from cortex.audit import Journal, Spine
     from cortex.catalogue import Wish, Workbench
     from cortex.contracts import CortexEvent, Refusal
     from cortex.energy import Ledger, Reservation
-    from cortex.home import Memory
+    from cortex.home import Memory, Stores
     from cortex.redaction import Redactor
     from cortex.settings import ExecuteSettings, Settings
     from cortex.tools import Calls, Consent, Owner, Toolbox
@@ -77,6 +79,8 @@ class Services:
     """None where the agent cannot learn."""
     observer: Observer | None = None
     """Notices habits in the runs; None where that is disabled."""
+    stores: Stores | None = None
+    """What conversations keep from run to run; None where the runtime cannot be given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,8 @@ class Caller:
     """A reply as the model may see it: redacted."""
     announce: Callable[[CortexEvent], None]
     """Raises AuditError for the start of an execution that cannot be written down."""
+    conversation: str | None = None
+    """Whose store the code may use; None for no store."""
 
 
 def require_acting(switch: Switch, journal: Journal) -> None:
@@ -188,6 +194,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             await _settle(services, taken, 0.0)
             raise
         place.is_used = True
+        store = store_of(caller.conversation, services.stores)
         try:
             outcome = await services.runtime.execute(
                 ExecutionRequest(
@@ -199,11 +206,13 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 ),
                 tools if observed is None else observed.tools(tools),
                 network=None if observed is None else observed.network(settings.sandbox.network),
+                **lent(store),
             )
             if outcome.refused:
                 await _settle(services, taken, 0.0)
                 place.is_used = False
                 return NotRun(Denied(outcome.error.message if outcome.error else ""), code_hash)
+            outcome, stored = await keep_state(outcome, store)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
         except BaseException as error:
@@ -214,7 +223,8 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 raise
             return HostFailed(error)
         text = await caller.show(reply(outcome))
-        caller.announce(ExecutionEnded(intent, outcome, text, level, code_hash, taken.charged))
+        facts = None if stored is None else asdict(stored)
+        caller.announce(ExecutionEnded(intent, outcome, text, level, code_hash, taken.charged, facts))
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level)

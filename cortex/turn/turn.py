@@ -77,7 +77,13 @@ _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire
 class Turn:
     """Answers the calls of one turn, which may come one after the other or at the same time."""
 
-    def __init__(self, services: Services, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        services: Services,
+        watch: Watch | None = None,
+        redactor: Redactor | None = None,
+        conversation: str | None = None,
+    ) -> None:
         self._services = services
         self._watch = watch
         self._redactor = services.redactor if redactor is None else redactor
@@ -102,7 +108,13 @@ class Turn:
         most = services.settings.execute.max_calls_per_turn
         too_many = f"core_execute runs at most {most} times in a turn; answer with what you have"
         self._caller = Caller(
-            self.id, RunCount(most, too_many), self._consent, self._tool_calls, self._shown_long, self._announce
+            self.id,
+            RunCount(most, too_many),
+            self._consent,
+            self._tool_calls,
+            self._shown_long,
+            self._announce,
+            conversation,
         )
 
     async def __aenter__(self) -> Self:

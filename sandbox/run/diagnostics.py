@@ -67,7 +67,7 @@ def diagnose(
     *,
     tier: Tier = Tier.ISOLATED,
     workspace: bool = False,
-    given: str = "context",
+    given: str = "context, store",
 ) -> ExecutionError:
     """Classify and clean the failure that the process reported. Its texts are cut first: the harness cuts them too,
     but a forged frame is not cut. `given` names the globals that this code has beside the usual ones."""
