@@ -1508,6 +1508,7 @@ const { setTimeout } = globalThis;
 const OTHER_BYTES = 4 * 1024;
 const MAX_KEY = 256;
 let unanswered = 0;
+let lastCall = Promise.resolve();
 let allAnswered = ()=>{};
 function lendStore({ max_frame_bytes }) {
   const store = {
@@ -1532,12 +1533,17 @@ function storeSettled() {
 }
 async function ask(operation, key, json = "null") {
   unanswered++;
+  const { promise, resolve } = Promise.withResolvers();
+  const before = lastCall;
+  lastCall = promise;
   try {
+    await before;
     const fields = `"operation":"${operation}","key":${stringify(key)},"value":${json}`;
     const answer = await callHost("__store__", fields);
     if (answer.type === "__tool_result__") return answer.result;
     throw refusalError(answer, (message)=>new Error(message));
   } finally{
+    resolve();
     if (--unanswered === 0) allAnswered();
   }
 }

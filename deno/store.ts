@@ -14,6 +14,7 @@ const MAX_KEY = 256;
 
 /** The calls that have no answer yet. */
 let unanswered = 0;
+let lastCall: Promise<void> = Promise.resolve();
 let allAnswered = (): void => {};
 
 /**
@@ -46,14 +47,20 @@ export function storeSettled(): Promise<void> | undefined {
   return new Promise((resolve) => allAnswered = () => setTimeout(resolve, 0));
 }
 
+// One call after the other: what is set without `await` is set in the order of the code.
 async function ask(operation: StoreFrame["operation"], key: string, json = "null"): Promise<unknown> {
   unanswered++;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const before = lastCall;
+  lastCall = promise;
   try {
+    await before;
     const fields = `"operation":"${operation}","key":${stringify(key)},"value":${json}`;
     const answer = await callHost("__store__", fields);
     if (answer.type === "__tool_result__") return answer.result;
     throw refusalError(answer, (message) => new Error(message));
   } finally {
+    resolve();
     if (--unanswered === 0) allAnswered();
   }
 }

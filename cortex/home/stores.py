@@ -194,7 +194,7 @@ def id_of(conversation: str) -> str:
     """The name of a conversation's document. Raises ValueError for what is no name of a conversation."""
     if not isinstance(conversation, str) or not 1 <= len(conversation) <= MAX_CONVERSATION_CHARACTERS:
         raise ValueError(f"a conversation is named by a text of 1 to {MAX_CONVERSATION_CHARACTERS} characters")
-    return hashlib.sha256(conversation.encode(errors="surrogatepass")).hexdigest()
+    return hashlib.sha256(conversation.encode()).hexdigest()  # half a surrogate pair is a ValueError, too
 
 
 def _key_of(conversation: str) -> str:
