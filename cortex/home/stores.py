@@ -158,6 +158,10 @@ class ConversationStore:
     async def keys(self) -> Sequence[str]:
         return (await self._opened()).keys()
 
+    @property
+    def has_changes(self) -> bool:
+        return self._draft is not None and bool(self._draft.changes)
+
     async def commit(self) -> StoreFacts | None:
         """Keep what the run has changed; None when that is nothing. Raises ToolError when nothing of it can be kept."""
         changes = self._draft.changes if self._draft is not None else {}

@@ -212,7 +212,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 await _settle(services, taken, 0.0)
                 place.is_used = False
                 return NotRun(Denied(outcome.error.message if outcome.error else ""), code_hash)
-            outcome, stored = await keep_state(outcome, store)
+            outcome, stored = await keep_state(outcome, store, services.switch)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
         except BaseException as error:

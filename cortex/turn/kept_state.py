@@ -13,6 +13,7 @@ from sandbox import Changes, ErrorType, ExecutionError, ToolError
 
 if TYPE_CHECKING:
     from cortex.home import ConversationStore, StoreFacts, Stores
+    from neurons import Switch
     from sandbox import CodeRuntime, ExecutionOutcome
 
 
@@ -27,12 +28,15 @@ def lent(store: ConversationStore | None) -> dict[str, Any]:
 
 
 async def keep_state(
-    outcome: ExecutionOutcome, store: ConversationStore | None
+    outcome: ExecutionOutcome, store: ConversationStore | None, switch: Switch
 ) -> tuple[ExecutionOutcome, StoreFacts | None]:
     """The outcome, and what was kept. A run whose state cannot be kept has failed: the next run would miss it."""
-    if store is None or not outcome.ok:
+    if store is None or not outcome.ok or not store.has_changes:
         return outcome, None
     try:
+        # The switch may have been turned on after the last call of the code.
+        if (killed := switch.refusal()) is not None:
+            raise ToolError(killed, code="denied")
         return outcome, await store.commit()
     except ToolError as error:
         kind = ErrorType.LIMIT if error.code == "limit" else ErrorType.CRASH

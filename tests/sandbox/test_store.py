@@ -138,8 +138,7 @@ async def test_a_run_that_used_the_store_cannot_be_repeated():
 async def test_a_resident_program_has_no_store_and_forging_gets_it_none():
     forge = 'send({ type: "__store__", call_id: "x1", operation: "set", key: "a", value: 1 });'
     code = f'{SEND} {forge} emit("seen", [typeof store, typeof globalThis.store]);'
-    async with DenoRuntime(small()) as runtime:
-        async with runtime.resident(ResidentProgram(name="n", code=code)) as resident:
-            answer = await resident.handle([{"type": "go", "data": {}}], {})
+    async with DenoRuntime(small()) as runtime, runtime.resident(ResidentProgram(name="n", code=code)) as resident:
+        answer = await resident.handle([{"type": "go", "data": {}}], {})
     [signal] = answer.answers
     assert signal.emitted == (("seen", ["undefined", "undefined"]),)

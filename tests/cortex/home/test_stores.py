@@ -94,7 +94,7 @@ async def test_a_disk_that_cannot_be_read_is_an_error_without_its_words():
         def read(self, key):
             raise StorageError("cannot read /home/owner")
 
-    with pytest.raises(ToolError, match="^The store could not be read$"):
+    with pytest.raises(ToolError, match=r"^The store could not be read$"):
         await stores(Broken()).of("a").get("x")
 
 
@@ -183,7 +183,7 @@ async def test_a_text_of_two_lines_in_a_document_is_given_as_one_line():
 
 @pytest.mark.parametrize("name", ["", "x" * 201, None, 5, "\ud800"])
 def test_what_is_no_name_of_a_conversation_is_refused(name):
-    with pytest.raises(ValueError, match="a conversation is named by a text of 1 to 200 characters|surrogates"):
+    with pytest.raises(ValueError, match=r"a conversation is named by a text of 1 to 200 characters|surrogates"):
         id_of(name)
 
 
