@@ -25,10 +25,9 @@ def anyio_backend() -> str:
 
 async def test_a_session_over_http_is_one_conversation_and_another_is_another(tmp_path):
     cortex = ScriptedCortex()
-    async with serving(cortex, tmp_path) as url:
-        async with client(url, "legacy") as one, client(url, "legacy") as other:
-            for asking in (one, other, one):
-                await asking.call_tool("core_execute", RUN)
+    async with serving(cortex, tmp_path) as url, client(url, "legacy") as one, client(url, "legacy") as other:
+        for asking in (one, other, one):
+            await asking.call_tool("core_execute", RUN)
     first, second, third = cortex.conversations
     assert first.startswith("mcp:")
     assert (first == third, first == second) == (True, False)
@@ -37,7 +36,10 @@ async def test_a_session_over_http_is_one_conversation_and_another_is_another(tm
 async def test_the_conversation_does_not_tell_the_id_of_the_session(tmp_path):
     """To know the id is to speak as that client, and the owner's list of stores may be shown around."""
     cortex = ScriptedCortex()
-    async with serving(cortex, tmp_path) as url, httpx2.AsyncClient(headers={**BEARER, **TAKES}, timeout=BOUND_S) as http:
+    async with (
+        serving(cortex, tmp_path) as url,
+        httpx2.AsyncClient(headers={**BEARER, **TAKES}, timeout=BOUND_S) as http,
+    ):
         answer = await http.post(url, content=json.dumps(HELLO))
         session = answer.headers["mcp-session-id"]
         headers = {"mcp-session-id": session}
@@ -88,13 +90,18 @@ async def test_the_one_client_of_a_pipe_has_one_conversation_and_each_pipe_its_o
 @pytest.mark.deno
 async def test_what_code_of_one_client_keeps_is_there_for_that_client_and_for_no_other(tmp_path, nothing_left):
     chosen = Settings(home=tmp_path, energy={"cost_isolated": 0})
-    async with MotorCortex(chosen) as cortex, serving(cortex, tmp_path) as url:
-        async with client(url, "legacy") as one, client(url, "legacy") as other, client(url, "2026-07-28") as modern:
 
-            async def told(asking: Client, code: str) -> str:
-                return (await asking.call_tool("execute_code", {"code": code})).content[0].text
+    async def told(asking: Client, code: str) -> str:
+        return (await asking.call_tool("execute_code", {"code": code})).content[0].text
 
-            await told(one, 'await store.set("n", 41)')
-            assert await told(one, 'return (await store.get("n")) + 1') == "42"
-            assert await told(other, "return await store.keys()") == "[]"
-            assert "this run belongs to none" in await told(modern, "return await store.keys()")
+    async with (
+        MotorCortex(chosen) as cortex,
+        serving(cortex, tmp_path) as url,
+        client(url, "legacy") as one,
+        client(url, "legacy") as other,
+        client(url, "2026-07-28") as modern,
+    ):
+        await told(one, 'await store.set("n", 41)')
+        assert await told(one, 'return (await store.get("n")) + 1') == "42"
+        assert await told(other, "return await store.keys()") == "[]"
+        assert "this run belongs to none" in await told(modern, "return await store.keys()")
