@@ -6,7 +6,11 @@ every setting has a test that fails when it is unwired.
 
 from __future__ import annotations
 
-from tests.cortex import requirements as of_the_cortex, requirements_of_code_mode as of_code_mode
+from tests.cortex import (
+    requirements as of_the_cortex,
+    requirements_of_code_mode as of_code_mode,
+    requirements_of_store as of_the_store,
+)
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
 from tests.requirement import Requirement
@@ -39,6 +43,7 @@ REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
     *of_the_neurons.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
+    *of_the_store.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     # The house: where everything lives
     Requirement(
@@ -844,6 +849,7 @@ SETTINGS = {
     **of_the_cortex.SETTINGS,
     **of_the_neurons.SETTINGS,
     **of_code_mode.SETTINGS,
+    **of_the_store.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",
         "mcpServers": "tests/cortex/turn/test_code_mode.py::"

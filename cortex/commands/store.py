@@ -15,7 +15,7 @@ from .options import behind_an_action
 from .rows import paint, width
 
 if TYPE_CHECKING:
-    from cortex.home import Stored, Stores
+    from cortex.home import KeptStore, Stores
 
 _LEAST_ID = 6
 _NAME_COLUMNS = 36
@@ -88,7 +88,7 @@ def _cleared(options: Namespace, settings: Settings) -> Iterator[str]:
         audit.close()
 
 
-def _chosen(name: str, stores: Stores) -> Stored:
+def _chosen(name: str, stores: Stores) -> KeptStore:
     everything = stores.list()
     found = [stored for stored in everything if stored.conversation == name]
     if not found and len(name) >= _LEAST_ID:
@@ -136,7 +136,7 @@ def _show(options: Namespace, settings: Settings, stores: Stores) -> Iterator[st
             yield fit(f"{key}: {json.dumps(value, ensure_ascii=False)}", width())
 
 
-def _facts(stored: Stored, settings: Settings) -> dict[str, Any]:
+def _facts(stored: KeptStore, settings: Settings) -> dict[str, Any]:
     return {
         "conversation": stored.conversation,
         "id": stored.id,
@@ -147,5 +147,5 @@ def _facts(stored: Stored, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _expires_at(stored: Stored, settings: Settings) -> float:
+def _expires_at(stored: KeptStore, settings: Settings) -> float:
     return stored.changed_at + settings.store.max_age_s

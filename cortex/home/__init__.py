@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .memory import LearnedSkills, Memory
     from .ports import HomePorts, Lines
     from .store_values import size_of
-    from .stores import ConversationStore, Stored, StoreFacts, Stores, id_of
+    from .stores import ConversationStore, KeptStore, StoreFacts, Stores, id_of
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -20,6 +20,6 @@ else:
             "memory": ["LearnedSkills", "Memory"],
             "ports": ["HomePorts", "Lines"],
             "store_values": ["size_of"],
-            "stores": ["ConversationStore", "StoreFacts", "Stored", "Stores", "id_of"],
+            "stores": ["ConversationStore", "StoreFacts", "KeptStore", "Stores", "id_of"],
         },
     )

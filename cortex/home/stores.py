@@ -30,7 +30,7 @@ _LIMITS = JsonLimits(containers=100_000, values=200_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class KeptStore:
     """The store of one conversation, as it is on disk."""
 
     id: str
@@ -59,12 +59,12 @@ class Stores:
         """The store as one run of the conversation uses it. Reads nothing yet."""
         return ConversationStore(self, conversation, self._settings)
 
-    def find(self, conversation: str) -> Stored | None:
+    def find(self, conversation: str) -> KeptStore | None:
         """What is kept for the conversation; None when that is nothing, or too old."""
         found = self._stored(self._storage.read(_key_of(conversation)))
         return found if found is not None and found.values and not self._is_old(found) else None
 
-    def list(self) -> list[Stored]:
+    def list(self) -> list[KeptStore]:
         """All that are not empty or too old, the one that changed last first."""
         everything = map(self._stored, self._storage.read_all(f"{FOLDER}/"))
         found = [stored for stored in everything if stored is not None and stored.values and not self._is_old(stored)]
@@ -116,7 +116,7 @@ class Stores:
             if not is_wanted:
                 self._drop(stored)
 
-    def _drop(self, stored: Stored) -> None:
+    def _drop(self, stored: KeptStore) -> None:
         key = f"{FOLDER}/{stored.id}"
         with self._storage.alone(FOLDER):
             # A run of another process may have written it since.
@@ -124,10 +124,10 @@ class Stores:
             if now is not None and now.changed_at == stored.changed_at:
                 self._storage.delete(key)
 
-    def _is_old(self, stored: Stored) -> bool:
+    def _is_old(self, stored: KeptStore) -> bool:
         return self._now() - stored.changed_at > self._settings.max_age_s
 
-    def _stored(self, document: Document | None) -> Stored | None:
+    def _stored(self, document: Document | None) -> KeptStore | None:
         if document is None:
             return None
         found = _parsed(document.key, document.data)
@@ -206,7 +206,7 @@ def _key_of(conversation: str) -> str:
     return f"{FOLDER}/{id_of(conversation)}"
 
 
-def _parsed(key: str, data: Mapping[str, Any]) -> Stored | None:
+def _parsed(key: str, data: Mapping[str, Any]) -> KeptStore | None:
     """The store in a document; None when the document is anything else."""
     match data:
         case {"conversation": str(conversation), "changed_at": float() | int() as changed_at, "values": dict(values)}:
@@ -223,4 +223,4 @@ def _parsed(key: str, data: Mapping[str, Any]) -> Stored | None:
             texts[name] = text.replace("\n", " ").encode()
         except (ValueError, RecursionError):
             return None
-    return Stored(key.partition("/")[2], conversation, float(changed_at), texts)
+    return KeptStore(key.partition("/")[2], conversation, float(changed_at), texts)
