@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from .home import Home, HomeError, problem_of
     from .memory import LearnedSkills, Memory
     from .ports import HomePorts, Lines
-    from .store_values import size_of
     from .stores import ConversationStore, KeptStore, StoreFacts, Stores, id_of
 else:
     __all__, __getattr__ = lazy_door(
@@ -19,7 +18,6 @@ else:
             "home": ["Home", "HomeError", "problem_of"],
             "memory": ["LearnedSkills", "Memory"],
             "ports": ["HomePorts", "Lines"],
-            "store_values": ["size_of"],
             "stores": ["ConversationStore", "StoreFacts", "KeptStore", "Stores", "id_of"],
         },
     )
