@@ -15,7 +15,7 @@ from cortex.cache import open_cache, with_cache
 from cortex.catalogue import Workbench
 from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
-from cortex.home import Home, HomeFiles, LearnedSkills, Memory
+from cortex.home import Home, HomeFiles, LearnedSkills, Memory, Stores, id_of
 from cortex.jobs import JOB_ENDED, JobRecords, Jobs
 from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, killed_by
 from cortex.mcp_client import McpServers
@@ -32,7 +32,7 @@ from cortex.tools import (
     policies_without_tool,
     policy_of,
 )
-from cortex.turn import CancellingRuntime, Services, Turn, require_acting
+from cortex.turn import CancellingRuntime, Services, Turn, require_acting, takes_store
 from neurons import ApprovalKey, user_message, watch_switch
 from sandbox import (
     DenoRuntime,
@@ -95,6 +95,7 @@ class MotorCortex:
         self.switch = home.switch(record=self._spine.record)
         self.energy = home.ledger(self.settings.energy, on_change=self._journal.energy)
         self.memory = Memory(home, now=now)
+        self._stores = Stores(home.storage(), self.settings.store, now=now)
         key = ApprovalKey.load_or_make(folders.state)
         self.learning = Learning(home, self.settings, key=key, record=self._spine.record, now=now)
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
@@ -174,6 +175,7 @@ class MotorCortex:
             consolidate=living.consolidate if living is not None else None,
             observer=living.observer if living is not None else None,
             later=await self._open_jobs(stack) if self.settings.execute.later else None,
+            stores=self._stores if takes_store(runtime) else None,
         )
 
     async def _open_jobs(self, stack: AsyncExitStack) -> Jobs:
@@ -233,10 +235,13 @@ class MotorCortex:
     ) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
         the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
-        means the same in all of them; without one they share that of the cortex. A job can be looked at in turns with
-        the same `conversation`, a name of your choice."""
+        means the same in all of them; without one they share that of the cortex. Code of turns with the same
+        `conversation`, a name of your choice, keeps values in the same `store`, also after a restart, and can look at
+        the same jobs; without one there is no store."""
         if self._services is None:
             raise RuntimeError(_NOT_OPEN)
+        if conversation is not None:
+            id_of(conversation)  # raises ValueError for what is no name
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
         return Turn(self._services, watch, redactor, conversation)
@@ -286,6 +291,7 @@ class MotorCortex:
         self.energy.close()
         self.audit.close()
         self.memory.close()
+        self._stores.close()
 
 
 def _address(rule: HostRule) -> str:

@@ -7,7 +7,7 @@ import { writeLine } from "./write_frame.ts";
 /** What the host says to a call. Whoever asked makes the error himself, so that its stack leads to who asked him. */
 export type Answer = ToolResultFrame | ToolErrorFrame;
 
-type CallType = "__tool_call__" | "__fetch__" | "__file__";
+type CallType = "__tool_call__" | "__fetch__" | "__file__" | "__store__";
 
 interface Call {
   /** Who waits for the answer. Nobody any more, when the call was given up. */

@@ -1405,6 +1405,7 @@ function grant(frame) {
   });
   for (const name of [
     "context",
+    "store",
     "Worker"
   ])Reflect.deleteProperty(globalThis, name);
 }
@@ -1516,6 +1517,60 @@ function shareErrors() {
 return { shareErrors };
 })();
 
+// store.ts
+const { lendStore, storeSettled } = (() => {
+const stringify = JSON.stringify;
+const { setTimeout } = globalThis;
+const OTHER_BYTES = 4 * 1024;
+const MAX_KEY = 256;
+let unanswered = 0;
+let lastCall = Promise.resolve();
+let allAnswered = ()=>{};
+function lendStore({ max_frame_bytes }) {
+  const store = {
+    get: async (key)=>{
+      const found = await ask("get", checked(key));
+      return found.length === 0 ? undefined : found[0];
+    },
+    set: async (key, value)=>{
+      const json = toJson(value, `keep ${stringify(checked(key))}:`, "value", MAX_VALUES_IN_CALL);
+      const bytes = beyond(json, max_frame_bytes - OTHER_BYTES);
+      if (bytes > 0) throw new LimitError(`Cannot keep ${stringify(key)}: ${bytes} bytes are too many`);
+      await ask("set", key, json);
+    },
+    delete: async (key)=>await ask("delete", checked(key)),
+    keys: async ()=>await ask("keys", "")
+  };
+  return Object.freeze(Object.assign(Object.create(null), store));
+}
+function storeSettled() {
+  if (unanswered === 0) return undefined;
+  return new Promise((resolve)=>allAnswered = ()=>setTimeout(resolve, 0));
+}
+async function ask(operation, key, json = "null") {
+  unanswered++;
+  const { promise, resolve } = Promise.withResolvers();
+  const before = lastCall;
+  lastCall = promise;
+  try {
+    await before;
+    const fields = `"operation":"${operation}","key":${stringify(key)},"value":${json}`;
+    const answer = await callHost("__store__", fields);
+    if (answer.type === "__tool_result__") return answer.result;
+    throw refusalError(answer, (message)=>new Error(message));
+  } finally{
+    resolve();
+    if (--unanswered === 0) allAnswered();
+  }
+}
+function checked(key) {
+  if (typeof key !== "string") throw new TypeError(`A key of the store must be a string, not ${typeof key}`);
+  if (key.length > MAX_KEY) throw new LimitError(`A key of the store has at most ${MAX_KEY} characters`);
+  return key.toWellFormed();
+}
+return { lendStore, storeSettled };
+})();
+
 // main.ts
 (() => {
 const stringify = JSON.stringify;
@@ -1527,7 +1582,8 @@ function grant(frame) {
   Object.assign(globalThis, {
     context: frame.context,
     tools: lendTools(frame.tools),
-    fetch: lendFetch(frame)
+    fetch: lendFetch(frame),
+    store: lendStore(frame)
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
@@ -1539,6 +1595,8 @@ async function answer(frame) {
     const program = await compile(frame.code);
     phase = "run";
     const value = await valueOf(await program());
+    const settled = storeSettled();
+    if (settled !== undefined) await settled;
     phase = "return";
     if (value === undefined) return NO_VALUE;
     return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);

@@ -12,6 +12,7 @@ import { readFramesSync } from "./read_frames.ts";
 import { failSignal, reside } from "./reside.ts";
 import { resultLine } from "./result_line.ts";
 import { shareErrors } from "./share_errors.ts";
+import { lendStore, storeSettled } from "./store.ts";
 import { toJson } from "./to_json.ts";
 import { writeFrame, writeLine } from "./write_frame.ts";
 
@@ -25,6 +26,7 @@ function grant(frame: RunFrame): void {
     context: frame.context,
     tools: lendTools(frame.tools),
     fetch: lendFetch(frame),
+    store: lendStore(frame),
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
@@ -38,6 +40,9 @@ async function answer(frame: RunFrame): Promise<string> {
     const program = await compile(frame.code);
     phase = "run";
     const value = await valueOf(await program());
+    // What was set without `await` is kept, too.
+    const settled = storeSettled();
+    if (settled !== undefined) await settled;
     phase = "return";
     if (value === undefined) return NO_VALUE;
     return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);

@@ -66,7 +66,7 @@ export interface SignalsFrame {
   signals: unknown[];
 }
 
-/** The answer to a call, whether it was for a tool, the network or a file. */
+/** The answer to a call, whether it was for a tool, the network, a file or the store. */
 export interface ToolResultFrame {
   type: "__tool_result__";
   call_id: string;
@@ -130,6 +130,15 @@ export interface FileFrame {
   call_id: string;
   operation: string;
   params: Record<string, string | number | boolean>;
+}
+
+/** Asks for what the host keeps for the conversation. Empty key: of no key. Null value: of none, or null itself. */
+export interface StoreFrame {
+  type: "__store__";
+  call_id: string;
+  operation: "get" | "set" | "delete" | "keys";
+  key: string;
+  value: unknown;
 }
 
 /** The code no longer waits for the answer to a call. One comes all the same, for a process that reads for it. */
@@ -201,6 +210,7 @@ export type GuestFrame =
   | ToolCallFrame
   | FetchFrame
   | FileFrame
+  | StoreFrame
   | AbortFrame
   | OutputFrame
   | DebugFrame

@@ -50,8 +50,8 @@ function grant(frame: ResideFrame): void {
   turn = () => new Promise((resolve) => setImmediate(resolve));
   endTimers = trackTimers();
   Object.assign(globalThis, { tools: lendTools(frame.tools), fetch: lendFetch(frame) });
-  // A rehearsal has left the one; the other would go on when its signal has ended.
-  for (const name of ["context", "Worker"]) Reflect.deleteProperty(globalThis, name);
+  // A rehearsal has left the first two; the third would go on when its signal has ended.
+  for (const name of ["context", "store", "Worker"]) Reflect.deleteProperty(globalThis, name);
 }
 
 async function answerBatch(neuron: Neuron, limits: ResideFrame, frame: SignalsFrame): Promise<void> {

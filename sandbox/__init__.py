@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         Resident as Resident,
         ResidentHost as ResidentHost,
         StoppableRuntime as StoppableRuntime,
+        Store as Store,
         ToolDeclaration as ToolDeclaration,
         WalledRuntime as WalledRuntime,
     )
@@ -157,6 +158,7 @@ else:
                 "Resident",
                 "ResidentHost",
                 "StoppableRuntime",
+                "Store",
                 "ToolDeclaration",
                 "WalledRuntime",
             ],

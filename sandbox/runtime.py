@@ -48,7 +48,7 @@ from .wall import open_spawner
 if TYPE_CHECKING:
     from .contracts import ResidentProgram
     from .network import NetworkPolicy
-    from .ports import HostTools, Resident
+    from .ports import HostTools, Resident, Store
     from .process import Command, HeadStart, Spawner
     from .run import Worker
     from .workspace import Workspace
@@ -218,14 +218,15 @@ class DenoRuntime:
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome:
         """Run the code once. Never raises for anything that the code, its limits or its tools do.
 
         In the network tier the code reaches the hosts that `network` allows, or without it those of the settings. A
         workspace is a folder that the code sees and changes: the changes are in `outcome.changes`, and on disk only
-        once the caller commits them.
+        once the caller commits them. With a store, the code keeps values in it, under the name `store`.
         """
-        outcome = await self._execute(request, tools, network, workspace)
+        outcome = await self._execute(request, tools, network, workspace, store)
         if outcome.refused:
             return replace(outcome, metrics=Metrics(level=self.wall.level, layers=self.wall.held))
         return outcome
@@ -270,6 +271,7 @@ class DenoRuntime:
         tools: HostTools | None,
         network: NetworkPolicy | None,
         workspace: Workspace | None,
+        store: Store | None,
     ) -> ExecutionOutcome:
         began = anyio.current_time()
         if self._tasks is None:
@@ -291,7 +293,8 @@ class DenoRuntime:
         try:
             policy, limits = network or self.settings.network, self.settings.workspace
             async with Grants(request.tier, policy, workspace, limits) as grants:
-                return await self._run(self._prepare(request, program, context, tools, grants), grants, began, place)
+                run = self._prepare(request, program, context, tools, grants, store)
+                return await self._run(run, grants, began, place)
         except GrantRefused as error:
             return refused(ErrorType.PERMISSION, str(error))
         finally:
@@ -299,10 +302,16 @@ class DenoRuntime:
             self._slots.release()
 
     def _prepare(
-        self, request: ExecutionRequest, program: Program, context: bytes, tools: HostTools | None, grants: Grants
+        self,
+        request: ExecutionRequest,
+        program: Program,
+        context: bytes,
+        tools: HostTools | None,
+        grants: Grants,
+        store: Store | None,
     ) -> Run:
         settings = self.settings
-        bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal)
+        bridge = Bridge(tools, settings, grants.network, grants.files, self.refusal, store)
         # True from the start when the request is not deterministic, or uses what a run cannot detect, as an import.
         has_varied = not request.deterministic or may_vary(request.code) is not None
         terms = RunTerms(

@@ -19,7 +19,7 @@ from .contracts import (
     SignalAnswer,
     Work,
 )
-from .ports import HostTools, Resident, ToolDeclaration
+from .ports import HostTools, Resident, Store, ToolDeclaration
 
 if TYPE_CHECKING:
     from .network import NetworkPolicy
@@ -45,8 +45,9 @@ class ScriptedRuntime:
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome:
-        del tools, network, workspace  # nothing runs that could use them
+        del tools, network, workspace, store  # nothing runs that could use them
         self.requests.append(request)
         if not self._outcomes:
             raise AssertionError(f"no outcome is left for request {len(self.requests)}: {request.code!r}")

@@ -75,6 +75,7 @@ ONE_LOOP = {
     "test_doctor.py",
     "test_in_a_turn.py",
     "test_jail.py",
+    "test_kept_state.py",
     "test_limits.py",
     "test_http.py",
     "test_network_tier.py",

@@ -11,6 +11,7 @@ from tests.cortex import (
     requirements_of_budget as of_budget,
     requirements_of_code_mode as of_code_mode,
     requirements_of_small as of_small_things,
+    requirements_of_store as of_the_store,
 )
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
@@ -45,6 +46,7 @@ REQUIREMENTS = (
     *of_the_neurons.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
     *of_budget.REQUIREMENTS,
+    *of_the_store.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
     # The house: where everything lives
@@ -851,6 +853,7 @@ SETTINGS = {
     **of_the_cortex.SETTINGS,
     **of_the_neurons.SETTINGS,
     **of_code_mode.SETTINGS,
+    **of_the_store.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",
         "mcpServers": "tests/cortex/turn/test_code_mode.py::"

@@ -23,7 +23,7 @@ from cortex import Conversations, MotorCortex, ScriptedModel, Settings, load_set
 from cortex.commands.command_line import COMMANDS, parsers
 from cortex.energy import forecast
 from cortex.loop import Stopped
-from cortex.settings.sections import EnergySettings, Policy
+from cortex.settings.sections import EnergySettings, Policy, StoreSettings
 from cortex.tools import CORE_TOOLS
 from sandbox import (
     DenoRuntime,
@@ -249,6 +249,7 @@ def numbers(model: type[BaseModel]) -> dict[str, int]:
         (SANDBOX, "Limits", SandboxSettings),
         (NETWORK, "Limits of the network", NetworkPolicy),
         (FILES, "Limits of a workspace", WorkspaceLimits),
+        (PAGES["state"], "Limits of a store", StoreSettings),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
@@ -354,11 +355,12 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
     settings = Settings(home=tmp_path / "home", sandbox={"pool_size": 0}, neurons={"owner": {"console": False}})
     calls = [
         {"name": "core_execute", "arguments": {"purpose": "try", "code": "return 1"}},
+        {"name": "core_execute", "arguments": {"purpose": "keep", "code": "await store.set('n', 1)"}},
         {"name": "core_remember", "arguments": {"text": "It was tried."}},
         {"name": "core_consolidate", "arguments": PROPOSAL},
     ]
     model = ScriptedModel([{"calls": calls}, {"text": "Done."}])
-    async with MotorCortex(settings) as cortex, cortex.turn() as turn:
+    async with MotorCortex(settings) as cortex, cortex.turn(conversation="tried") as turn:
         with Conversations(settings.home / "conversations").new() as conversation:
             await run_turn(model, turn, cortex.openai_tools(), conversation, "Try it.", settings.loop)
         kept = files_in(settings.home)

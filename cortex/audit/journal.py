@@ -128,6 +128,7 @@ class Journal:
             cached=metrics.cached or None,
             cost=event.cost,
             level=event.level,
+            store=event.stored,
         )
 
     def _tool_call(self, event: ToolCalled) -> None:

@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import anyio.lowlevel
 from pydantic_core import to_json
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         HostTools,
         NetworkPolicy,
         SandboxSettings,
+        Store,
         Workspace,
     )
 
@@ -75,6 +76,7 @@ class RepeatableRuntime(Protocol):
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome: ...
 
 
@@ -108,16 +110,17 @@ class CachedRuntime:
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome:
         began = self._clock()
         key = self._key(request) if workspace is None else None
         if key is None:
-            return await self._runtime.execute(request, tools, network=network, workspace=workspace)
+            return await self._runtime.execute(request, tools, network=network, workspace=workspace, **_lent(store))
         found = self._found(key, began)
         if found is not None:
             await anyio.lowlevel.checkpoint()
             return found
-        # Run without tools: the code names none, and so its run can be repeated.
+        # Run without tools and without a store: the code names none, and so its run can be repeated.
         outcome = await self._runtime.execute(request.model_copy(update={"deterministic": True}))
         if outcome.deterministic:
             self._cache.put(key, outcome)
@@ -127,7 +130,7 @@ class CachedRuntime:
         self._remember_varying(request.code)
         if outcome.error is not None and outcome.error.type in _FINAL:
             return outcome
-        return await self._again(request, outcome, tools, network)
+        return await self._again(request, outcome, tools, network, store)
 
     def known(self, request: ExecutionRequest) -> ExecutionOutcome | None:
         """The cached result for the request, or None. Runs nothing, and works also while the runtime is not open."""
@@ -148,13 +151,14 @@ class CachedRuntime:
         first: ExecutionOutcome,
         tools: HostTools | None,
         network: NetworkPolicy | None,
+        store: Store | None,
     ) -> ExecutionOutcome:
         """Run the request as asked, in the time that the first run has left; the metrics count both runs."""
         settings = self._runtime.settings
         allowed_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
         left_ms = max(1, int(allowed_ms - first.metrics.execution_ms))
         outcome = await self._runtime.execute(
-            request.model_copy(update={"timeout_ms": left_ms}), tools, network=network
+            request.model_copy(update={"timeout_ms": left_ms}), tools, network=network, **_lent(store)
         )
         took, earlier = outcome.metrics, first.metrics
         metrics = replace(
@@ -190,6 +194,11 @@ class CachedRuntime:
         self._varying[_digest(code)] = None
         if len(self._varying) > MAX_REMEMBERED:
             self._varying.popitem(last=False)
+
+
+def _lent(store: Store | None) -> dict[str, Any]:
+    """Named only if there is one: a runtime of the host's may know of none."""
+    return {} if store is None else {"store": store}
 
 
 def _digest(code: str) -> bytes:

@@ -40,6 +40,8 @@ class ExecutionEnded:
     level: float
     code_hash: str = ""
     cost: float = 0.0
+    stored: Mapping[str, Any] | None = None
+    """What the run has changed in the store of its conversation: how many keys, and a hash; None for nothing."""
 
     @property
     def kind(self) -> str:

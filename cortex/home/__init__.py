@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .home import Home, HomeError, problem_of
     from .memory import LearnedSkills, Memory
     from .ports import HomePorts, Lines
+    from .stores import ConversationStore, KeptStore, StoreFacts, Stores, id_of
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -17,5 +18,6 @@ else:
             "home": ["Home", "HomeError", "problem_of"],
             "memory": ["LearnedSkills", "Memory"],
             "ports": ["HomePorts", "Lines"],
+            "stores": ["ConversationStore", "StoreFacts", "KeptStore", "Stores", "id_of"],
         },
     )

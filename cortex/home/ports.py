@@ -2,7 +2,7 @@
 
 | port            | what it keeps                                    | in files                   |
 |-----------------|--------------------------------------------------|----------------------------|
-| Storage         | documents: neurons, habits, recordings, notices  | neurons.DeferredStorage    |
+| Storage         | documents: neurons, habits, recordings, stores   | neurons.DeferredStorage    |
 | Ledger          | energy                                           | cortex.energy.EnergyReserve|
 | Trail           | the audit                                        | cortex.audit.Audit         |
 | Lines           | memory, the history of the chat                  | sandbox.LineFile           |

@@ -20,6 +20,7 @@ from cortex.tools import EXECUTE_CODE
 from cortex.turn import answer_without_result
 
 from .calls import PROGRESS_S, STOPPING, ClientCalls, Progress
+from .conversations import ClientConversations
 from .offered import INSTRUCTIONS, offered
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ class Hands(Protocol):
 class Cortex(Protocol):
     """The part of a cortex that is served."""
 
-    def turn(self, watch: Watch | None = None) -> AbstractAsyncContextManager[Hands]: ...
+    def turn(
+        self, watch: Watch | None = None, *, conversation: str | None = None
+    ) -> AbstractAsyncContextManager[Hands]: ...
 
     def openai_tools(self) -> list[dict[str, Any]]:
         """The tools that the owner's policies offer, byte for byte the same for the same settings."""
@@ -90,6 +93,7 @@ class _Answers:
         self._names = names
         self._calls = calls
         self._progress_s = progress_s
+        self._conversations = ClientConversations()
 
     async def call_tool(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> dict[str, Any]:
         name = params.name
@@ -103,7 +107,8 @@ class _Answers:
 
         async def answered() -> dict[str, Any]:
             try:
-                return await self._answer(name, params.arguments or {}, progress)
+                conversation = self._conversations.of(ctx.protocol_version, ctx.request)
+                return await self._answer(name, params.arguments or {}, progress, conversation)
             except Exception as error:
                 log.exception("The host failed to answer a client")
                 return refusal_result(reason_of_fault(error), of_code=of_code)
@@ -112,8 +117,10 @@ class _Answers:
         result = await self._calls.run(lambda: progress.during(answered))
         return result if result is not None else refusal_result(STOPPING, of_code=of_code)
 
-    async def _answer(self, name: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
-        async with self._cortex.turn(progress.watch) as turn:
+    async def _answer(
+        self, name: str, arguments: dict[str, Any], progress: Progress, conversation: str | None
+    ) -> dict[str, Any]:
+        async with self._cortex.turn(progress.watch, conversation=conversation) as turn:
             if name == EXECUTE_CODE:
                 return code_result(await turn.execute_code(arguments))
             return answer_result(await turn.answer(name, arguments))

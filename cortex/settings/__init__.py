@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         RedactedKind,
         RedactionSettings,
         Share,
+        StoreSettings,
         ToolSettings,
     )
     from .setting_errors import SettingsError
@@ -68,6 +69,7 @@ else:
                 "RedactedKind",
                 "RedactionSettings",
                 "Share",
+                "StoreSettings",
                 "ToolSettings",
             ],
             "setting_errors": ["SettingsError"],

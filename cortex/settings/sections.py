@@ -254,3 +254,15 @@ class CacheSettings(Section):
     max_age_s: Seconds = 86_400
     hit_cost: Share = 0.002
     """The energy for a cached result."""
+
+
+class StoreSettings(Section):
+    """`store` in the sandbox: JSON values that the code of one conversation keeps from run to run."""
+
+    max_bytes: Annotated[int, Field(gt=0, le=2_097_152)] = 262_144
+    """Keys and values of one conversation together."""
+    max_keys: Annotated[int, Field(gt=0, le=10_000)] = 100
+    max_age_s: Seconds = 2_592_000
+    """Kept for this long after the last run that changed it."""
+    max_conversations: Positive = 200
+    """The stores that were changed longest ago make way."""

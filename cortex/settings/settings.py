@@ -25,6 +25,7 @@ from .sections import (
     McpSettings,
     ModelSettings,
     RedactionSettings,
+    StoreSettings,
     ToolSettings,
 )
 from .setting_errors import SettingsError
@@ -69,6 +70,7 @@ class Settings(BaseModel):
     discovery: DiscoverySettings = Field(default_factory=DiscoverySettings)
     redaction: RedactionSettings = Field(default_factory=RedactionSettings)
     cache: CacheSettings = Field(default_factory=CacheSettings)
+    store: StoreSettings = Field(default_factory=StoreSettings)
 
 
 def load_settings(

@@ -38,9 +38,9 @@ CORE_TOOLS = (
 _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
 compute or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
-crypto, TextEncoder, setTimeout …) and console; no import, require, process or files, and nothing is kept between \
-runs. Each run costs energy.{limit} An answer that begins with EXECUTION_ is no result and says \
-why: correct the code, or tell the user."""
+crypto, TextEncoder, setTimeout …) and console; no import, require, process or files. Nothing is kept between runs but \
+JSON in `store`: await store.get(key), set(key, value), delete(key), keys(). Each run costs energy.{limit} An answer \
+that begins with EXECUTION_ is no result and says why: correct the code, or tell the user."""
 _SEARCH = "Find functions that code may call, by what they do: name, one line, score. Then core_describe them."
 _DESCRIBE = "TypeScript declarations of functions by name."
 _INTENT = "Lends functions that fit these words; those that the code names are lent anyway"

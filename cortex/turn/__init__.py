@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .consolidate_tool import ConsolidateTool
     from .execution import Caller, Executed, HostFailed, NotRun, Ran, RunCount, Services, execute, require_acting
     from .habit_watch import HabitWatch, Observer
+    from .kept_state import takes_store
     from .later import Begun, JobLook, Later
     from .turn import Turn
 else:
@@ -31,6 +32,7 @@ else:
                 "require_acting",
             ],
             "habit_watch": ["HabitWatch", "Observer"],
+            "kept_state": ["takes_store"],
             "later": ["Begun", "JobLook", "Later"],
             "turn": ["Turn"],
         },

@@ -12,7 +12,7 @@ import anyio
 from sandbox import ErrorType, ExecutionError, ExecutionOutcome
 
 if TYPE_CHECKING:
-    from sandbox import CodeRuntime, ExecutionRequest, HostTools, NetworkPolicy, Workspace
+    from sandbox import CodeRuntime, ExecutionRequest, HostTools, NetworkPolicy, Store, Workspace
 
 
 class CancellingRuntime:
@@ -40,6 +40,7 @@ class CancellingRuntime:
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome:
         """As the runtime itself; a run that is stopped ends with CrashError, and a new one is refused."""
         if self._stopped is not None:
@@ -47,7 +48,9 @@ class CancellingRuntime:
         with anyio.CancelScope() as scope:
             self._running.add(scope)
             try:
-                return await self._runtime.execute(request, tools, network=network, workspace=workspace)
+                # Named only if there is one: a runtime of the host's may know of none.
+                lent = {} if store is None else {"store": store}
+                return await self._runtime.execute(request, tools, network=network, workspace=workspace, **lent)
             finally:
                 self._running.discard(scope)
         error = ExecutionError(ErrorType.CRASH, f"The run was stopped: {self._stopped}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio.lowlevel
@@ -31,12 +31,14 @@ from cortex.energy import EnergyError, Insufficient, metered_cost
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
+from .kept_state import keep_state, lent, store_of
+
 if TYPE_CHECKING:
     from cortex.audit import Journal, Spine
     from cortex.catalogue import Wish, Workbench
     from cortex.contracts import CortexEvent, Refusal
     from cortex.energy import Ledger, Reservation
-    from cortex.home import Memory
+    from cortex.home import Memory, Stores
     from cortex.redaction import Redactor
     from cortex.settings import ExecuteSettings, Settings
     from cortex.tools import Calls, Consent, Owner, Toolbox
@@ -81,6 +83,8 @@ class Services:
     """Notices habits in the runs; None where that is disabled."""
     later: Later | None = None
     """Runs jobs; None where that is disabled."""
+    stores: Stores | None = None
+    """What conversations keep from run to run; None where the runtime cannot be given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class Caller:
     announce: Callable[[CortexEvent], None]
     """Announces an event. Raises AuditError if it is the start of an execution and cannot be recorded."""
     conversation: str | None = None
-    """The conversation whose jobs the caller may look at."""
+    """The conversation whose store the code may use, and whose jobs the caller may look at; None for no store."""
 
 
 def require_acting(switch: Switch, journal: Journal) -> None:
@@ -202,6 +206,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             await _settle(services, taken, 0.0)
             raise
         place.is_used = True
+        store = store_of(caller.conversation, services.stores)
         try:
             outcome = await services.runtime.execute(
                 ExecutionRequest(
@@ -213,12 +218,14 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 ),
                 tools if observed is None else observed.tools(tools),
                 network=None if observed is None else observed.network(settings.sandbox.network),
+                **lent(store),
             )
             if outcome.refused:
                 # The sandbox refused, so no code ran. The start is in the audit log already; the turn adds the refusal.
                 await _settle(services, taken, 0.0)
                 place.is_used = False
                 return NotRun(Denied(outcome.error.message if outcome.error else ""), own_hash)
+            outcome, stored = await keep_state(outcome, store, services.switch)
             place.is_without_effect = has_no_effect(outcome)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
@@ -231,7 +238,8 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             if not isinstance(error, Exception):
                 raise
             return HostFailed(error)
-        caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged))
+        facts = None if stored is None else asdict(stored)
+        caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts))
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level)

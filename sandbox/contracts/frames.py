@@ -27,6 +27,7 @@ _SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 
 Phase = Literal["compile", "run", "return"]
 Redirect = Literal["follow", "error", "manual"]
+StoreOperation = Literal["get", "set", "delete", "keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,16 @@ class FileCall:
     call_id: str
     operation: str
     params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCall:
+    """A request by the code for a value of its conversation's store."""
+
+    call_id: str
+    operation: StoreOperation
+    key: str
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +161,7 @@ class Failed:
     stack: str
 
 
-Call = ToolCall | Fetch | FileCall
+Call = ToolCall | Fetch | FileCall | StoreCall
 """A request by the code to the host. The code waits for the answer."""
 
 GuestFrame = Ready | Call | Abort | Output | Debug | Varied | Result | NoValue | CutResult | Failure | Answered | Failed
@@ -173,6 +184,10 @@ _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
         },
     ),
     "__file__": (FileCall, {"call_id": str, "operation": str, "params": dict}),
+    "__store__": (
+        StoreCall,
+        {"call_id": str, "operation": get_args(StoreOperation), "key": str, "value": object},
+    ),
     "__abort__": (Abort, {"call_id": str}),
     "__output__": (Output, {"level": get_args(LogLevel), "data": str}),
     "__debug__": (Debug, {"message": str}),

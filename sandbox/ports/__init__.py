@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Resident,
         ResidentHost,
         StoppableRuntime,
+        Store,
         ToolDeclaration,
         WalledRuntime,
     )
@@ -29,6 +30,7 @@ else:
                 "Resident",
                 "ResidentHost",
                 "StoppableRuntime",
+                "Store",
                 "ToolDeclaration",
                 "WalledRuntime",
             ],

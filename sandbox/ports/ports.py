@@ -56,6 +56,26 @@ class HostTools(Protocol):
         ...
 
 
+class Store(Protocol):
+    """JSON values by key that one run may read and change, as the global `store`. The caller who lends it decides when
+    changes last. Each method may raise `ToolError` with a message that the code may see; with the code "limit" it is a
+    LimitError there. Only one method is called at a time."""
+
+    async def get(self, key: str) -> bytes | None:
+        """The JSON text of the value; None if there is none."""
+        ...
+
+    async def set(self, key: str, value: bytes) -> None:
+        """Keep the JSON text."""
+        ...
+
+    async def delete(self, key: str) -> bool:
+        """Whether there was such a value."""
+        ...
+
+    async def keys(self) -> Sequence[str]: ...
+
+
 class CodeRuntime(Protocol):
     """Runs code and returns an outcome, whatever happens."""
 
@@ -66,6 +86,7 @@ class CodeRuntime(Protocol):
         *,
         network: NetworkPolicy | None = None,
         workspace: Workspace | None = None,
+        store: Store | None = None,
     ) -> ExecutionOutcome: ...
 
 

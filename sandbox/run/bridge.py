@@ -1,5 +1,5 @@
-"""Answers the calls that the code of one run makes to the host: tools, network requests, workspace files. Each call is
-counted, checked, timed and answered here.
+"""Answers the calls that the code of one run makes to the host: tools, network requests, workspace files, the store.
+Each call is counted, checked, timed and answered here.
 
 Grants live in tables of this run. A forged call can name only what the run was lent, so forging gains the code nothing
 over calling.
@@ -22,6 +22,7 @@ from ..contracts import (
     Fetch,
     FileCall,
     RunFault,
+    StoreCall,
     ToolCall,
     ToolError,
     encode,
@@ -35,7 +36,7 @@ from .run_clock import CallUnderWay
 from .tool_line import ToolLine
 
 if TYPE_CHECKING:
-    from ..ports import HostTools, SandboxSettings
+    from ..ports import HostTools, SandboxSettings, Store
     from .run_clock import RunClock
 
 log = logging.getLogger("motor_cortex.sandbox")
@@ -47,6 +48,9 @@ MAX_UNSENT_BYTES = 36 * 1024 * 1024
 LARGE_ANSWER_BYTES = 64 * 1024
 # How many calls a run may make to something it was not granted before it is ended.
 DEAF_CALLS = 100
+# How many calls to the store a run may make before it is ended.
+MAX_STORE_CALLS = 1_000
+NO_STORE = "store keeps values for a conversation, and this run belongs to none"
 
 Send = Callable[[Callable[[], bytes]], Awaitable[None]]
 
@@ -100,6 +104,7 @@ class Bridge:
         network: Network | None = None,
         files: Files | None = None,
         refusal: Callable[[], str | None] = lambda: None,
+        store: Store | None = None,
     ) -> None:
         """`refusal` returns why the run must stop (such as the kill switch), or None."""
         self._tools = tools
@@ -109,6 +114,8 @@ class Bridge:
         self._files = files
         # One file call at a time: calls keep the order in which the code made them, and only one answer is in memory.
         self._file_turn = anyio.Lock(fast_acquire=True)
+        self._store = store
+        self._store_turn = anyio.Lock(fast_acquire=True)  # likewise
         self._tool_line = ToolLine(settings.max_tool_calls_at_once)
         # Encode one answer at a time: 32 of 8 MB at once would block the event loop for a third of a second.
         self._encoding_turn = anyio.Lock(fast_acquire=True)
@@ -116,9 +123,10 @@ class Bridge:
         self.made = CallsMade()
         self.calls = 0
         self.failed_calls = 0
-        """Failed calls of tools and of the network. File calls do not count: a missing file is no failure."""
+        """Failed calls of tools and of the network. Files and the store do not count: a missing file is no failure."""
         self._fetches = 0
         self._file_calls = 0
+        self._store_calls = 0
         lent, unlent = place(tools.declarations()) if tools is not None else ((), ())
         self._lent: dict[str, Lent] = {tool.name: tool for tool in lent}
         for tool in unlent:
@@ -137,7 +145,7 @@ class Bridge:
 
     def renew(self) -> None:
         """Reset all counts: for a resident program, the limits of a run apply to each signal."""
-        self.calls = self.failed_calls = self._fetches = self._file_calls = 0
+        self.calls = self.failed_calls = self._fetches = self._file_calls = self._store_calls = 0
         self.made = CallsMade()
         self._tool_line.renew()
         if self.network is not None:
@@ -159,6 +167,13 @@ class Bridge:
             case FileCall():
                 self._file_calls += 1
                 made, most, what = self._file_calls, self._files.max_calls if self._files else DEAF_CALLS, "file calls"
+            case StoreCall():
+                self._store_calls += 1
+                made, most, what = (
+                    self._store_calls,
+                    DEAF_CALLS if self._store is None else MAX_STORE_CALLS,
+                    "store calls",
+                )
         if made > most:
             raise RunFault(ExecutionError(ErrorType.LIMIT, f"More than {most} {what}"))
         # Check even if the process is dead: its call may have lain in the pipe while the host was stopped.
@@ -191,6 +206,10 @@ class Bridge:
                     async with self._file_turn:
                         content = await self._file(call)
                         await send(lambda: tool_result_frame(call.call_id, content))
+                case StoreCall():
+                    async with self._store_turn:
+                        kept = await self._stored(call)
+                        await send(lambda: tool_result_frame(call.call_id, kept))
             return
         except ToolError as error:
             refusal = self._refusal(call, error)
@@ -220,6 +239,23 @@ class Bridge:
             raise ToolError("No workspace was granted to this run", code="PermissionDenied")
         with _host_faults("The operation", code="PermissionDenied"):
             return await self._files.answer(call)
+
+    async def _stored(self, call: StoreCall) -> bytes:
+        store = self._store
+        if store is None:
+            raise ToolError(NO_STORE, code="no_conversation")
+        with _host_faults("The store", code="internal"):
+            match call.operation:
+                case "get":
+                    value = await store.get(call.key)
+                    return b"[]" if value is None else b"[%b]" % value
+                case "set":
+                    await store.set(call.key, encode(call.value))
+                    return b"null"
+                case "delete":
+                    return b"true" if await store.delete(call.key) else b"false"
+                case "keys":
+                    return encode(list(await store.keys()))
 
     async def _called(self, call: ToolCall, clock: RunClock) -> Any:
         tool = self._lent.get(call.name)
@@ -283,7 +319,7 @@ class Bridge:
         return json
 
     def _refusal(self, call: Call, error: ToolError) -> bytes:
-        self.failed_calls += not isinstance(call, FileCall)
+        self.failed_calls += not isinstance(call, FileCall | StoreCall)
         # The tool's author may have put anything into the error: send only text to the code.
         text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
         return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))

@@ -78,7 +78,7 @@ def diagnose(
     *,
     tier: Tier = Tier.ISOLATED,
     workspace: bool = False,
-    given: str = "context",
+    given: str = "context, store",
     written_at: WrittenAt = as_it_is,
 ) -> ExecutionError:
     """Classify and clean the failure that the process reported. Its texts are cut first: the harness cuts them too,

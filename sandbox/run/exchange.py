@@ -30,6 +30,7 @@ from ..contracts import (
     Ready,
     Result,
     RunFault,
+    StoreCall,
     Tier,
     ToolCall,
     Varied,
@@ -207,7 +208,7 @@ class RunExchange:
 
     def _take(self, frame: GuestFrame, size: int, calls: list[Heard]) -> None:
         match frame:
-            case ToolCall() | Fetch() | FileCall() as call:
+            case ToolCall() | Fetch() | FileCall() | StoreCall() as call:
                 self._run.bridge.count(call)
                 self._run.has_varied = True  # the host's answer may differ the next time
                 calls.append(self._note(call))

@@ -22,11 +22,21 @@ from typing import Any
 
 import anyio
 
-from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, SandboxSettings, Tier, ToolDeclaration, ToolError
+from sandbox import (
+    DenoRuntime,
+    ExecutionOutcome,
+    ExecutionRequest,
+    SandboxSettings,
+    Store,
+    Tier,
+    ToolDeclaration,
+    ToolError,
+)
 from sandbox.contracts.frames import decode
 from sandbox.jail.layers import Layer
 from sandbox.process.command import Command, deno_command, find_deno
 
+from .lent_store import LentStores
 from .program import Program, failures, is_late, is_measured, is_noisy
 
 MEMORY_MB = 160
@@ -359,6 +369,7 @@ class Arena:
         self.runs += 1
         places = Places(self.root / f"{self.runs}-{program.name}")
         tools = Tools(program.tools)
+        stores = LentStores(places.root / "home", places.secret)
         neighbours: list[ExecutionOutcome] = []
         outcomes: list[ExecutionOutcome] = []
         raised, commit_error = "", ""
@@ -376,8 +387,9 @@ class Arena:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(neighbour)
                     for _ in range(program.runs):
-                        outcome = await self._execute(program, code, tools, places)
-                        outcomes.append(outcome)
+                        async with stores.lent(outcomes) as store:
+                            outcome = await self._execute(program, code, tools, places, store)
+                            outcomes.append(outcome)
                 wall_s = max(outcome.metrics.execution_ms for outcome in outcomes) / 1000
                 if program.commit and outcomes[-1].ok:
                     commit_error = await committed(outcomes[-1])
@@ -389,6 +401,7 @@ class Arena:
         seen = {
             **told(outcomes, outcome),
             **places.seen(),
+            **stores.seen(),
             "called": [name for name, _ in tools.calls],
             "calls": tools.calls,
             "changes": [(change.kind, change.path) for change in getattr(outcome, "changes", None) or ()],
@@ -412,7 +425,9 @@ class Arena:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
         return seen
 
-    async def _execute(self, program: Program, code: str, tools: Tools, places: Places) -> ExecutionOutcome:
+    async def _execute(
+        self, program: Program, code: str, tools: Tools, places: Places, store: Store
+    ) -> ExecutionOutcome:
         context = ["x" * 1000] * 4000 if program.context else {"given": "context"}
         tier = Tier.NETWORK if program.tier == "network" else Tier.ISOLATED
         timeout_ms = round(program.timeout_s * 1000)
@@ -422,6 +437,8 @@ class Arena:
             options["network"] = policy(self.servers.allowed)
         if program.tier == "workspace":
             options["workspace"] = granted(places.workspace)
+        if program.tier == "store":
+            options["store"] = store
         return await self.runtime.execute(request, tools, **options)
 
     def _names(self, places: Places) -> dict[str, str]:
@@ -429,6 +446,7 @@ class Arena:
             "SECRET": str(places.secret_file),
             "CANARY": str(places.canary),
             "WS": str(places.workspace),
+            "STORE": str(places.root / "home/state/store"),
             "MARK": places.mark,
             "ALLOWED": f"127.0.0.1:{self.servers.allowed}",
             "FORBIDDEN": f"127.0.0.1:{self.servers.forbidden}",

@@ -22,11 +22,12 @@ CLASSES = (
     "permissions",
     "persistence",
     "resources",
+    "store",
     "tools",
     "values",
     "workspace",
 )
-TIERS = ("isolated", "network", "workspace")
+TIERS = ("isolated", "network", "workspace", "store")
 REQUIRED = ("name", "class", "tier", "timeout", "expect", "check")
 OPTIONAL = {
     "tools": "",
@@ -42,6 +43,8 @@ OPTIONAL = {
 # Names that checks may use: what the caller sees of a run, and what was seen on the host.
 TOLD = ("ok", "value", "values", "error", "message", "logs", "text", "got", "truncated", "called", "calls", "peak_mb")
 SEEN = ("canary", "secret_intact", "secret", "env_secret", "residue", "files", "changes", "commit_error", "raised")
+# What its conversation keeps afterwards, where it was lent a store.
+KEPT = ("kept", "kept_bytes", "other_intact")
 # In these, a program that runs beside others may get the effects of another program.
 SHARED = ("hits", "asked", "signalled")
 # A busy machine can spoil these.
@@ -76,6 +79,7 @@ ALWAYS = (
     "canary == []",
     "secret_intact",
     "residue == []",
+    "other_intact",
     "'admin' not in called",
     "hits == []",
     "signalled == []",
@@ -190,9 +194,9 @@ def _checked(expression: str, name: str) -> str:
         raise BadProgram(f"{name}: cannot read check {expression!r}") from error
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     used = names_in(expression) - bound
-    if not used <= {*TOLD, *SEEN, *MEASURED, *GIVEN}:
+    if not used <= {*TOLD, *SEEN, *KEPT, *MEASURED, *GIVEN}:
         raise BadProgram(f"{name}: check {expression!r} uses names that do not exist")
-    if not used & {*TOLD, *SEEN, *MEASURED}:
+    if not used & {*TOLD, *SEEN, *KEPT, *MEASURED}:
         raise BadProgram(f"{name}: check {expression!r} looks at nothing")
     return expression
 

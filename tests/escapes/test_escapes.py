@@ -48,7 +48,9 @@ ON_TRIO = (
     "a-line-without-end",
     "answers-that-nobody-reads",
     "array-buffers",
+    "forged-store-calls",
     "links-that-lead-out",
+    "more-than-a-store-holds",
     "more-calls-than-allowed",
     "read-with-deno",
     "redirects",
@@ -203,7 +205,7 @@ async def test_only_what_a_busy_machine_can_spoil_is_measured_again(check, alone
 
 def test_there_are_programs_of_every_class_and_tier():
     assert {program.kind for program in PROGRAMS} == set(CLASSES)
-    assert {program.tier for program in AUTHORITY} == {"isolated", "network", "workspace"}
+    assert {program.tier for program in AUTHORITY} == {"isolated", "network", "workspace", "store"}
     assert len(PROGRAMS) > 200
     assert len(AUTHORITY) > 60
 

@@ -324,12 +324,13 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
     out = io.StringIO()
     steps = [{"text": "Hello."}, {"text": "The price fell."}, {"text": "Bye."}]
     with chat(tmp_path, steps, ForPeople(out, out), **NOWHERE) as talk:
-        emitted, redactors = [], set()
+        emitted, redactors, kept_for = [], set(), set()
         told = talk.agent.cortex.turn
 
         def turn(watch, *, message=None, redactor=None, conversation=None):
             emitted.append(message)
             redactors.add(redactor)
+            kept_for.add(conversation)
             return told(watch, redactor=redactor, conversation=conversation)
 
         talk.agent.cortex.turn = turn
@@ -349,6 +350,8 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
     assert emitted == ["hi", None, "and now?"]
     # One for the whole conversation: a token means the same in all its turns.
     assert len(redactors - {None}) == len(redactors) == 1
+    # And one store: what code keeps in one turn is there in the next.
+    assert kept_for == {f"chat:{talk.agent.conversation.id}"}
 
 
 def test_an_idle_prompt_is_interrupted_for_a_signal(tmp_path):

@@ -43,6 +43,7 @@ class ScriptedCortex:
         self._code = code or CodeSaid()
         self._work = work
         self.asked: list[tuple[str, Any]] = []
+        self.conversations: list[str | None] = []
         self.waiting = 0
         self.most_waiting = 0
         self.cancelled = 0
@@ -52,7 +53,8 @@ class ScriptedCortex:
         return openai_tools(core_definitions(ExecuteSettings(), learns=True, searches=True))
 
     @asynccontextmanager
-    async def turn(self, watch=None) -> AsyncIterator[ScriptedTurn]:
+    async def turn(self, watch=None, *, conversation=None) -> AsyncIterator[ScriptedTurn]:
+        self.conversations.append(conversation)
         yield ScriptedTurn(self, watch)
 
     async def take(self, name: str, arguments: Any, watch) -> None:

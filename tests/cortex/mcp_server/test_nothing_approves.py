@@ -29,7 +29,7 @@ async def clients(home, pipeline, era: str, **sections):
     async with learning_cortex(home, pipeline=pipeline, runtime=runtime, **sections) as cortex:
 
         class Served:
-            def turn(self, watch=None):
+            def turn(self, watch=None, *, conversation=None):
                 return cortex.turn()
 
             def openai_tools(self):
