@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from cortex.home import HomePorts
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
+    from cortex.turn import Folder
     from neurons import Autonomic, OwnerChannel, Wake
     from sandbox import CodeRuntime
 
@@ -67,7 +68,7 @@ class MotorCortex:
     Without an owner, everything that needs consent is refused. A given runtime is used as it is and stays open; with a
     runtime that is no `sandbox.ResidentHost` there are no neurons. `now` is the clock by which energy recharges and
     trials are judged, `home` keeps its state instead of files, `wake` starts a turn for a signal of `neurons.wake_on`,
-    and `channels` replace the owner channels of the settings.
+    `channels` replace the owner channels of the settings, and `workspace` is a folder that code in every turn may use.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class MotorCortex:
         now: Callable[[], float] = time.time,
         wake: Wake | None = None,
         channels: Sequence[OwnerChannel] | None = None,
+        workspace: Folder | None = None,
     ) -> None:
         self.settings = settings if settings is not None else Settings()
         self.toolbox = toolbox if toolbox is not None else Toolbox()
@@ -109,6 +111,8 @@ class MotorCortex:
         self._channels = channels
         self._runtime = runtime
         self._living: Living | None = None
+        self.workspace = self._apart(workspace)
+        """The folder for turns that have none of their own."""
         self._wall = Wall()
         self._stack = AsyncExitStack()
         self._services: Services | None = None
@@ -197,15 +201,28 @@ class MotorCortex:
         self._services = self._living = None
         await self._stack.aclose()  # without the exception, as above
 
-    def turn(self, watch: Watch | None = None, *, message: str | None = None, redactor: Redactor | None = None) -> Turn:
+    def turn(
+        self,
+        watch: Watch | None = None,
+        *,
+        message: str | None = None,
+        redactor: Redactor | None = None,
+        workspace: Folder | None = None,
+    ) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
         the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
-        means the same in all of them; without one they share that of the cortex."""
+        means the same in all of them; without one they share that of the cortex. `workspace` is a folder for this turn,
+        in place of that of the cortex. Raises WorkspaceError for one in which the home of the cortex lies."""
         if self._services is None:
             raise RuntimeError(_NOT_OPEN)
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
-        return Turn(self._services, watch, redactor)
+        return Turn(self._services, watch, redactor, self.workspace if workspace is None else self._apart(workspace))
+
+    def _apart(self, folder: Folder | None) -> Folder | None:
+        if folder is not None:
+            folder.require_apart(self.settings.home)
+        return folder
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with every event of this cortex from now on; `cortex.contracts` has the types of events.
@@ -228,8 +245,9 @@ class MotorCortex:
         """The layers behind Deno's permissions. Empty for a runtime other than Deno: nothing is known of it."""
         return self._wall
 
-    def openai_tools(self, api: Api = "chat") -> list[dict[str, Any]]:
-        """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API."""
+    def openai_tools(self, api: Api = "chat", *, files: bool | None = None) -> list[dict[str, Any]]:
+        """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API. `files` says
+        whether code has files in turns with these tools; None means if this cortex has a workspace."""
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
         tools = self.settings.tools
         learns = self._living is not None and self._living.consolidate is not None
@@ -240,6 +258,7 @@ class MotorCortex:
             self.toolbox.declarations(tools) if whole else (),
             learns=learns,
             searches=self.workbench.is_searched,
+            files=self.workspace is not None if files is None else files,
         )
         offered = (tool for tool in core if policy_of(CoreTool(tool.name), tools) != "deny")
         return openai_tools((*offered, *self.toolbox.definitions(tools, unlent_only=not whole)), api)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         ExecutionCutShort,
         ExecutionEnded,
         ExecutionStarted,
+        FilesChanged,
         Listener,
         OwnerAnswered,
         Proposed,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         reason_of_fault,
         reply,
         reply_code,
+        with_lines,
     )
 else:
     __all__, __getattr__ = lazy_door(
@@ -46,6 +48,7 @@ else:
                 "ExecutionCutShort",
                 "ExecutionEnded",
                 "ExecutionStarted",
+                "FilesChanged",
                 "Listener",
                 "OwnerAnswered",
                 "Proposed",
@@ -70,6 +73,7 @@ else:
                 "reason_of_fault",
                 "reply",
                 "reply_code",
+                "with_lines",
             ],
         },
     )

@@ -5,6 +5,7 @@ Only this module makes these strings, and nothing parses them back: inside the p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -46,6 +47,11 @@ def reply(outcome: ExecutionOutcome) -> str:
             return f"EXECUTION_TIMEOUT: {error.message}"
         case _:
             return failed(error.type, error.message)
+
+
+def with_lines(text: str, lines: Sequence[str]) -> str:
+    """The reply, and below it what there is to say about files. The first line stays what it is."""
+    return "\n".join((text, *lines))
 
 
 def reply_code(outcome: ExecutionOutcome) -> str:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .code_answer import CodeAnswer, answer_without_result
     from .consolidate_tool import ConsolidateTool
     from .execution import Caller, RunCount, Services, execute, require_acting
+    from .files import Commit, Folder
     from .habit_watch import HabitWatch, Observer
     from .turn import Turn
 else:
@@ -19,6 +20,7 @@ else:
             "code_answer": ["CodeAnswer", "answer_without_result"],
             "consolidate_tool": ["ConsolidateTool"],
             "execution": ["Caller", "RunCount", "Services", "execute", "require_acting"],
+            "files": ["Commit", "Folder"],
             "habit_watch": ["HabitWatch", "Observer"],
             "turn": ["Turn"],
         },

@@ -27,10 +27,13 @@ from cortex.contracts import (
     RunCodeIntent,
     Trace,
     reply,
+    with_lines,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
+
+from .files import FileTerms, settle_files
 
 if TYPE_CHECKING:
     from cortex.audit import Journal, Spine
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from sandbox import CodeRuntime, Guard
 
     from .consolidate_tool import ConsolidateTool
+    from .files import Folder, SettledFiles
     from .habit_watch import Observer
 
 log = logging.getLogger("motor_cortex")
@@ -87,6 +91,8 @@ class Ran:
     reply: str
     cost: float
     level: float
+    files: SettledFiles | None = None
+    """What became of the changes of files; None without a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,8 @@ class Caller:
     """A reply as the model may see it: redacted."""
     announce: Callable[[CortexEvent], None]
     """Raises AuditError for the start of an execution that cannot be written down."""
+    folder: Folder | None = None
+    """The files that its code may use."""
 
 
 def require_acting(switch: Switch, journal: Journal) -> None:
@@ -188,6 +196,8 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             await _settle(services, taken, 0.0)
             raise
         place.is_used = True
+        folder = caller.folder
+        files = None
         try:
             outcome = await services.runtime.execute(
                 ExecutionRequest(
@@ -199,6 +209,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 ),
                 tools if observed is None else observed.tools(tools),
                 network=None if observed is None else observed.network(settings.sandbox.network),
+                workspace=None if folder is None else folder.workspace,
             )
             if outcome.refused:
                 await _settle(services, taken, 0.0)
@@ -206,6 +217,9 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 return NotRun(Denied(outcome.error.message if outcome.error else ""), code_hash)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
+            if folder is not None:
+                terms = FileTerms(folder, caller.consent, services.switch, caller.announce)
+                files = await settle_files(outcome, intent, code_hash, terms)
         except BaseException as error:
             is_fault = isinstance(error, Exception)
             why = "HOST_FAILED" if is_fault else "CANCELLED"
@@ -213,11 +227,13 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             if not isinstance(error, Exception):
                 raise
             return HostFailed(error)
-        text = await caller.show(reply(outcome))
+        text = await caller.show(reply(outcome) if files is None else with_lines(reply(outcome), files.lines))
         caller.announce(ExecutionEnded(intent, outcome, text, level, code_hash, taken.charged))
-        if observed is not None and services.observer is not None:
+        # Code that uses files cannot be learned: a neuron has none.
+        uses_files = folder is not None and "Deno" in payload.code
+        if observed is not None and services.observer is not None and not uses_files:
             services.observer.ended(observed, outcome)
-        return Ran(outcome, text, taken.charged, level)
+        return Ran(outcome, text, taken.charged, level, files)
 
 
 async def _guard_refusal(services: Services, code: str) -> Refusal | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -18,6 +19,7 @@ from cortex.contracts import (
     CoreToolCalled,
     Denied,
     ExecutionCutShort,
+    FilesChanged,
     OwnerAnswered,
     Proposed,
     Reason,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from cortex.tools import Decision, Origin, Question, Tool
 
     from .execution import Services
+    from .files import Folder
 
 log = logging.getLogger("motor_cortex")
 
@@ -77,7 +80,13 @@ _CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire
 class Turn:
     """Answers the calls of one turn, which may come one after the other or at the same time."""
 
-    def __init__(self, services: Services, watch: Watch | None = None, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        services: Services,
+        watch: Watch | None = None,
+        redactor: Redactor | None = None,
+        folder: Folder | None = None,
+    ) -> None:
         self._services = services
         self._watch = watch
         self._redactor = services.redactor if redactor is None else redactor
@@ -102,7 +111,7 @@ class Turn:
         most = services.settings.execute.max_calls_per_turn
         too_many = f"core_execute runs at most {most} times in a turn; answer with what you have"
         self._caller = Caller(
-            self.id, RunCount(most, too_many), self._consent, self._tool_calls, self._shown_long, self._announce
+            self.id, RunCount(most, too_many), self._consent, self._tool_calls, self._shown_long, self._announce, folder
         )
 
     async def __aenter__(self) -> Self:
@@ -130,13 +139,15 @@ class Turn:
         self._calls += 1
         try:
             self._require_open()
-            done = await self._run(code_arguments(arguments, self._services.settings), self._calls)
+            has_files = self._caller.folder is not None
+            done = await self._run(code_arguments(arguments, self._services.settings, files=has_files), self._calls)
         except Exception as error:  # noqa: BLE001 - as below
             return answer_without_result(self._fault("core.execute", error))
         if not isinstance(done, Ran):
             return answer_without_result(done)
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
-        return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
+        files = None if done.files is None else done.files.structured
+        return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor, files)
 
     async def _answered(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
@@ -208,7 +219,11 @@ class Turn:
         waits = services.workbench.may_reach_servers(wish)
         trace = Trace(turn=self.id, call=number)
         intent = intent_of({**arguments, **words}, services.settings.execute, trace, waits_for_servers=waits)
-        done = await execute(intent, wish, services, self._caller)
+        folder = self._caller.folder
+        if folder is not None and arguments.get("only_reads"):
+            done = await execute(intent, wish, services, replace(self._caller, folder=replace(folder, commit="never")))
+        else:
+            done = await execute(intent, wish, services, self._caller)
         match done:
             case Ran():
                 return done
@@ -338,7 +353,7 @@ class Turn:
         return shown
 
     def _announce(self, event: CortexEvent) -> None:
-        is_told = not isinstance(event, CoreToolCalled | OwnerAnswered | ExecutionCutShort)
+        is_told = not isinstance(event, CoreToolCalled | OwnerAnswered | ExecutionCutShort | FilesChanged)
         self._services.spine.announce(event, self._watch if is_told else None)
 
 
