@@ -106,7 +106,8 @@ def _name(path: str, spell: Callable[[str], str]) -> str:
     if len(path) > MAX_NAME_CHARACTERS:
         half = MAX_NAME_CHARACTERS // 2
         path = f"{path[:half]}…{path[-half:]}"
-    shown = _flat(spell(path))
+    # Before it is spelled: a backslash of the name must not look like one of ours.
+    shown = _flat(spell(path.replace("\\", "\\\\").replace('"', '\\"')))
     return shown if _PLAIN.fullmatch(shown) else f'"{shown}"'
 
 

@@ -8,16 +8,19 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import ListRootsResult, Root
 
 from cortex import Folder, MotorCortex, Settings
+from cortex.commands import run_command as run
 from cortex.mcp_server import mcp_server
 from cortex.mcp_server.roots import ClientRoots, local_path, within
 from cortex.settings.sections import EnergySettings, ExecuteSettings, McpSettings, ServeSettings
 from sandbox import SandboxSettings
-from tests.cortex.mcp_server.scripted import BOUND_S
 
+from .scripted import BOUND_S
 from .test_calls import never_asked
+from .test_serve_command import CORTEX, environment
 
 WRITE = {"purpose": "x", "code": "await Deno.writeTextFile('new.txt', 'x'); return (await Deno.stat('.')).isDirectory"}
 
@@ -129,6 +132,36 @@ async def test_roots_are_not_asked_for_unless_the_owner_allows_it(tmp_path, fold
 async def test_a_client_without_roots_goes_on_without_files(tmp_path, folder, roots, era):
     async with clients(tmp_path, allowed=[folder.parent], roots=roots, era=era) as client:
         assert await text_of(client, arguments={"purpose": "x", "code": "return 2"}) == "2"
+
+
+@pytest.mark.deno
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_the_command_serves_a_folder_and_roots_within_those_that_it_is_told(tmp_path, folder, nothing_left):
+    given = tmp_path / "given"
+    given.mkdir()
+    config = tmp_path / "config.toml"
+    config.write_text(f'[mcp.serve]\nroots = ["{folder.parent}"]\n')
+    options = ["--config", str(config), "--workspace", str(given), "--commit", "auto"]
+    arguments = [*CORTEX[1:], "mcp", "serve", *options]
+    started = StdioServerParameters(command=CORTEX[0], args=arguments, env=environment(tmp_path / "home"))
+    for roots in ([folder], [tmp_path]):
+        told = telling(*roots)
+        async with Client(
+            stdio_client(started), mode="legacy", read_timeout_seconds=BOUND_S, list_roots_callback=told
+        ) as client:
+            assert "Files written: 1 added" in await text_of(client)
+    assert (folder / "new.txt").read_text() == (given / "new.txt").read_text() == "x"
+
+
+def test_wrong_usage_has_a_clear_error(tmp_path, capsys):
+    home = ["--home", str(tmp_path / "home")]
+    for arguments, code, said in (
+        (["--commit", "auto"], 2, "--commit needs a --workspace"),
+        (["--workspace", str(tmp_path / "nowhere")], 2, "No such file"),
+        (["--workspace", str(tmp_path)], 3, "it holds the home of the cortex"),
+    ):
+        assert run([*home, "mcp", "serve", *arguments]) == code
+        assert said in capsys.readouterr().err
 
 
 async def test_the_home_is_no_root_and_a_client_that_says_nothing_is_not_waited_for(tmp_path):

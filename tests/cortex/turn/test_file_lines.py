@@ -48,6 +48,13 @@ def test_a_name_that_could_be_taken_for_more_is_in_quotes():
     assert line == 'added "a.txt (3 bytes), all of it safe" (9 bytes)'
 
 
+def test_no_two_names_look_the_same():
+    names = ['a"', "a\\", "a\n", "a\\n", "\x1b", "\\u001b", 'a" (1 bytes)']
+    changes = [Change("added", name, size=1) for name in names]
+    assert len({*listed(changes)}) == len({*reply_lines(changes, "Files")}) - 1 == len(names)
+    assert 'added "a\\" (1 bytes)" (1 bytes)' in listed(changes)
+
+
 def test_a_letter_that_looks_like_another_is_spelled_out_for_the_owner():
     [line] = listed([Change("changed", "\u0441onfig.py", size=9, old_size=9)])
     assert "U+0441" in line
