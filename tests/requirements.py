@@ -6,7 +6,11 @@ every setting has a test that fails when it is unwired.
 
 from __future__ import annotations
 
-from tests.cortex import requirements as of_the_cortex, requirements_of_code_mode as of_code_mode
+from tests.cortex import (
+    requirements as of_the_cortex,
+    requirements_of_code_mode as of_code_mode,
+    requirements_of_files as of_files,
+)
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
 from tests.requirement import Requirement
@@ -39,6 +43,7 @@ REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
     *of_the_neurons.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
+    *of_files.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     # The house: where everything lives
     Requirement(
