@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ScriptedOwner as ScriptedOwner,
     )
     from .tools.toolbox import Toolbox as Toolbox
+    from .turn.files import Folder as Folder
     from .turn.turn import Turn as Turn
 else:
     __all__, __getattr__ = lazy_door(
@@ -43,6 +44,7 @@ else:
             "settings.settings": ["Settings", "load_settings"],
             "tools.owner": ["AbsentOwner", "Decision", "Owner", "Question", "ScriptedOwner"],
             "tools.toolbox": ["Toolbox"],
+            "turn.files": ["Folder"],
             "turn.turn": ["Turn"],
         },
     )

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from cortex.home import HomePorts
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
+    from cortex.turn import Folder
     from neurons import Autonomic, OwnerChannel, Signal, Wake
     from sandbox import CodeRuntime
 
@@ -68,7 +69,7 @@ class MotorCortex:
     Without an owner, everything that needs consent is refused. A given runtime is used as it is and stays open; with a
     runtime that is no `sandbox.ResidentHost` there are no neurons. `now` is the clock by which energy recharges and
     trials are judged, `home` keeps its state instead of files, `wake` starts a turn for a signal of `neurons.wake_on`,
-    and `channels` replace the owner channels of the settings.
+    `channels` replace the owner channels of the settings, and `workspace` is a folder that code in every turn may use.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class MotorCortex:
         now: Callable[[], float] = time.time,
         wake: Wake | None = None,
         channels: Sequence[OwnerChannel] | None = None,
+        workspace: Folder | None = None,
     ) -> None:
         self.settings = settings if settings is not None else Settings()
         self.toolbox = toolbox if toolbox is not None else Toolbox()
@@ -115,6 +117,8 @@ class MotorCortex:
         self.jobs: Jobs | None = None
         """The jobs, while the cortex is open and `execute.later` is set."""
         self._living: Living | None = None
+        self.workspace = self._apart(workspace)
+        """The folder for turns that have none of their own."""
         self._wall = Wall()
         self._stack = AsyncExitStack()
         self._services: Services | None = None
@@ -232,19 +236,27 @@ class MotorCortex:
         message: str | None = None,
         redactor: Redactor | None = None,
         conversation: str | None = None,
+        workspace: Folder | None = None,
     ) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
         the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
         means the same in all of them; without one they share that of the cortex. Code of turns with the same
         `conversation`, a name of your choice, keeps values in the same `store`, also after a restart, and can look at
-        the same jobs; without one there is no store."""
+        the same jobs; without one there is no store. `workspace` is a folder for this turn, in place of that of the
+        cortex. Raises WorkspaceError for one in which the home of the cortex lies."""
         if self._services is None:
             raise RuntimeError(_NOT_OPEN)
         if conversation is not None:
             id_of(conversation)  # raises ValueError for what is no name
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
-        return Turn(self._services, watch, redactor, conversation)
+        folder = self.workspace if workspace is None else self._apart(workspace)
+        return Turn(self._services, watch, redactor, conversation, folder)
+
+    def _apart(self, folder: Folder | None) -> Folder | None:
+        if folder is not None:
+            folder.require_apart(self.settings.home)
+        return folder
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with every event of this cortex from now on; `cortex.contracts` has the types of events.
@@ -267,8 +279,9 @@ class MotorCortex:
         """The layers behind Deno's permissions. Empty for a runtime other than Deno: nothing is known of it."""
         return self._wall
 
-    def openai_tools(self, api: Api = "chat") -> list[dict[str, Any]]:
-        """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API."""
+    def openai_tools(self, api: Api = "chat", *, files: bool | None = None) -> list[dict[str, Any]]:
+        """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API. `files` says
+        whether code has files in turns with these tools; None means if this cortex has a workspace."""
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
         tools = self.settings.tools
         learns = self._living is not None and self._living.consolidate is not None
@@ -279,6 +292,7 @@ class MotorCortex:
             self.toolbox.declarations(tools) if whole else (),
             learns=learns,
             searches=self.workbench.is_searched,
+            files=self.workspace is not None if files is None else files,
         )
         offered = (tool for tool in core if policy_of(CoreTool(tool.name), tools) != "deny")
         return openai_tools((*offered, *self.toolbox.definitions(tools, unlent_only=not whole)), api)

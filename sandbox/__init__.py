@@ -6,7 +6,7 @@ from .contracts.lazy_doors import lazy_door as lazy_door
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from .contracts.changes import Change as Change, Changes as Changes
+    from .contracts.changes import Change as Change, ChangedFile as ChangedFile, Changes as Changes
     from .contracts.errors import (
         SandboxError as SandboxError,
         SandboxUnavailable as SandboxUnavailable,
@@ -108,7 +108,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "contracts.changes": ["Change", "Changes"],
+            "contracts.changes": ["Change", "ChangedFile", "Changes"],
             "contracts.errors": ["SandboxError", "SandboxUnavailable", "ToolError"],
             "contracts.json_meter": [
                 "JsonLimits",

@@ -10,6 +10,7 @@ from tests.cortex import (
     requirements as of_the_cortex,
     requirements_of_budget as of_budget,
     requirements_of_code_mode as of_code_mode,
+    requirements_of_files as of_files,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
 )
@@ -47,6 +48,7 @@ REQUIREMENTS = (
     *of_code_mode.REQUIREMENTS,
     *of_budget.REQUIREMENTS,
     *of_the_store.REQUIREMENTS,
+    *of_files.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
     # The house: where everything lives

@@ -17,6 +17,7 @@ from cortex.contracts import (
     ExecutionCutShort,
     ExecutionEnded,
     ExecutionStarted,
+    FilesChanged,
     OwnerAnswered,
     Refused,
     ToolCalled,
@@ -104,6 +105,11 @@ class Journal:
                     reason=event.reason,
                     arguments_hash=_digest(event.arguments),
                 )
+            case FilesChanged(state="committing"):
+                # Before the commit, as with a run: what cannot be written down is not done.
+                self._audit.record("files", **_facts(_of_files(event)))
+            case FilesChanged():
+                self._write("files", **_of_files(event))
             case _:
                 pass  # what was said, remembered and proposed stands elsewhere; `Recorded` comes from the audit itself
 
@@ -176,6 +182,21 @@ def _of(intent: RunCodeIntent) -> dict[str, Any]:
         "tier": payload.tier,
         "timeout_ms": payload.timeout,
         "expected_output": payload.expected_output,
+    }
+
+
+def _of_files(event: FilesChanged) -> dict[str, Any]:
+    """Counts and hashes: neither a name nor a content."""
+    trace = event.intent.trace
+    return {
+        "turn": trace.turn if trace else None,
+        "call": trace.call if trace else None,
+        "code_hash": event.code_hash,
+        "what": f"files {event.state}",
+        **{kind: event.counts.get(kind, 0) for kind in ("added", "changed", "removed")},
+        "changes_hash": event.changes_hash,
+        "content_hashes": event.content_hashes,
+        "reason": event.reason or None,
     }
 
 

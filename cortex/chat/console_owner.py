@@ -15,12 +15,13 @@ import anyio
 
 from cortex.channels import set_in
 from cortex.text import READING_S, styled, terminal_columns
-from cortex.tools import Decision, Question, describe
+from cortex.tools import COMMIT, Decision, Question, describe
 
 if TYPE_CHECKING:
     from typing import Any
 
 NO_TERMINAL = "there is no terminal to ask the owner at; the owner can set this tool's policy to allow or deny"
+NO_TERMINAL_FOR_FILES = "there is no terminal to ask the owner at; --commit can say auto or never"
 NO = Decision(allowed=False)
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024
@@ -61,7 +62,8 @@ class ConsoleOwner:
 
     async def decide(self, question: Question) -> Decision:
         if not self._is_there:
-            return Decision(allowed=False, reason=NO_TERMINAL)
+            reason = NO_TERMINAL_FOR_FILES if question.tool == COMMIT else NO_TERMINAL
+            return Decision(allowed=False, reason=reason)
         asked = Asked(describe(question))
         with self._held():
             self._send(asked)

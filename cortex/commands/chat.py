@@ -13,7 +13,7 @@ from cortex.settings import Settings, load_settings
 from cortex.text import terminal_columns
 
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
-from .options import add_no_cache, own_toolbox, require_home
+from .options import add_no_cache, add_workspace, folder_of, own_toolbox, require_home
 
 if TYPE_CHECKING:
     from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
@@ -42,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a Toolbox of your own, like shop:toolbox or tools/shop.py:toolbox; the module is imported, and runs with "
         "your rights and outside of the sandbox",
     )
+    add_workspace(parser, "a question with the list and the differences, once for each run")
     add_no_cache(parser)
 
 
@@ -91,9 +92,10 @@ def _talk(settings: Settings, options: Namespace) -> int:
     from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Wakes
     from cortex.models import OpenAIModel
     from cortex.motor_cortex import MotorCortex
-    from sandbox import SandboxError
+    from sandbox import SandboxError, WorkspaceError
 
     toolbox = own_toolbox(options.tools) if options.tools is not None else None
+    folder = folder_of(options)
     output: Output = ForPrograms(sys.stdout) if options.json else ForPeople(sys.stdout, sys.stderr)
     # Questions to the owner go to a terminal, never into JSON that a program reads.
     screen = sys.stdout if sys.stdout.isatty() and not options.json else sys.stderr
@@ -106,7 +108,10 @@ def _talk(settings: Settings, options: Namespace) -> int:
         wakes = Wakes(interrupts.nudge)
         # Only a dialogue has a pause between two messages in which the owner can be asked.
         wake, channels = (wakes, _channels(settings, interrupts)) if is_dialogue else (None, None)
-        cortex = MotorCortex(settings, toolbox=toolbox, owner=owner, wake=wake, channels=channels)
+        try:
+            cortex = MotorCortex(settings, toolbox=toolbox, owner=owner, wake=wake, channels=channels, workspace=folder)
+        except WorkspaceError as error:
+            raise CommandError(f"--workspace: {error}") from error
         portal = stack.enter_context(start_blocking_portal())
         model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - defined below
         agent = Agent(cortex, model, conversation, output, wakes=wakes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cortex.settings import Settings, load_settings
 
 from .exits import INTERRUPTED, REFUSED, SUCCESS, CommandError
-from .options import add_no_cache
+from .options import add_no_cache, add_workspace, folder_of
 
 if TYPE_CHECKING:
     import socket
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import anyio
 
     from cortex.mcp_server import Cortex, HttpDoor
+    from cortex.turn import Commit
 
 MIN_TOKEN_CHARACTERS = 16
 AT_A_TERMINAL = (
@@ -39,6 +40,7 @@ def add_serve_arguments(parser: ArgumentParser) -> None:
         help="listen there, at /mcp, with a token that clients send (mcp.serve.token, or one that is printed); without "
         "HOST on 127.0.0.1",
     )
+    add_workspace(parser, "nobody can be asked here, so that only auto changes anything")
     add_no_cache(parser)
 
 
@@ -53,12 +55,13 @@ def serve(options: Namespace) -> int:
 
     settings = load_settings(options.config, home=options.home, **options.changed)
     # Before the cortex is opened: a mistake in the address or the token is reported at once.
+    folder = folder_of(options, is_needed=not settings.mcp.serve.roots)
     front = _front(settings, options.http) if options.http is not None else None
 
     async def run() -> int:
         # No owner channel: only the MCP client could answer here, and it must not decide for the owner.
-        async with MotorCortex(settings) as cortex:
-            return await _serve(cortex, settings, front)
+        async with MotorCortex(settings, workspace=folder) as cortex:
+            return await _serve(cortex, settings, front, options.commit or "ask")
 
     try:
         return anyio.run(run)
@@ -69,13 +72,13 @@ def serve(options: Namespace) -> int:
             front.listening.close()
 
 
-async def _serve(cortex: Cortex, settings: Settings, front: HttpFront | None) -> int:
+async def _serve(cortex: Cortex, settings: Settings, front: HttpFront | None, commit: Commit = "ask") -> int:
     import anyio
 
     from cortex.mcp_server import ClientCalls, mcp_server, serve_http, serve_stdio
 
     calls, stop = ClientCalls(), anyio.Event()
-    server = mcp_server(cortex, settings, calls)
+    server = mcp_server(cortex, settings, calls, commit=commit)
     ended_by: list[int] = []
     async with anyio.create_task_group() as tasks:
         await tasks.start(_watch_signals, ended_by, stop)

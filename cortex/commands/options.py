@@ -15,6 +15,7 @@ from .exits import CommandError
 if TYPE_CHECKING:
     from cortex.settings import Settings
     from cortex.tools import Toolbox
+    from cortex.turn import Folder
 
 
 def behind_an_action(json_help: str) -> ArgumentParser:
@@ -66,6 +67,34 @@ def add_no_cache(parser: ArgumentParser) -> None:
         default={},
         help="run code even if its result is in the cache",
     )
+
+
+def add_workspace(parser: ArgumentParser, about_asking: str) -> None:
+    """Add `--workspace` and `--commit`, for `folder_of`."""
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="a folder that code sees as /workspace and may change, once --commit says so"
+    )
+    parser.add_argument(
+        "--commit",
+        choices=("ask", "auto", "never"),
+        help=f"who decides about changes of files: ask (if not said; {about_asking}), auto makes those of every run "
+        "that succeeds, never only shows them",
+    )
+
+
+def folder_of(options: Namespace, *, is_needed: bool = True) -> Folder | None:
+    """The folder that `--workspace` names, if it does. Raises CommandError."""
+    if options.workspace is None:
+        if options.commit is not None and is_needed:
+            raise CommandError("--commit needs a --workspace to change")
+        return None
+    from cortex.turn import Folder
+    from sandbox import SandboxError
+
+    try:
+        return Folder(options.workspace, options.commit or "ask")
+    except SandboxError as error:
+        raise CommandError(f"--workspace: {error}") from error
 
 
 def own_toolbox(place: str) -> Toolbox:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         ExecutionCutShort,
         ExecutionEnded,
         ExecutionStarted,
+        FilesChanged,
         Listener,
         OwnerAnswered,
         Proposed,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         reason_of_fault,
         reply,
         reply_code,
+        with_lines,
     )
 else:
     __all__, __getattr__ = lazy_door(
@@ -49,6 +51,7 @@ else:
                 "ExecutionCutShort",
                 "ExecutionEnded",
                 "ExecutionStarted",
+                "FilesChanged",
                 "Listener",
                 "OwnerAnswered",
                 "Proposed",
@@ -76,6 +79,7 @@ else:
                 "reason_of_fault",
                 "reply",
                 "reply_code",
+                "with_lines",
             ],
         },
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from sandbox import ExecutionOutcome
@@ -148,9 +148,28 @@ class Recorded:
     facts: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class FilesChanged:
+    """A run proposes changes for its workspace: announced before they are committed, and when it is settled whether
+    they were."""
+
+    kind: ClassVar[str] = "files_changed"
+    intent: RunCodeIntent
+    state: Literal["committing", "committed", "not committed"]
+    counts: Mapping[str, int]
+    """How many files and folders are added, changed and removed."""
+    content_hashes: tuple[str, ...] = ()
+    """The SHA-256 of the new contents, the first fifty."""
+    changes_hash: str = ""
+    """The SHA-256 of all of the changes, with their names and contents."""
+    reason: str = ""
+    """Why they were not committed."""
+    code_hash: str = ""
+
+
 # What the watcher of a turn is told.
 TurnEvent: TypeAlias = ExecutionStarted | ExecutionEnded | Refused | ToolCalled | Said | Remembered | Proposed
-CortexEvent: TypeAlias = TurnEvent | ExecutionCutShort | CoreToolCalled | OwnerAnswered | Recorded
+CortexEvent: TypeAlias = TurnEvent | ExecutionCutShort | CoreToolCalled | OwnerAnswered | Recorded | FilesChanged
 Watch: TypeAlias = Callable[[TurnEvent], None]
 Listener: TypeAlias = Callable[[CortexEvent], object]
 

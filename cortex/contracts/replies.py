@@ -73,6 +73,11 @@ def headline(outcome: ExecutionOutcome) -> str:
             return failed(error.type, error.message)
 
 
+def with_lines(text: str, lines: Sequence[str]) -> str:
+    """The reply, and below it what there is to say about files. The first line stays what it is."""
+    return "\n".join((text, *lines))
+
+
 def reply_code(outcome: ExecutionOutcome) -> str:
     """The code at the beginning of the reply."""
     if outcome.ok or outcome.error is None:

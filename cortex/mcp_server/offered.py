@@ -50,6 +50,16 @@ RUN_SCHEMA = {
             "properties": {**{name: {"type": "number"} for name in _MEASURED}, "cached": {"type": "boolean"}},
         },
         "state": {"type": "object", "description": "State that the code asks its caller to keep, if any"},
+        "files": {
+            "type": "object",
+            "properties": {
+                "committed": {"type": "boolean"},
+                "changes": {"type": "array", "items": {"type": "object"}},
+                "count": {"type": "integer"},
+                "reason": {"type": "string"},
+            },
+            "description": "What the code changed in /workspace, if it has one",
+        },
         "truncatedFromBytes": {
             "type": "integer",
             "description": "The full size of a result that was cut because it is too large",
@@ -66,10 +76,10 @@ RUN_SCHEMA = {
 _RUN = "core_execute for programs: takes `context` and limits, answers with result, logs, metrics and the code's state."
 
 
-def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[str, Any]]:
+def offered(told: Iterable[Mapping[str, Any]], settings: Settings, *, files: bool = False) -> list[dict[str, Any]]:
     """The list, made from the tools as a model is told of them. `execute_code` is offered only where code may run. The
     search tools are always offered, even where an agent does not need them, so that clients see a stable list."""
-    ours = core_definitions(_limits(settings), searches=True, has_turns=False)
+    ours = core_definitions(_limits(settings), searches=True, has_turns=False, files=files)
     searching = [
         tool
         for tool in ours
@@ -85,14 +95,14 @@ def offered(told: Iterable[Mapping[str, Any]], settings: Settings) -> list[dict[
         return tools
     # The description for clients, to whom each call is a turn.
     tools[0]["description"] = ours[0].description
-    return [*tools, _tool(EXECUTE_CODE, _RUN, _code_parameters(settings), RUN_SCHEMA)]
+    return [*tools, _tool(EXECUTE_CODE, _RUN, _code_parameters(settings, files), RUN_SCHEMA)]
 
 
 def _limits(settings: Settings) -> ExecuteSettings:
     return settings.execute.within(settings.sandbox.max_timeout_ms)
 
 
-def _code_parameters(settings: Settings) -> dict[str, Any]:
+def _code_parameters(settings: Settings, files: bool) -> dict[str, Any]:
     text, flag = {"type": "string"}, {"type": "boolean"}
     sandbox = settings.sandbox
     hosts = "allowed hosts alone" if sandbox.network.allow else "none"
@@ -110,7 +120,7 @@ def _code_parameters(settings: Settings) -> dict[str, Any]:
         "context": {"type": "object"},
         "sandbox_config": {
             "type": "object",
-            "description": f"Can only narrow. No files; network: {hosts}",
+            "description": f"Can only narrow. {'Files: /workspace' if files else 'No files'}; network: {hosts}",
             "properties": config,
         },
     }

@@ -21,7 +21,8 @@ from cortex.turn import answer_without_result
 
 from .calls import PROGRESS_S, STOPPING, ClientCalls, Progress
 from .conversations import ClientConversations
-from .offered import INSTRUCTIONS, offered
+from .offered import CORE, INSTRUCTIONS, offered
+from .roots import ClientRoots
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
     from cortex.contracts import Reason, Watch
     from cortex.loop import Answer
     from cortex.settings import Settings
-    from cortex.turn import CodeAnswer
+    from cortex.turn import CodeAnswer, Commit, Folder
 
 log = logging.getLogger("motor_cortex")
 
 NAME = "motor-cortex"
+_RUNNING = (EXECUTE_CODE, CORE[0])
+"""The tools that run code."""
 
 
 class Hands(Protocol):
@@ -52,8 +55,10 @@ class Cortex(Protocol):
     """The part of a cortex that is served."""
 
     def turn(
-        self, watch: Watch | None = None, *, conversation: str | None = None
-    ) -> AbstractAsyncContextManager[Hands]: ...
+        self, watch: Watch | None = None, *, conversation: str | None = None, workspace: Folder | None = None
+    ) -> AbstractAsyncContextManager[Hands]:
+        """`workspace` is given only where a client's roots are allowed."""
+        ...
 
     def openai_tools(self) -> list[dict[str, Any]]:
         """The tools that the owner's policies offer, byte for byte the same for the same settings."""
@@ -61,15 +66,23 @@ class Cortex(Protocol):
 
 
 def mcp_server(
-    cortex: Cortex, settings: Settings, calls: ClientCalls | None = None, *, progress_s: float = PROGRESS_S
+    cortex: Cortex,
+    settings: Settings,
+    calls: ClientCalls | None = None,
+    *,
+    progress_s: float = PROGRESS_S,
+    commit: Commit = "ask",
 ) -> Server[Any]:
-    """An SDK server for an open cortex, for any transport. It never asks its clients: no sampling, no elicitation."""
+    """An SDK server for an open cortex, for any transport. It never asks its clients for consent: no sampling, no
+    elicitation. `commit` is for the changes in their roots, where `mcp.serve.roots` allows those."""
     from mcp.server import Server  # noqa: PLC0415 - it takes a second to load
     from mcp_types import CallToolResult, ListToolsResult  # noqa: PLC0415
 
     # Made once: a client, and the model behind it, keep the list that they were given.
-    tools = ListToolsResult.model_validate({"tools": offered(cortex.openai_tools(), settings)})
-    answers = _Answers(cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s)
+    roots = ClientRoots(settings.mcp.serve.roots, settings.home, commit)
+    has_files = bool(settings.mcp.serve.roots) or getattr(cortex, "workspace", None) is not None
+    tools = ListToolsResult.model_validate({"tools": offered(cortex.openai_tools(), settings, files=has_files)})
+    answers = _Answers(cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s, roots)
 
     async def list_tools(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
         del ctx, params
@@ -88,12 +101,15 @@ def mcp_server(
 
 
 class _Answers:
-    def __init__(self, cortex: Cortex, names: Set[str], calls: ClientCalls, progress_s: float) -> None:
+    def __init__(
+        self, cortex: Cortex, names: Set[str], calls: ClientCalls, progress_s: float, roots: ClientRoots
+    ) -> None:
         self._cortex = cortex
         self._names = names
         self._calls = calls
         self._progress_s = progress_s
         self._conversations = ClientConversations()
+        self._roots = roots
 
     async def call_tool(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> dict[str, Any]:
         name = params.name
@@ -108,7 +124,8 @@ class _Answers:
         async def answered() -> dict[str, Any]:
             try:
                 conversation = self._conversations.of(ctx.protocol_version, ctx.request)
-                return await self._answer(name, params.arguments or {}, progress, conversation)
+                folder = await self._roots.folder(ctx) if name in _RUNNING else None
+                return await self._answer(name, params.arguments or {}, progress, conversation, folder)
             except Exception as error:
                 log.exception("The host failed to answer a client")
                 return refusal_result(reason_of_fault(error), of_code=of_code)
@@ -118,9 +135,15 @@ class _Answers:
         return result if result is not None else refusal_result(STOPPING, of_code=of_code)
 
     async def _answer(
-        self, name: str, arguments: dict[str, Any], progress: Progress, conversation: str | None
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        progress: Progress,
+        conversation: str | None,
+        folder: Folder | None,
     ) -> dict[str, Any]:
-        async with self._cortex.turn(progress.watch, conversation=conversation) as turn:
+        own = {} if folder is None else {"workspace": folder}
+        async with self._cortex.turn(progress.watch, conversation=conversation, **own) as turn:
             if name == EXECUTE_CODE:
                 return code_result(await turn.execute_code(arguments))
             return answer_result(await turn.answer(name, arguments))

@@ -198,6 +198,8 @@ class ServeSettings(Section):
     """Host names that a request may use for this server, besides those of the loopback."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may call it; none by default."""
+    roots: tuple[str, ...] = ()
+    """Folders in which a root of a client may lie, to be the workspace of its calls; none by default."""
 
 
 class McpSettings(Section):

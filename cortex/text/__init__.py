@@ -6,6 +6,7 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .code_view import CODE, beyond_ascii, broken, code_lines, visible_code
+    from .compared_lines import line_diff
     from .keyboard import READING_S, is_person_there, typed
     from .long_texts import Turns, off_loop
     from .terminal import (
@@ -28,6 +29,7 @@ else:
         {
             "code_view": ["CODE", "beyond_ascii", "broken", "code_lines", "visible_code"],
             "keyboard": ["READING_S", "is_person_there", "typed"],
+            "compared_lines": ["line_diff"],
             "long_texts": ["Turns", "off_loop"],
             "terminal": [
                 "Wrap",

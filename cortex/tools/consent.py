@@ -15,7 +15,7 @@ from pydantic_core import from_json, to_json
 
 from sandbox import person_decides
 
-from .owner import AbsentOwner, Decision, Question
+from .owner import COMMIT, AbsentOwner, Decision, Question
 from .policy import policy_of
 
 if TYPE_CHECKING:
@@ -72,20 +72,20 @@ class Consent:
             case "deny":
                 return NotAllowed(f"the owner does not allow {tool.name}")
             case "ask":
-                return await self._ask(tool, arguments, origin, purpose)
+                return await self.ask(tool.name, arguments, origin=origin, purpose=purpose)
             case _:
                 assert_never(policy)
 
-    async def _ask(self, tool: Governed, arguments: dict[str, Any], origin: Origin, purpose: str) -> Permission:
+    async def ask(self, name: str, arguments: dict[str, Any], *, origin: Origin, purpose: str = "") -> Permission:
+        """Ask the owner, whatever the policy is. Raises nothing but a cancellation."""
+        what = "changing files" if name == COMMIT else name
         limit = self._settings.max_questions_per_turn
         # Counted before waiting: several calls at once must not all count as the last allowed question.
         if self._questions >= limit:
-            return NotAllowed(
-                f"{tool.name} needs the owner's consent, and at most {limit} questions are asked in one turn"
-            )
+            return NotAllowed(f"{what} needs the owner's consent, and at most {limit} questions are asked in one turn")
         self._questions += 1
         # A copy: changes that the owner's side makes must not affect the call.
-        question = Question(tool.name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
+        question = Question(name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
         # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of all
         # questions of a turn, which may all come before this one.
         with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
@@ -95,11 +95,11 @@ class Consent:
         if decision.allowed is True:
             return Allowed()
         if isinstance(self._owner, AbsentOwner):
-            return NotAllowed(f'{tool.name} has the policy "ask", and no owner can be asked here; do without it')
+            return NotAllowed(f'{what} has the policy "ask", and no owner can be asked here; do without it')
         if decision is _UNASKED:
-            return NotAllowed(f"{tool.name} needs the owner's consent, and {decision.reason}")
+            return NotAllowed(f"{what} needs the owner's consent, and {decision.reason}")
         reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")
-        return NotAllowed(f"the owner was asked about {tool.name} and said no" + (f": {reason}" if reason else ""))
+        return NotAllowed(f"the owner was asked about {what} and said no" + (f": {reason}" if reason else ""))
 
     async def _decision(self, question: Question) -> Decision:
         seconds = self._settings.owner_timeout_s

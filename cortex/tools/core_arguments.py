@@ -63,6 +63,7 @@ _SENTENCE = _Form(
     other_names={"message": "text", "content": "text", "memory": "text", "fact": "text"},
 )
 
+_WORKSPACE = "/workspace"
 _CODE_NAMES = {"script": "code", "source": "code", "javascript": "code", "typescript": "code"}
 
 _FORMS = {
@@ -220,8 +221,9 @@ def _names(value: Any, what: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in value if name.strip()))
 
 
-def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
-    """The arguments in the form of `core.execute`, with the context. Raises ToolError with code `invalid_arguments`."""
+def code_arguments(raw: Any, settings: Settings, *, files: bool = False) -> dict[str, Any]:
+    """The arguments in the form of `core.execute`, with the context; and `only_reads` if the code has files and is not
+    to change them. Raises ToolError with code `invalid_arguments`."""
     given = fitted(object_of(raw, EXECUTE_CODE, "code"), {"type": "object", "properties": _CODE_PARAMETERS})
     code = given.get("code")
     if not isinstance(code, str) or not code.strip():
@@ -241,18 +243,20 @@ def code_arguments(raw: Any, settings: Settings) -> dict[str, Any]:
         "intent": intent,
         "tools": tools,
         "context": context,
-    } | _narrowed(limits, settings)
+    } | _narrowed(limits, settings, files)
 
 
-def _narrowed(limits: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+def _narrowed(limits: Mapping[str, Any], settings: Settings, files: bool) -> dict[str, Any]:
     """The limits of one run. A request for more than the host allows is refused rather than ignored: code that believes
     it may write would fail in unexpected places."""
     unknown = next((name for name in limits if name not in _CODE_LIMITS), None)
     if unknown is not None:
         raise invalid(f'{EXECUTE_CODE}: sandbox_config has no "{unknown[:60]}"; there are {", ".join(_CODE_LIMITS)}')
-    if limits.get("allowWrite") or limits.get("allowedReadPaths"):
+    if not files and (limits.get("allowWrite") or limits.get("allowedReadPaths")):
         raise invalid(f"{EXECUTE_CODE}: this host grants no files; leave allowWrite and allowedReadPaths out")
-    narrowed: dict[str, Any] = {}
+    if limits.get("allowedReadPaths") not in (None, [], [_WORKSPACE]):
+        raise invalid(f"{EXECUTE_CODE}: this host grants {_WORKSPACE}; leave allowedReadPaths out")
+    narrowed: dict[str, Any] = {"only_reads": True} if files and limits.get("allowWrite") is False else {}
     if limits.get("allowNetwork"):
         if not settings.sandbox.network.allow:
             raise invalid(f"{EXECUTE_CODE}: this host allows no network; leave allowNetwork out, or ask its owner")

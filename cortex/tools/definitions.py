@@ -38,9 +38,13 @@ CORE_TOOLS = (
 _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
 compute or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
-crypto, TextEncoder, setTimeout …) and console; no import, require, process or files. Nothing is kept between runs but \
-JSON in `store`: await store.get(key), set(key, value), delete(key), keys(). Each run costs energy.{limit} An answer \
-that begins with EXECUTION_ is no result and says why: correct the code, or tell the user."""
+crypto, TextEncoder, setTimeout …) and console; no import, require{absent} is kept between runs \
+but JSON in `store`: await store.get(key), set(key, value), delete(key), keys().{files} Each run costs energy.{limit} \
+An answer that begins with EXECUTION_ is no result and says why: correct the code, or tell the user."""
+_ABSENT, _ABSENT_BUT_FILES = ", process or files. Nothing", " or process. Nothing else"
+_FILES = (
+    " Files: Deno.readTextFile, writeTextFile, readDir … in /workspace, the current folder; a failed run changes none."
+)
 _SEARCH = "Find functions that code may call, by what they do: name, one line, score. Then core_describe them."
 _DESCRIBE = "TypeScript declarations of functions by name."
 _INTENT = "Lends functions that fit these words; those that the code names are lent anyway"
@@ -80,10 +84,11 @@ def core_definitions(
     learns: bool = False,
     searches: bool = False,
     has_turns: bool = True,
+    files: bool = False,
 ) -> tuple[ToolDefinition, ...]:
     """The core tools, always in the same order and words for the same settings. `core.consolidate` is included if the
     agent may learn, `core.search` and `core.describe` if there are tools that are not listed. Without turns (each call
-    is its own turn) the number of runs in a turn is not mentioned."""
+    is its own turn) the number of runs in a turn is not mentioned. `files`: code has a workspace."""
     text = {"type": "string"}
     searching = (
         ToolDefinition("core.search", _SEARCH, _object({"query": text})),
@@ -91,7 +96,9 @@ def core_definitions(
     )
     tools = (
         ToolDefinition(
-            "core.execute", _execute_text(settings, has_turns), _execute_parameters(settings, hosts, lent, searches)
+            "core.execute",
+            _execute_text(settings, has_turns, files),
+            _execute_parameters(settings, hosts, lent, searches),
         ),
         *(searching if searches else ()),
         ToolDefinition("core.energy", _ENERGY, _object({})),
@@ -101,11 +108,12 @@ def core_definitions(
     return (*tools, ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())) if learns else tools
 
 
-def _execute_text(settings: ExecuteSettings, has_turns: bool) -> str:
+def _execute_text(settings: ExecuteSettings, has_turns: bool, files: bool) -> str:
     runs = settings.max_calls_per_turn
     free = "; 3 that fail without effect are free" if runs else ""
     limit = f" At most {runs} run{'' if runs == 1 else 's'} in one turn{free}." if has_turns or not runs else ""
-    return _EXECUTE.format(limit=limit)
+    absent = _ABSENT_BUT_FILES if files else _ABSENT
+    return _EXECUTE.format(limit=limit, absent=absent, files=_FILES if files else "")
 
 
 def _execute_parameters(

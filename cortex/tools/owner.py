@@ -10,11 +10,13 @@ from typing import Any, Literal, Protocol
 import anyio
 from pydantic_core import to_json
 
-from cortex.text import beyond_ascii, code_lines, visible
+from cortex.text import CODE, beyond_ascii, code_lines, visible
 
 Origin = Literal["model", "code"]
 """The caller: the model itself, or code that it wrote, from inside the sandbox."""
 
+COMMIT = "core.commit"
+"""The question whether the changes of a run's files are made. No tool has this name: all of `core` are ours."""
 MAX_SHOWN_WORDS = 500
 MAX_SHOWN_ARGUMENT = 20_000
 """Code is an argument, too: an owner who consents to it has to see it."""
@@ -80,6 +82,8 @@ class ScriptedOwner:
 def describe(question: Question) -> str:
     """The question as lines for a person. Nothing in it can control a terminal or pass for a line of ours, and omitted
     text is mentioned."""
+    if question.tool == COMMIT:
+        return "\n".join(_commit(question))
     caller = "Code that the agent wrote" if question.origin == "code" else "The agent"
     lines = [f"{caller} wants to call {question.tool}"]
     if question.purpose.strip():
@@ -93,6 +97,17 @@ def describe(question: Question) -> str:
     if not question.arguments:
         lines.append("  without arguments")
     return "\n".join(lines)
+
+
+def _commit(question: Question) -> list[str]:
+    """The lines of the list and of the diff are made by us, and have nothing in them that could control a terminal."""
+    asked = question.arguments
+    lines = [f"Code that the agent wrote wants to change files in {_shown(str(asked.get('folder', '')))}"]
+    if question.purpose.strip():
+        lines.append(f"  its purpose, in its own words: {_shown(' '.join(question.purpose.split()))}")
+    lines += [f"  {line}" for line in asked.get("changes", ())]
+    diff = asked.get("diff", ())
+    return [*lines, "  the differences:", *(f"{CODE}{line}" for line in diff)] if diff else lines
 
 
 def _json(value: Any) -> str:

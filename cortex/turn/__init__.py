@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .code_answer import CodeAnswer, answer_without_result
     from .consolidate_tool import ConsolidateTool
     from .execution import Caller, Executed, HostFailed, NotRun, Ran, RunCount, Services, execute, require_acting
+    from .files import Commit, Folder
     from .habit_watch import HabitWatch, Observer
     from .kept_state import takes_store
     from .later import Begun, JobLook, Later
@@ -31,6 +32,7 @@ else:
                 "execute",
                 "require_acting",
             ],
+            "files": ["Commit", "Folder"],
             "habit_watch": ["HabitWatch", "Observer"],
             "kept_state": ["takes_store"],
             "later": ["Begun", "JobLook", "Later"],

@@ -22,7 +22,7 @@ class CodeAnswer:
     text: str
     ok: bool
     structured: dict[str, Any] = field(default_factory=dict)
-    """`result`, `logs`, `metrics`; and `error` where there is no result."""
+    """`result`, `logs`, `metrics`; `error` where there is no result; and `files` where code may use files."""
 
 
 def answer_without_result(reason: Reason) -> CodeAnswer:
@@ -31,8 +31,10 @@ def answer_without_result(reason: Reason) -> CodeAnswer:
     return CodeAnswer(reason.text, ok=False, structured={"result": None, "logs": [], "metrics": {}, "error": error})
 
 
-def code_answer(outcome: ExecutionOutcome, text: str, redactor: Redactor) -> CodeAnswer:
-    """The answer for an outcome. `text` is redacted already; the result and the logs are redacted here."""
+def code_answer(
+    outcome: ExecutionOutcome, text: str, redactor: Redactor, files: dict[str, Any] | None = None
+) -> CodeAnswer:
+    """The answer for an outcome. `text` is redacted already; the result, the logs and the files are redacted here."""
     metrics = outcome.metrics
     parts: dict[str, Any] = {
         "result": redactor.value(outcome.result),
@@ -51,6 +53,8 @@ def code_answer(outcome: ExecutionOutcome, text: str, redactor: Redactor) -> Cod
         parts["truncatedFromBytes"] = outcome.result_bytes
     if outcome.error is not None:
         parts["error"] = {"type": str(outcome.error.type), "message": redactor.text(outcome.error.message)}
+    if files is not None:
+        parts["files"] = redactor.value(files)
     state = outcome.result.get("state") if isinstance(outcome.result, dict) else None
     if isinstance(state, dict):
         parts["state"] = redactor.value(state)

@@ -26,11 +26,13 @@ from cortex.contracts import (
     RunCodeIntent,
     Trace,
     reply,
+    with_lines,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
+from .files import FileTerms, settle_files
 from .kept_state import keep_state, lent, store_of
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from sandbox import CodeRuntime, Guard
 
     from .consolidate_tool import ConsolidateTool
+    from .files import Folder, SettledFiles
     from .habit_watch import Observer
     from .later import Later
 
@@ -95,6 +98,8 @@ class Ran:
     reply: str
     cost: float
     level: float
+    files: SettledFiles | None = None
+    """What became of the changes of files; None without a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +164,8 @@ class Caller:
     """Announces an event. Raises AuditError if it is the start of an execution and cannot be recorded."""
     conversation: str | None = None
     """The conversation whose store the code may use, and whose jobs the caller may look at; None for no store."""
+    folder: Folder | None = None
+    """The files that its code may use."""
 
 
 def require_acting(switch: Switch, journal: Journal) -> None:
@@ -207,6 +214,8 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             raise
         place.is_used = True
         store = store_of(caller.conversation, services.stores)
+        folder = caller.folder
+        files = None
         try:
             outcome = await services.runtime.execute(
                 ExecutionRequest(
@@ -218,6 +227,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 ),
                 tools if observed is None else observed.tools(tools),
                 network=None if observed is None else observed.network(settings.sandbox.network),
+                workspace=None if folder is None else folder.workspace,
                 **lent(store),
             )
             if outcome.refused:
@@ -229,8 +239,11 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             place.is_without_effect = has_no_effect(outcome)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
+            if folder is not None:
+                terms = FileTerms(folder, caller.consent, services.switch, caller.announce)
+                files = await settle_files(outcome, intent, own_hash, terms)
             # Inside: a long reply is redacted in a thread, and a caller who cancels meanwhile has still run the code.
-            text = await caller.show(reply(outcome))
+            text = await caller.show(reply(outcome) if files is None else with_lines(reply(outcome), files.lines))
         except BaseException as error:
             is_fault = isinstance(error, Exception)
             why = "HOST_FAILED" if is_fault else "CANCELLED"
@@ -240,9 +253,11 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             return HostFailed(error)
         facts = None if stored is None else asdict(stored)
         caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts))
-        if observed is not None and services.observer is not None:
+        # Code that uses files cannot be learned: a neuron has none.
+        uses_files = folder is not None and "Deno" in payload.code
+        if observed is not None and services.observer is not None and not uses_files:
             services.observer.ended(observed, outcome)
-        return Ran(outcome, text, taken.charged, level)
+        return Ran(outcome, text, taken.charged, level, files)
 
 
 def has_no_effect(outcome: ExecutionOutcome) -> bool:

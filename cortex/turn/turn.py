@@ -19,6 +19,7 @@ from cortex.contracts import (
     CoreToolCalled,
     Denied,
     ExecutionCutShort,
+    FilesChanged,
     OwnerAnswered,
     Proposed,
     Reason,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from cortex.tools import Decision, Origin, Question, Tool
 
     from .execution import Executed, Services
+    from .files import Folder
 
     _Run: TypeAlias = Callable[[RunCodeIntent, Wish, Services, Caller], Awaitable[Begun | Executed]]
 
@@ -88,6 +90,7 @@ class Turn:
         watch: Watch | None = None,
         redactor: Redactor | None = None,
         conversation: str | None = None,
+        folder: Folder | None = None,
     ) -> None:
         self._services = services
         self._watch = watch
@@ -122,6 +125,7 @@ class Turn:
             self._shown_long,
             self._announce,
             conversation,
+            folder,
         )
 
     async def __aenter__(self) -> Self:
@@ -149,14 +153,17 @@ class Turn:
         self._calls += 1
         try:
             self._require_open()
-            done = await self._run_code(code_arguments(arguments, self._services.settings), self._calls, execute)
+            has_files = self._caller.folder is not None
+            given = code_arguments(arguments, self._services.settings, files=has_files)
+            done = await self._run_code(given, self._calls, execute)
         except Exception as error:  # noqa: BLE001 - as below
             return answer_without_result(self._fault("core.execute", error))
         assert not isinstance(done, Begun)
         if isinstance(done, Reason):
             return answer_without_result(done)
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
-        return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
+        files = None if done.files is None else done.files.structured
+        return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor, files)
 
     async def _answer_call(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
@@ -239,7 +246,10 @@ class Turn:
         trace = Trace(turn=self.id, call=number)
         limits = services.settings.execute.within(services.settings.sandbox.max_timeout_ms)
         intent = intent_of({**arguments, **words}, limits, trace, waits_for_tools=waits)
-        done = await run(intent, wish, services, self._caller)
+        caller, folder = self._caller, self._caller.folder
+        if folder is not None and arguments.get("only_reads"):
+            caller = replace(caller, folder=replace(folder, commit="never"))
+        done = await run(intent, wish, services, caller)
         match done:
             case NotRun(refusal, code_hash):
                 return self._refused("core.execute", reason_of(refusal), intent, code_hash)
@@ -370,7 +380,9 @@ class Turn:
 
     def _announce(self, event: CortexEvent) -> None:
         # A job goes on after its turn: the audit and the listeners still hear of it, the watcher of the turn does not.
-        is_told = self._is_open and not isinstance(event, CoreToolCalled | OwnerAnswered | ExecutionCutShort)
+        is_told = self._is_open and not isinstance(
+            event, CoreToolCalled | OwnerAnswered | ExecutionCutShort | FilesChanged
+        )
         self._services.spine.announce(event, self._watch if is_told else None)
 
 

@@ -6,7 +6,7 @@ from .lazy_doors import lazy_door
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from .changes import Change, Changes
+    from .changes import Change, ChangedFile, Changes
     from .errors import MalformedFrame, NothingMayRun, RunFault, SandboxError, SandboxUnavailable, ToolError
     from .frames import (
         PROTOCOL,
@@ -61,7 +61,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "changes": ["Change", "Changes"],
+            "changes": ["Change", "ChangedFile", "Changes"],
             "errors": [
                 "MalformedFrame",
                 "NothingMayRun",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, overload
+from typing import Literal, Protocol, overload
 
 from .errors import SandboxError
 
@@ -40,6 +40,24 @@ class Change:
         return f"{self.kind} {self.path}{sizes}"
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """The contents of one changed file, as bytes, to be looked at before a commit. None where there is no file, where
+    its content is too large, or is not the one any more that the run saw."""
+
+    change: Change
+    before: bytes | None
+    after: bytes | None
+
+
+class ChangeContents(Protocol):
+    """The contents behind the changes of one run."""
+
+    async def files(self, max_file_bytes: int, max_total_bytes: int) -> list[ChangedFile]: ...
+
+    async def hashes(self) -> tuple[str | None, ...]: ...
+
+
 class Changes(Sequence[Change]):
     """The changes of one run, sorted by path. The folder is unchanged until `commit`.
 
@@ -51,10 +69,12 @@ class Changes(Sequence[Change]):
         self,
         changes: Iterable[Change] = (),
         commit: Callable[[Callable[[], None]], Awaitable[None]] | None = None,
+        contents: ChangeContents | None = None,
     ) -> None:
         """`commit` makes the changes; it calls its argument as soon as they are made."""
         self._changes = tuple(changes)
         self._commit = commit
+        self._contents = contents
         self._state: State = "open"
 
     @property
@@ -80,13 +100,24 @@ class Changes(Sequence[Change]):
         self._require_open("roll back")
         self._end("rolled back")
 
+    async def files(self, max_file_bytes: int = 65_536, max_total_bytes: int = 1_048_576) -> list[ChangedFile]:
+        """Each change with what its file held and would hold, while the changes are open. Contents beyond the limits
+        are left out."""
+        if self._contents is None:
+            return [ChangedFile(change, None, None) for change in self._changes]
+        return await self._contents.files(max_file_bytes, max_total_bytes)
+
+    async def hashes(self) -> tuple[str | None, ...]:
+        """The SHA-256 of each new content, in the order of the changes; None for a folder and for what is removed."""
+        return (None,) * len(self._changes) if self._contents is None else await self._contents.hashes()
+
     def _require_open(self, verb: str) -> None:
         if self._state != "open":
             raise SandboxError(f"Cannot {verb} these changes: they are already {self._state}")
 
     def _end(self, state: Literal["committed", "rolled back"]) -> None:
         self._state = state
-        self._commit = None
+        self._commit = self._contents = None
 
     @overload
     def __getitem__(self, index: int) -> Change: ...

@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from ..contracts import Changes, FileCall, ToolError, encode, to_the_end
 from .commit import commit, prepare
+from .contents import Contents
 from .difference import Difference, differences, listing
 from .folder import Fact, Folder, has_ended, is_link, open_folder
 from .overlay import File, Node, Overlay
@@ -109,7 +110,9 @@ class Transaction:
         found = differences(overlay) if overlay is not None else []
         if not found:
             return Changes()
-        return Changes(listing(found), partial(_commit, self._path, self._folder.identity, found))
+        identity, changes = self._folder.identity, listing(found)
+        contents = Contents(self._path, identity, found, changes)
+        return Changes(changes, partial(_commit, self._path, identity, found), contents)
 
     def drop(self) -> None:
         """Discard everything that the run has written."""

@@ -1701,6 +1701,7 @@ SETTINGS = {
     "mcp.serve": {
         "hosts": "tests/cortex/mcp_server/test_serve_command.py::test_hosts_and_origins_of_the_settings_are_let_in",
         "origins": "tests/cortex/mcp_server/test_serve_command.py::test_hosts_and_origins_of_the_settings_are_let_in",
+        "roots": "tests/cortex/mcp_server/test_files.py::test_a_root_of_the_client_is_used_where_the_owner_allows_it",
         "token": "tests/cortex/mcp_server/test_serve_command.py::test_a_token_of_the_settings_is_not_printed_and_one_of_ours_is",
     },
     "redaction": {

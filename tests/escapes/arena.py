@@ -494,6 +494,8 @@ def granted(folder: Path) -> Any:
 
 async def committed(outcome: ExecutionOutcome) -> str:
     """Commit the changes of the run; return the name of the error if that is refused."""
+    if outcome.changes.state == "committed":  # by a turn
+        return ""
     try:
         await outcome.changes.commit()
     except Exception as error:  # noqa: BLE001 - any exception is a refusal

@@ -366,3 +366,54 @@ def test_a_typed_slash_command_never_goes_to_the_model_also_when_answers_go_into
     assert b"There are no neurons" in errors
     assert (tmp_path / "home" / "state" / "KILLED").exists()
     assert server.heard == []
+
+
+WRITE = "const text = await Deno.readTextFile('a.txt'); await Deno.writeTextFile('a.txt', text + 'two\\n'); return 1"
+
+
+def test_the_owner_sees_what_would_change_in_the_terminal_and_agrees_once(tmp_path):
+    folder = tmp_path / "granted"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    replies = [run_code(WRITE, purpose="Add a line"), words("It is added.")]
+    with (
+        ChatServer(*replies) as server,
+        Chat("--workspace", str(folder), columns=200, env=environment(tmp_path / "home", server, NO_COLOR="1")) as chat,
+    ):
+        chat.wait_for("you> ")
+        chat.type("add a line\r")
+        chat.wait_for(f"Code that the agent wrote wants to change files in {folder}\n")
+        chat.wait_for("  changed a.txt (4 to 8 bytes)\n")
+        chat.wait_for("  | + two\n")
+        chat.wait_for("Allow it this once? [y/N] ")
+        assert (folder / "a.txt").read_text() == "one\n"
+        chat.type("y\r")
+        chat.wait_for("Files written: 1 changed")
+        chat.wait_for("It is added.")
+        chat.wait_for("you> ")
+        chat.type("/quit\r")
+        chat.read_to_end()
+        assert chat.process.wait(BOUND_S) == 0
+        answer = server.asked[-1]["messages"][-1]["content"]
+        told = json.dumps(server.asked[0]["tools"])
+    assert answer == "1\nFiles written: 1 changed\nchanged a.txt (4 to 8 bytes)"
+    assert "/workspace" in told
+    assert (folder / "a.txt").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("commit", "said"), [(None, "there is no terminal: --commit"), ("never", "only shown here"), ("auto", None)]
+)
+def test_without_a_terminal_only_auto_changes_files(tmp_path, commit, said):
+    folder = tmp_path / "granted"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    with ChatServer(run_code(WRITE), words("Well.")) as server:
+        option = [] if commit is None else ["--commit", commit]
+        env = environment(tmp_path / "home", server)
+        done = cortex_chat("--workspace", str(folder), *option, "--message", "add a line", env=env, stdin="y\n")
+        answer = server.asked[-1]["messages"][-1]["content"]
+    assert done.returncode == 0
+    assert ("Files written" in answer) == (said is None)
+    assert said is None or said in answer
+    assert (folder / "a.txt").read_text() == ("one\ntwo\n" if said is None else "one\n")
