@@ -38,6 +38,7 @@ SETTING = "tests/cortex/settings/test_settings.py::"
 CONFIG = "tests/cortex/commands/test_config_command.py::"
 HOME = "tests/cortex/home/test_home.py::"
 LAYERS = "tests/test_layers.py::"
+ANSWERS = "tests/sandbox/test_answers.py::"
 PORTS = "tests/cortex/home/test_ports.py::"
 DOCS = "tests/test_docs.py::"
 ESCAPES = "tests/escapes/test_escapes.py::"
@@ -51,6 +52,26 @@ REQUIREMENTS = (
     *of_files.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
+    Requirement(
+        "HANDS-ANSWERS",
+        "hands",
+        "The value of a program is its answer, in the shapes that models write; what was printed and called is told; errors "
+        "are placed in the lines of the author; code is parsed in a bounded process and not visibly changed",
+        (
+            ANSWERS + "test_programs_in_the_shapes_that_models_write_give_their_answer",
+            ANSWERS + "test_programs_that_a_stranger_wrote_give_their_answer",
+            ANSWERS + "test_an_error_is_placed_in_the_lines_and_columns_of_the_author",
+            ANSWERS + "test_a_program_cannot_see_that_its_value_is_returned",
+            ANSWERS + "test_what_a_run_has_done_is_told_when_it_fails",
+            ANSWERS + "test_a_call_that_is_under_way_when_the_time_is_over_is_told",
+            ANSWERS + "test_no_value_and_nothing_printed_says_how_to_return_one",
+            ANSWERS + "test_of_much_that_was_printed_the_beginning_and_the_end_are_told",
+            ANSWERS + "test_a_result_that_is_too_long_is_cut_behind_a_whole_element_and_says_how_to_get_less",
+            ANSWERS + "test_edits_that_make_no_sense_change_nothing",
+            ANSWERS + "test_code_that_cannot_be_parsed_in_time_is_run_as_it_is",
+            ANSWERS + "test_no_process_is_started_for_code_that_returns",
+        ),
+    ),
     # The house: where everything lives
     Requirement(
         "HOUSE-STREETS",
