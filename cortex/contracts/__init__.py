@@ -45,41 +45,15 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "events": [
-                "CoreToolCalled",
-                "CortexEvent",
-                "ExecutionCutShort",
-                "ExecutionEnded",
-                "ExecutionStarted",
-                "FilesChanged",
-                "Listener",
-                "OwnerAnswered",
-                "Proposed",
-                "Recorded",
-                "Refused",
-                "Remembered",
-                "Said",
-                "ToolCalled",
-                "TurnEvent",
-                "Watch",
-                "weight_of_event",
-                "weight_of_value",
-            ],
-            "intents": ["RunCode", "RunCodeIntent", "Trace"],
-            "replies": [
-                "Blocked",
-                "Denied",
-                "Reason",
-                "Refusal",
-                "blocked",
-                "denied",
-                "failed",
-                "headline",
-                "reason_of",
-                "reason_of_fault",
-                "reply",
-                "reply_code",
-                "with_lines",
-            ],
+            "events": (
+                "CoreToolCalled CortexEvent ExecutionCutShort ExecutionEnded ExecutionStarted FilesChanged Listener "
+                "OwnerAnswered Proposed Recorded Refused Remembered Said ToolCalled TurnEvent Watch weight_of_event "
+                "weight_of_value"
+            ),
+            "intents": "RunCode RunCodeIntent Trace",
+            "replies": (
+                "Blocked Denied Reason Refusal blocked denied failed headline reason_of reason_of_fault reply "
+                "reply_code with_lines"
+            ),
         },
     )

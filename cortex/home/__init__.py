@@ -14,10 +14,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "files": ["HomeFiles"],
-            "home": ["Home", "HomeError", "problem_of"],
-            "memory": ["LearnedSkills", "Memory"],
-            "ports": ["HomePorts", "Lines"],
-            "stores": ["ConversationStore", "StoreFacts", "KeptStore", "Stores", "id_of"],
+            "files": "HomeFiles",
+            "home": "Home HomeError problem_of",
+            "memory": "LearnedSkills Memory",
+            "ports": "HomePorts Lines",
+            "stores": "ConversationStore StoreFacts KeptStore Stores id_of",
         },
     )

@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "job_records": ["JobRecord", "JobRecords"],
-            "jobs": ["JOB_ENDED", "Jobs"],
+            "job_records": "JobRecord JobRecords",
+            "jobs": "JOB_ENDED Jobs",
         },
     )

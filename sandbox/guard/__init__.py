@@ -13,9 +13,9 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "guard": ["CodeReader", "Guard"],
-            "patterns": ["Finding"],
-            "program_reader": ["Program", "ProgramReader"],
-            "slips": ["slip"],
+            "guard": "CodeReader Guard",
+            "patterns": "Finding",
+            "program_reader": "Program ProgramReader",
+            "slips": "slip",
         },
     )

@@ -22,18 +22,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "ports": [
-                "CodeRuntime",
-                "HostTools",
-                "ReadyJson",
-                "RefusingRuntime",
-                "Resident",
-                "ResidentHost",
-                "StoppableRuntime",
-                "Store",
-                "ToolDeclaration",
-                "WalledRuntime",
-            ],
-            "settings": ["SandboxSettings"],
+            "ports": (
+                "CodeRuntime HostTools ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime Store "
+                "ToolDeclaration WalledRuntime"
+            ),
+            "settings": "SandboxSettings",
         },
     )
