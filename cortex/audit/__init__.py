@@ -16,12 +16,12 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "code_folder": ["code_hash"],
-            "journal": ["Journal"],
-            "lines": ["Record"],
-            "ports": ["AuditError", "FactRefused", "Trail"],
-            "spine": ["Spine"],
-            "trail": ["Audit"],
-            "verdict": ["Damage", "Verdict"],
+            "code_folder": "code_hash",
+            "journal": "Journal",
+            "lines": "Record",
+            "ports": "AuditError FactRefused Trail",
+            "spine": "Spine",
+            "trail": "Audit",
+            "verdict": "Damage Verdict",
         },
     )

@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "cached_runtime": ["CachedRuntime", "RepeatableRuntime", "cache_key", "with_cache"],
-            "result_cache": ["ResultCache", "open_cache"],
+            "cached_runtime": "CachedRuntime RepeatableRuntime cache_key with_cache",
+            "result_cache": "ResultCache open_cache",
         },
     )

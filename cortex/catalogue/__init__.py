@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "absent_tool": ["AbsentTool"],
-            "workbench": ["Wish", "Workbench"],
+            "absent_tool": "AbsentTool",
+            "workbench": "Wish Workbench",
         },
     )

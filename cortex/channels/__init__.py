@@ -12,8 +12,8 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "console": ["ConsoleChannel", "how_to_decide", "set_in"],
-            "owner_page": ["HASH_CHARACTERS", "HabitSeen", "owner_summary", "owner_view", "title_of"],
-            "webhook": ["WebhookChannel"],
+            "console": "ConsoleChannel how_to_decide set_in",
+            "owner_page": "HASH_CHARACTERS HabitSeen owner_summary owner_view title_of",
+            "webhook": "WebhookChannel",
         },
     )

@@ -42,38 +42,11 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "events": [
-                "CoreToolCalled",
-                "CortexEvent",
-                "ExecutionCutShort",
-                "ExecutionEnded",
-                "ExecutionStarted",
-                "Listener",
-                "OwnerAnswered",
-                "Proposed",
-                "Recorded",
-                "Refused",
-                "Remembered",
-                "Said",
-                "ToolCalled",
-                "TurnEvent",
-                "Watch",
-                "weight_of_event",
-                "weight_of_value",
-            ],
-            "intents": ["RunCode", "RunCodeIntent", "Trace"],
-            "replies": [
-                "Blocked",
-                "Denied",
-                "Reason",
-                "Refusal",
-                "blocked",
-                "denied",
-                "failed",
-                "reason_of",
-                "reason_of_fault",
-                "reply",
-                "reply_code",
-            ],
+            "events": (
+                "CoreToolCalled CortexEvent ExecutionCutShort ExecutionEnded ExecutionStarted Listener OwnerAnswered "
+                "Proposed Recorded Refused Remembered Said ToolCalled TurnEvent Watch weight_of_event weight_of_value"
+            ),
+            "intents": "RunCode RunCodeIntent Trace",
+            "replies": "Blocked Denied Reason Refusal blocked denied failed reason_of reason_of_fault reply reply_code",
         },
     )

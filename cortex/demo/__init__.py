@@ -12,8 +12,8 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "lesson": ["Asker"],
-            "page": ["Page"],
-            "story": ["Scene", "SceneTurn", "load_scenes", "tell"],
+            "lesson": "Asker",
+            "page": "Page",
+            "story": "Scene SceneTurn load_scenes tell",
         },
     )

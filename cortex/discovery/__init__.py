@@ -13,9 +13,9 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "discovery": ["Discovery", "discovery_of", "embedder_of"],
-            "embedder": ["Embedder", "EmbeddingFailed"],
-            "tool_index": ["Match", "ToolIndex"],
-            "tool_text": ["ToolText", "text_of_tool"],
+            "discovery": "Discovery discovery_of embedder_of",
+            "embedder": "Embedder EmbeddingFailed",
+            "tool_index": "Match ToolIndex",
+            "tool_text": "ToolText text_of_tool",
         },
     )

@@ -15,11 +15,11 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "forecasts": ["Forecast", "TierForecast", "energy_note", "forecast", "prices"],
-            "gate": ["Affordable", "Insufficient", "metered_cost", "recharged", "weigh"],
-            "ledger": ["Entry"],
-            "ports": ["EnergyBusy", "EnergyError", "EnergyNotOnDisk", "Ledger"],
-            "reserve": ["EnergyReserve", "Reservation", "is_untouched"],
-            "wording": ["drawn", "explain", "in_about", "outlook", "rounded_down"],
+            "forecasts": "Forecast TierForecast energy_note forecast prices",
+            "gate": "Affordable Insufficient metered_cost recharged weigh",
+            "ledger": "Entry",
+            "ports": "EnergyBusy EnergyError EnergyNotOnDisk Ledger",
+            "reserve": "EnergyReserve Reservation is_untouched",
+            "wording": "drawn explain in_about outlook rounded_down",
         },
     )

@@ -13,9 +13,9 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "files": ["HomeFiles"],
-            "home": ["Home", "HomeError", "problem_of"],
-            "memory": ["LearnedSkills", "Memory"],
-            "ports": ["HomePorts", "Lines"],
+            "files": "HomeFiles",
+            "home": "Home HomeError problem_of",
+            "memory": "LearnedSkills Memory",
+            "ports": "HomePorts Lines",
         },
     )

@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "learning": ["Living", "Learning", "Surroundings", "channels_of", "killed_by"],
-            "neuron_tools": ["NeuronTools"],
+            "learning": "Living Learning Surroundings channels_of killed_by",
+            "neuron_tools": "NeuronTools",
         },
     )

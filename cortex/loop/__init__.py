@@ -39,35 +39,17 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "conversation": ["Conversation", "ConversationBusy", "ConversationError"],
-            "conversations": ["ConversationSummary", "Conversations"],
-            "endings": ["Stopped", "TurnEnd"],
-            "messages": [
-                "AssistantMessage",
-                "Finish",
-                "Message",
-                "ModelReply",
-                "SystemMessage",
-                "ToolAnswer",
-                "ToolRequest",
-                "Usage",
-                "UserMessage",
-            ],
-            "ports": [
-                "Answer",
-                "AnsweringTurn",
-                "CallEnded",
-                "CallStarted",
-                "Event",
-                "LanguageModel",
-                "ModelError",
-                "Notice",
-                "RoundEnded",
-                "TextArrived",
-                "Waiting",
-                "ignore",
-            ],
-            "requests": ["MAX_CALLS", "parsed_arguments"],
-            "turn": ["INSTRUCTIONS", "answered_call", "run_turn"],
+            "conversation": "Conversation ConversationBusy ConversationError",
+            "conversations": "ConversationSummary Conversations",
+            "endings": "Stopped TurnEnd",
+            "messages": (
+                "AssistantMessage Finish Message ModelReply SystemMessage ToolAnswer ToolRequest Usage UserMessage"
+            ),
+            "ports": (
+                "Answer AnsweringTurn CallEnded CallStarted Event LanguageModel ModelError Notice RoundEnded "
+                "TextArrived Waiting ignore"
+            ),
+            "requests": "MAX_CALLS parsed_arguments",
+            "turn": "INSTRUCTIONS answered_call run_turn",
         },
     )

@@ -13,9 +13,9 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "errors": ["McpUnavailable"],
-            "server": ["ServerStatus"],
-            "servers": ["McpServers"],
-            "tool": ["McpTool"],
+            "errors": "McpUnavailable",
+            "server": "ServerStatus",
+            "servers": "McpServers",
+            "tool": "McpTool",
         },
     )

@@ -12,8 +12,8 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "file": ["MAX_FILE_BYTES", "McpFile", "Named", "checked_servers", "refuse_alike", "servers_of"],
-            "imports": ["imported"],
-            "secrets": ["literal_secrets", "shown_arguments", "written_secrets"],
+            "file": "MAX_FILE_BYTES McpFile Named checked_servers refuse_alike servers_of",
+            "imports": "imported",
+            "secrets": "literal_secrets shown_arguments written_secrets",
         },
     )

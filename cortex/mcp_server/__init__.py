@@ -18,19 +18,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "calls": ["ClientCalls"],
-            "http": [
-                "Address",
-                "BadAddress",
-                "HttpLimits",
-                "PATH",
-                "address_of",
-                "is_loopback",
-                "listen",
-                "serve_http",
-            ],
-            "http_door": ["HttpDoor"],
-            "server": ["Cortex", "Hands", "mcp_server"],
-            "stdio": ["serve_stdio"],
+            "calls": "ClientCalls",
+            "http": "Address BadAddress HttpLimits PATH address_of is_loopback listen serve_http",
+            "http_door": "HttpDoor",
+            "server": "Cortex Hands mcp_server",
+            "stdio": "serve_stdio",
         },
     )

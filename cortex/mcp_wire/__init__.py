@@ -20,16 +20,8 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "messages": [
-                "Event",
-                "EventReader",
-                "HEAD_BYTES",
-                "Line",
-                "MESSAGE_LIMITS",
-                "MessageLines",
-                "RefusedMessage",
-                "check_pieces",
-                "longer_than",
-            ],
+            "messages": (
+                "Event EventReader HEAD_BYTES Line MESSAGE_LIMITS MessageLines RefusedMessage check_pieces longer_than"
+            ),
         },
     )

@@ -13,16 +13,9 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "http_body": ["CONNECTION_FAULTS", "read_at_most", "trust_for"],
-            "model_faults": [
-                "OPENAI_URL",
-                "innermost_reason",
-                "is_passing_status",
-                "key_of",
-                "retry_after_s",
-                "settings_problem",
-            ],
-            "openai_model": ["OpenAIModel"],
-            "scripted_model": ["ScriptError", "ScriptedModel", "ScriptedStep"],
+            "http_body": "CONNECTION_FAULTS read_at_most trust_for",
+            "model_faults": "OPENAI_URL innermost_reason is_passing_status key_of retry_after_s settings_problem",
+            "openai_model": "OpenAIModel",
+            "scripted_model": "ScriptError ScriptedModel ScriptedStep",
         },
     )

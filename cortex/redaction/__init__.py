@@ -12,8 +12,8 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "redactor": ["Redactor"],
-            "spans": ["MAX_VALUE_CHARACTERS"],
-            "tokens": ["Tokens"],
+            "redactor": "Redactor",
+            "spans": "MAX_VALUE_CHARACTERS",
+            "tokens": "Tokens",
         },
     )

@@ -41,37 +41,17 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "home_path": ["find_home"],
-            "mcp_servers": [
-                "ALIKE",
-                "McpServerSettings",
-                "McpServerTable",
-                "MissingVariable",
-                "SERVER_NAME",
-                "SSE",
-                "alike",
-                "as_our_references",
-                "defaults_in",
-                "expanded",
-                "has_reference",
-            ],
-            "sections": [
-                "AuditSettings",
-                "CacheSettings",
-                "DiscoverySettings",
-                "EnergySettings",
-                "ExecuteSettings",
-                "LoopSettings",
-                "McpSettings",
-                "ModelSettings",
-                "Policy",
-                "RedactedKind",
-                "RedactionSettings",
-                "Share",
-                "ToolSettings",
-            ],
-            "setting_errors": ["SettingsError"],
-            "setting_keys": ["Explained", "HIDDEN", "nearest", "shown"],
-            "settings": ["DEFAULT", "Settings", "explain_settings", "load_settings"],
+            "home_path": "find_home",
+            "mcp_servers": (
+                "ALIKE McpServerSettings McpServerTable MissingVariable SERVER_NAME SSE alike as_our_references "
+                "defaults_in expanded has_reference"
+            ),
+            "sections": (
+                "AuditSettings CacheSettings DiscoverySettings EnergySettings ExecuteSettings LoopSettings McpSettings "
+                "ModelSettings Policy RedactedKind RedactionSettings Share ToolSettings"
+            ),
+            "setting_errors": "SettingsError",
+            "setting_keys": "Explained HIDDEN nearest shown",
+            "settings": "DEFAULT Settings explain_settings load_settings",
         },
     )

@@ -14,10 +14,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "highlight": ["highlighted"],
-            "json_events": ["as_json"],
-            "layer_view": ["Layer", "Nerve", "layer_lines", "layer_of"],
-            "parts": ["gauge", "marks_for"],
-            "show": ["Show"],
+            "highlight": "highlighted",
+            "json_events": "as_json",
+            "layer_view": "Layer Nerve layer_lines layer_of",
+            "parts": "gauge marks_for",
+            "show": "Show",
         },
     )

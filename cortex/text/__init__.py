@@ -25,21 +25,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "code_view": ["CODE", "beyond_ascii", "broken", "code_lines", "visible_code"],
-            "keyboard": ["READING_S", "is_person_there", "typed"],
-            "long_texts": ["Turns", "off_loop"],
-            "terminal": [
-                "Wrap",
-                "columns_of",
-                "fit",
-                "has_colour",
-                "has_symbols",
-                "padded",
-                "styled",
-                "terminal_columns",
-                "visible",
-                "wrapped",
-            ],
-            "text": ["NearNames", "WholePieces", "beginning", "bounded", "local_time", "whole"],
+            "code_view": "CODE beyond_ascii broken code_lines visible_code",
+            "keyboard": "READING_S is_person_there typed",
+            "long_texts": "Turns off_loop",
+            "terminal": "Wrap columns_of fit has_colour has_symbols padded styled terminal_columns visible wrapped",
+            "text": "NearNames WholePieces beginning bounded local_time whole",
         },
     )

@@ -15,11 +15,11 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "cancelling_runtime": ["CancellingRuntime"],
-            "code_answer": ["CodeAnswer", "answer_without_result"],
-            "consolidate_tool": ["ConsolidateTool"],
-            "execution": ["Caller", "RunCount", "Services", "execute", "require_acting"],
-            "habit_watch": ["HabitWatch", "Observer"],
-            "turn": ["Turn"],
+            "cancelling_runtime": "CancellingRuntime",
+            "code_answer": "CodeAnswer answer_without_result",
+            "consolidate_tool": "ConsolidateTool",
+            "execution": "Caller RunCount Services execute require_acting",
+            "habit_watch": "HabitWatch Observer",
+            "turn": "Turn",
         },
     )

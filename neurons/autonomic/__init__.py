@@ -12,8 +12,8 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "autonomic": ["Autonomic"],
-            "autonomic_view": ["Counts", "LAYER_KEY", "LayerState", "NerveState", "NerveView", "Overview"],
-            "signal_queue": ["Drop"],
+            "autonomic": "Autonomic",
+            "autonomic_view": "Counts LAYER_KEY LayerState NerveState NerveView Overview",
+            "signal_queue": "Drop",
         },
     )

@@ -14,10 +14,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "fingerprint": ["Fingerprint", "FingerprintReader"],
-            "habit": ["Habit", "OFFER_S"],
-            "habits": ["Habits"],
-            "recordings": ["Recordings"],
-            "similarity": ["Parameter", "in_common", "parts_of", "sketched"],
+            "fingerprint": "Fingerprint FingerprintReader",
+            "habit": "Habit OFFER_S",
+            "habits": "Habits",
+            "recordings": "Recordings",
+            "similarity": "Parameter in_common parts_of sketched",
         },
     )

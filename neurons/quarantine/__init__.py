@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "quarantine": ["rehearse"],
-            "queue": ["Candidates"],
+            "quarantine": "rehearse",
+            "queue": "Candidates",
         },
     )

@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "memory_storage": ["MemoryStorage"],
-            "storage": ["Damage", "DeferredStorage"],
+            "memory_storage": "MemoryStorage",
+            "storage": "Damage DeferredStorage",
         },
     )

@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "kill_switch": ["KillSwitch", "Killed", "Off", "On", "SwitchError"],
-            "kill_watch": ["Switch", "watch_switch"],
+            "kill_switch": "KillSwitch Killed Off On SwitchError",
+            "kill_watch": "Switch watch_switch",
         },
     )

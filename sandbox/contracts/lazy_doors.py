@@ -13,14 +13,14 @@ from importlib import import_module
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 
-def lazy_door(package: str, names: Mapping[str, Sequence[str]]) -> tuple[list[str], Callable[[str], Any]]:
-    """The `__all__` and `__getattr__` of a package. `names` maps each module to its public names; a module is imported
-    when the first of its names is used."""
-    homes = {name: module for module, found in names.items() for name in found}
+def lazy_door(package: str, names: Mapping[str, str]) -> tuple[list[str], Callable[[str], Any]]:
+    """The `__all__` and `__getattr__` of a package. `names` maps each module to its public names, with spaces between
+    them; a module is imported when the first of its names is used."""
+    homes = {name: module for module, found in names.items() for name in found.split()}
 
     def find(name: str) -> Any:
         if name not in homes:

@@ -23,19 +23,13 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "damaged_files": ["copy_aside", "move_aside"],
-            "data_files": ["cache_folder", "data_file"],
-            "durable": ["FileLock", "Flusher", "LOCK_TIMEOUT_S", "LockBusy"],
-            "line_file": ["HeldLines", "LineFile", "append_whole", "end_of_file", "first_lines", "open_lines"],
-            "whole_files": [
-                "FILE_MODE",
-                "FOLDER_MODE",
-                "flush_file",
-                "flush_folder",
-                "private_folder",
-                "read_private",
-                "replace_file",
-                "sweep_unfinished",
-            ],
+            "damaged_files": "copy_aside move_aside",
+            "data_files": "cache_folder data_file",
+            "durable": "FileLock Flusher LOCK_TIMEOUT_S LockBusy",
+            "line_file": "HeldLines LineFile append_whole end_of_file first_lines open_lines",
+            "whole_files": (
+                "FILE_MODE FOLDER_MODE flush_file flush_folder private_folder read_private replace_file "
+                "sweep_unfinished"
+            ),
         },
     )

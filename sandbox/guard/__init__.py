@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "guard": ["CodeReader", "Guard"],
-            "patterns": ["Finding"],
+            "guard": "CodeReader Guard",
+            "patterns": "Finding",
         },
     )

@@ -13,9 +13,9 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "broker": ["FetchBroker"],
-            "policy": ["DenyRule", "HostRule", "NetworkPolicy"],
-            "recording": ["Exchange", "Recorder", "Replay"],
-            "secrets": ["NetworkError"],
+            "broker": "FetchBroker",
+            "policy": "DenyRule HostRule NetworkPolicy",
+            "recording": "Exchange Recorder Replay",
+            "secrets": "NetworkError",
         },
     )

@@ -21,17 +21,10 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "ports": [
-                "CodeRuntime",
-                "HostTools",
-                "ReadyJson",
-                "RefusingRuntime",
-                "Resident",
-                "ResidentHost",
-                "StoppableRuntime",
-                "ToolDeclaration",
-                "WalledRuntime",
-            ],
-            "settings": ["SandboxSettings"],
+            "ports": (
+                "CodeRuntime HostTools ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime "
+                "ToolDeclaration WalledRuntime"
+            ),
+            "settings": "SandboxSettings",
         },
     )

@@ -19,14 +19,14 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "children": ["CLOSING_TIMEOUT_S", "kill_piped", "pipes_of", "reap", "start_piped_python"],
-            "command": ["Command", "PERMISSIONS", "deno_command", "find_deno"],
-            "early_start": ["HeadStart", "can_fork_serve"],
-            "fork_server": ["ForkServer"],
-            "killing": ["KillReport", "kill_recorded", "stop_hosts"],
-            "priority": ["go_first", "go_like_others"],
-            "process": ["PlainSpawner", "Spawner", "WorkerProcess"],
-            "process_notes": ["NOT_NOTED", "Running"],
-            "readiness": ["readable_before", "write_all"],
+            "children": "CLOSING_TIMEOUT_S kill_piped pipes_of reap start_piped_python",
+            "command": "Command PERMISSIONS deno_command find_deno",
+            "early_start": "HeadStart can_fork_serve",
+            "fork_server": "ForkServer",
+            "killing": "KillReport kill_recorded stop_hosts",
+            "priority": "go_first go_like_others",
+            "process": "PlainSpawner Spawner WorkerProcess",
+            "process_notes": "NOT_NOTED Running",
+            "readiness": "readable_before write_all",
         },
     )

@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "resident": ["open_resident"],
-            "resident_process": ["Source"],
+            "resident": "open_resident",
+            "resident_process": "Source",
         },
     )

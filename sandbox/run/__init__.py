@@ -18,14 +18,14 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "bridge": ["Bridge"],
-            "determinism": ["may_vary"],
-            "diagnostics": ["diagnose"],
-            "exchange": ["Answer", "RunExchange", "Heard", "Run", "run_fault"],
-            "grants": ["GrantRefused", "Grants"],
-            "memory_room": ["available_bytes", "has_room", "surely_has_room"],
-            "pool": ["Pool"],
-            "run_clock": ["RunClock", "person_decides", "time_is_up"],
-            "worker": ["Worker"],
+            "bridge": "Bridge",
+            "determinism": "may_vary",
+            "diagnostics": "diagnose",
+            "exchange": "Answer RunExchange Heard Run run_fault",
+            "grants": "GrantRefused Grants",
+            "memory_room": "available_bytes has_room surely_has_room",
+            "pool": "Pool",
+            "run_clock": "RunClock person_decides time_is_up",
+            "worker": "Worker",
         },
     )

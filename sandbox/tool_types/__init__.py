@@ -13,9 +13,9 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "declarations": ["typescript_of"],
-            "schema_check": ["TooMuchToCheck", "schema_problem", "usable_schema"],
-            "schema_parts": ["BadSchema"],
-            "tool_names": ["Lent", "place", "place_of_tools"],
+            "declarations": "typescript_of",
+            "schema_check": "TooMuchToCheck schema_problem usable_schema",
+            "schema_parts": "BadSchema",
+            "tool_names": "Lent place place_of_tools",
         },
     )

@@ -10,6 +10,6 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "wall": ["make_spawner", "open_spawner"],
+            "wall": "make_spawner open_spawner",
         },
     )

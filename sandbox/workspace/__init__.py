@@ -11,7 +11,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "terms": ["WorkspaceBusy", "WorkspaceConflict", "WorkspaceError", "WorkspaceLimits"],
-            "transaction": ["Transaction", "Workspace"],
+            "terms": "WorkspaceBusy WorkspaceConflict WorkspaceError WorkspaceLimits",
+            "transaction": "Transaction Workspace",
         },
     )
