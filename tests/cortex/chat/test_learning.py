@@ -302,7 +302,7 @@ def test_the_commands_of_learning(tmp_path):
     told = "Everything is stopped: 2 processes were killed, and nothing runs until cortex revive --reason WHY"
     assert told in " ".join(text.split())
     assert "it is slow\\u001b" in text
-    assert "/neurons         what" in text
+    assert "/neurons         lists" in text
     assert "/kill            stops" in text
 
 

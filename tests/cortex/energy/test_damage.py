@@ -157,7 +157,7 @@ def test_where_nothing_can_be_believed_the_level_is_0(state, garbage, snapshot, 
         expected["energy.json.damaged-1"] = snapshot
     assert reserve_of(state).level() == 0
     assert set_aside(state) == expected
-    assert "it counts as 0 until it recharges or the owner sets it" in caplog.text
+    assert "the level is 0 until it recharges or the owner sets it" in caplog.text
     assert reserve_of(state).level() == 0
     assert reserve_of(state).set(0.5).level == 0.5
 

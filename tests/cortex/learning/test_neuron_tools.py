@@ -41,7 +41,7 @@ async def test_a_neuron_has_its_approved_tools_and_no_other():
     assert lent is not None
     assert [declaration.name for declaration in lent.declarations()] == ["shop.stock", "shop.buy"]
     assert (await lent.call("shop.stock", {})).data == b"1"
-    with pytest.raises(ToolError, match="nobody can be asked"):
+    with pytest.raises(ToolError, match="no owner can be asked"):
         await lent.call("shop.buy", {})
     with pytest.raises(ToolError, match="No tool"):
         await lent.call("shop.refund", {})

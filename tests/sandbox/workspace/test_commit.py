@@ -807,7 +807,7 @@ async def test_a_commit_that_can_neither_end_nor_be_undone_says_so_and_is_settle
                 wrong.append(where)
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-        with pytest.raises(WorkspaceError, match="settled"):
+        with pytest.raises(WorkspaceError, match="finished or undone when"):
             commit(folder, identity, differences(overlay), at)
         os.close(prepare(folder))
         assert contents(folder) == before

@@ -133,7 +133,7 @@ async def test_a_folder_swapped_at_a_chosen_moment_of_the_commit(folder, outside
     assert swapped_at == [moment]
     assert (outside / "secret.txt").read_bytes() == SECRET
     begun = moment in ("set aside", "put in place")
-    assert ("settled" if begun else "nothing has changed") in str(caught.value)
+    assert ("finished or undone when" if begun else "nothing has changed") in str(caught.value)
     # The old files are kept for the folder to come back, and the workspace can be used meanwhile.
     for _ in range(2):
         os.close(prepare(folder))
