@@ -1,7 +1,7 @@
-"""Caches results in a folder, and the most recent ones in memory. If it fails, code only runs once more.
+"""Caches results in a folder, and the most recent ones in memory.
 
-Any number of processes may share the folder: files are replaced atomically, and a file that another process has deleted
-counts as a miss.
+If the cache fails, the only harm is that code runs again. Any number of processes may share the folder: files are
+replaced atomically, and a file that another process has deleted counts as a miss.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def body_of(outcome: ExecutionOutcome) -> bytes | None:
         body = to_json([outcome.result, outcome.has_value, logs, metrics.level, metrics.layers])
     except (ValueError, RecursionError):
         return None
-    # Written as JavaScript writes them, and no JSON: `JSON.parse` in the sandbox would refuse the result.
+    # NaN and Infinity are not valid JSON: `JSON.parse` in the sandbox would refuse the result.
     if len(body) > MAX_BYTES or says_outside_strings(body, b"NaN", b"Infinity"):
         return None
     return body

@@ -88,12 +88,12 @@ class Workbench:
         return not self.is_told
 
     def server_of(self, name: str) -> str | None:
-        """The server of a tool name, also as code writes it; None if no server has this tool."""
+        """The server that a tool name belongs to, also spelled as in code (`tools.server.tool`); None if there is none."""
         return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
 
     def wish(self, code: str, intent: str = "", tools: tuple[str, ...] = ()) -> Wish:
-        """What a run asks for. Code that is too long is refused later, whatever it mentions: to look through a megabyte
-        takes a second."""
+        """What a run asks for. Code over the size limit is not scanned, which would be slow: it is refused later
+        anyway."""
         is_scanned = self.is_searched and len(code) <= self._settings.sandbox.max_code_bytes
         return Wish(code if is_scanned else "", intent, tools, mentions(code) if is_scanned else NOTHING)
 
@@ -196,7 +196,7 @@ class Workbench:
                 found.append(tool)
         for server in dict.fromkeys(filter(None, map(self.server_of, whole))):
             tools = await self._of_whole_server(server, words_of(code))
-            # If the code names no tool of this server, it gets all of them only without an intent and named tools.
+            # If the code names no tool of this server, lend all of them, unless the run gave an intent or tool names.
             found += tools.named if tools.named or wish.intent or wish.tools else tools.all
         return found
 
@@ -212,7 +212,7 @@ class Workbench:
         return _OfServer(list(named.values())[:MAX_NAMED], list(tools)[:MAX_NAMED])
 
     async def _by_name(self, name: str) -> UsableTool:
-        """The tool of that name, also as code writes it, with or without `tools.` before it."""
+        """The tool of that name, which may be spelled as in code, with or without `tools.` before it."""
         own = self._toolbox.get(name)
         if own is not None and own.for_code:
             return own

@@ -34,7 +34,7 @@ Read = Callable[[Callable[[], str | None]], str | None]
 
 
 class ProposalDesk:
-    """Offers proposals. `read` calls a source and returns its line; it raises KeyboardInterrupt on Ctrl-C."""
+    """Offers proposals. `read(source)` returns the line that `source` reads, or raises KeyboardInterrupt on Ctrl-C."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ def run(options: Namespace) -> int:
 
         settings = load_settings(options.config, home=options.home, **options.changed)
         switch = KillSwitch(settings.home / "state")
-        # A home that cannot be written to does not stop the run: no kill switch could be turned on in it, either.
+        # A home that cannot be written to does not stop the run: no kill switch could be turned on there.
         running = Running(switch.running, switch.refusal, required=False)
         head_start.order(settings.sandbox, running)
 

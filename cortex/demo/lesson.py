@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAME = "CryptoPrice"
 _PATIENCE_S = 30
-# A little more than a day, in steps in which the energy for one signal comes back.
+# 25 hours in steps; in each step enough energy recharges for one signal.
 _STEPS, _STEP_MINUTES = 50, 30
 _SIGNALS_SHOWN = 4
 SHOWN = 8
@@ -162,7 +162,7 @@ class Lesson:
 
     async def _until(self, is_so: Callable[[], bool], what: str) -> None:
         with anyio.move_on_after(_PATIENCE_S):
-            while not await anyio.to_thread.run_sync(is_so):  # noqa: ASYNC110 - it is on a disk, and nothing tells
+            while not await anyio.to_thread.run_sync(is_so):  # noqa: ASYNC110 - nothing announces a change on disk
                 await anyio.sleep(0.01)
             return
         raise ScriptError(f"Within {_PATIENCE_S} s nothing showed that {what}")

@@ -87,7 +87,7 @@ class OnnxEmbedder:
             from fastembed import TextEmbedding  # noqa: PLC0415 - heavy
             from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415
 
-            # fastembed has one list of models for the process: ValueError means that it has these files.
+            # fastembed keeps one list of models per process; ValueError means that this model is already in it.
             with suppress(ValueError):
                 TextEmbedding.add_custom_model(
                     self.name,

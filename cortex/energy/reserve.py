@@ -1,8 +1,8 @@
 """The energy of a home, which its processes share: energy that one of them takes is gone for all, even after a crash.
 
-A change is one line in the ledger, written under a lock between processes, and counts from that moment. So a process
-that is killed loses nothing that it was given, and gives nothing away. A power cut can lose what the flusher had not
-yet written to disk; what the owner sets is on disk before the owner is told.
+A change is one line in the ledger, written under a lock between processes, and counts from that moment. If a process is
+killed, every change that it wrote still counts, and no energy is given out twice. A power cut can lose what the flusher
+had not yet written to disk; what the owner sets is on disk before the owner is told.
 """
 
 from __future__ import annotations
@@ -247,8 +247,8 @@ class EnergyReserve:
         if (newest := continued(reading, now)) is not None:
             return newest, now
         recovery = recover(reading, read_snapshot(self._snapshot), now, self._settings)
-        # Crash-safe: killed between any two of these steps, the next start recovers to the same level. A home without
-        # both files would count as new, and full.
+        # Crash-safe: killed between any two of these steps, the next start recovers to the same level. A home with
+        # neither file would count as new, and so as full: hence this order.
         if recovery.sets_snapshot_aside:
             copy_aside(self._snapshot)
         if recovery.replaces_ledger:

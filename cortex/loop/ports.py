@@ -1,6 +1,6 @@
 """The interfaces (ports) of the loop: a model that replies, a turn that answers tool calls, and events for a watcher.
 
-The whole last word is sent as events, too: the model's words as `TextArrived`, and the loop's as `Notice`.
+The final answer is also sent as events: the model's text as `TextArrived`, the loop's own text as `Notice`.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class ChatClient:
         self._now = now
         self._faults = Faults(settings)
         self._max_wire_bytes = _WIRE_FACTOR * settings.max_reply_bytes + _ENVELOPE_BYTES
-        # Limit of one event. A reply may have many, and JSON of two bytes becomes an object of a hundred.
+        # Limit of one event, lower than that of the reply: parsed JSON takes up to 50 times the memory of its text.
         self._max_event_bytes = settings.max_reply_bytes + _ENVELOPE_BYTES
         self._with_usage = True
         self._is_proven = False

@@ -1,4 +1,4 @@
-"""Stores the token numbers of a conversation: a key and, for each value, its kind, number and keyed hash."""
+"""Stores which placeholder ([EMAIL_1]) stands for each redacted value of a conversation: keyed hashes, never values."""
 
 from __future__ import annotations
 

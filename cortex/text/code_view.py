@@ -1,7 +1,7 @@
 """Shows code to the owner who must consent to it: different code always looks different, and nothing is hidden.
 
-Text that a chat may show, because people write it, can deceive in code: a letter that looks like another, a combining
-mark, text that runs from right to left. Here all of it is spelled out, also a blank at the end of a line. Our own marks
+Some characters are harmless in a chat and can deceive in code: a letter that looks like another, a combining mark, text
+that runs from right to left. Here all of it is spelled out, also a blank at the end of a line. Our own marks
 are spelled out, too, where the code contains them: the code can be read back from what is shown, character by
 character.
 """

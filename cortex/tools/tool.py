@@ -57,7 +57,7 @@ def value_of(json: ReadyJson, tool: str) -> Any:
 
 
 def _strict(json: bytes) -> ReadyJson:
-    # A type may be configured to write NaN as JavaScript does. Texts may contain these words, too.
+    # A type may be configured to write NaN and Infinity, which JSON lacks. The same words inside strings are fine.
     if says_outside_strings(json, b"NaN", b"Infinity"):
         json = to_json(from_json(json), inf_nan_mode="null")
     return ReadyJson(json)
@@ -200,8 +200,8 @@ class Tool:
         return ", ".join(names)[:300] or "no arguments"
 
     async def _outcome(self, call: Callable[[], Any]) -> Any:
-        """Run the function in a task of its own, and return its result: a function that cancels itself, or loses a
-        cancel scope, must not take the caller with it, and the caller can tell that from being cancelled."""
+        """Run the function in a task of its own, and return its result. If the function cancels itself or breaks a
+        cancel scope, the caller is not cancelled: it gets a ToolError."""
         results: list[Any] = []
         faults: list[ToolError] = []
 
@@ -253,7 +253,7 @@ async def _awaited(awaitable: Awaitable[Any]) -> Any:
 
 
 def _problems(error: ValidationError) -> str:
-    # Listing them takes 5 µs and a hundred bytes each, and a list of thousands of values may have as many.
+    # Each problem takes 5 µs and 100 bytes to list, and a long list may have thousands of problems.
     if error.error_count() > MAX_LISTED_PROBLEMS:
         return f"it does not fit in {error.error_count()} places"
     found = error.errors(include_url=False, include_context=False, include_input=False)

@@ -131,7 +131,7 @@ class ConsolidateTool:
 
     async def _found(self, code: str) -> Fingerprint | None:
         """The fingerprint by which a proposal is compared with rejected ones; None when no reader can take it. Raises
-        Refused for code that cannot be parsed: with enough parentheses around it, rejected code could come back."""
+        Refused for code that cannot be parsed: else rejected code, wrapped in many parentheses, would escape."""
         if self._read is None or len(code.encode()) > self._max_code_bytes:
             return None
         with anyio.move_on_after(READING_S):

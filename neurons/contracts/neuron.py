@@ -63,7 +63,7 @@ class Policy(Part):
 
     @classmethod
     def of(cls, part: Part) -> Policy:
-        """The policy that another part of the document has in fields of its own."""
+        """Build the policy from the fields of the same names in another part of the document."""
         return cls(**{name: getattr(part, name) for name in cls.model_fields})
 
 
@@ -154,9 +154,9 @@ class Watch(Part):
     """What went wrong lately, counted in time steps. Stored in the document, so that a restart does not clear it."""
 
     hour: tuple[tuple[int, int, int, int], ...] = ()
-    """For each minute with any: its start, errors, signals over budget, restarts."""
+    """One entry for each minute in which something went wrong: start, errors, signals over budget, restarts."""
     minute: tuple[tuple[int, int], ...] = ()
-    """For each five seconds with any: their start, signals emitted."""
+    """One entry for each five seconds in which signals were emitted: start, number of signals."""
 
 
 class Trial(Part):

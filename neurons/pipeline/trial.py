@@ -1,8 +1,8 @@
 """Judges a neuron on real signals: what is counted, and when it passes or fails. Pure.
 
-The clock and the counts are stored in the document, so that a restart resets neither. Errors, overspending and restarts
-are counted by the minute, for an hour, and emitted signals by five seconds, for a minute: few numbers, however busy the
-neuron is.
+The clock and the counts are stored in the document, so that a restart resets neither. Of errors,
+overspending and restarts there is one count for each minute of the last hour; of emitted signals one for each five
+seconds of the last minute: few numbers, however busy the neuron is.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Candidates:
         self._more.set()
 
     async def run(self) -> None:
-        """Work on the queue until cancelled. No error ends it: no full disk, no candidate."""
+        """Work on the queue until cancelled. No error ends it, neither a full disk nor a faulty candidate."""
         complaint = ""
         while True:
             try:

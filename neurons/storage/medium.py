@@ -39,8 +39,8 @@ class Medium(Protocol):
         ...
 
     def save(self, key: str, data: bytes) -> None:
-        """Replace the bytes atomically: the old or the new ones whatever happens; the new ones, on disk, when it
-        returns."""
+        """Replace the bytes atomically: after a crash the file has the old or the new bytes, never a mix. On return the
+        new bytes are on disk."""
         ...
 
     def remove(self, key: str) -> None: ...

@@ -17,7 +17,7 @@ _PATH_BENEATH = 1
 
 _EXECUTE = 1 << 0
 _READ_FILE = 1 << 2
-# All file accesses that each version of Landlock can restrict; then what else it can, with the version that began it.
+# File accesses that each version of Landlock can restrict. Below: other restrictions, each with its first version.
 _FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _TCP_BIND_AND_CONNECT = (4, 0b11)
 _SOCKETS_AND_SIGNALS_OF_OTHERS = (6, 0b11)

@@ -125,8 +125,8 @@ class PlainSpawner:
         children: list[subprocess.Popen[bytes]] = []
         with open_pipes() as (ours, theirs):
             try:
-                # To the end even when cancelled: a thread that goes on alone would start a process that is not noted,
-                # on pipes that are closed by then.
+                # Wait for the thread even if cancelled: left alone, it would start a process that is not noted, on
+                # pipes that are closed by then.
                 await to_the_end(lambda: children.append(self._popen(theirs)))
                 (child,) = children
                 self._running.note(child.pid)
