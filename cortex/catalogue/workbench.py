@@ -88,7 +88,7 @@ class Workbench:
         return not self.is_told
 
     def server_of(self, name: str) -> str | None:
-        """The server that a tool name belongs to, also spelled as in code (`tools.server.tool`); None if there is none."""
+        """The server of a tool name, which may be spelled as in code (`tools.server.tool`); None if there is none."""
         return _server_named(name.removeprefix("tools.").partition(".")[0], self._server_names)
 
     def wish(self, code: str, intent: str = "", tools: tuple[str, ...] = ()) -> Wish:
