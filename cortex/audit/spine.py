@@ -23,6 +23,9 @@ MAX_LISTENERS = 32
 # A listener that falls this far behind misses events: the host neither waits for it nor keeps everything for it.
 MAX_WAITING = 10_000
 MAX_WAITING_BYTES = 32 * 1024 * 1024
+# An event is weighed up to this, because weighing takes time of the event loop; a heavier one counts as HEAVY_BYTES.
+WEIGHED_BYTES = 512 * 1024
+HEAVY_BYTES = 8 * 1024 * 1024
 CLOSING_S = 2.0
 
 
@@ -96,7 +99,9 @@ class _Subscription:
 
     def put(self, event: CortexEvent) -> None:
         """Never waits."""
-        weight = weight_of_event(event, MAX_WAITING_BYTES)
+        weight = weight_of_event(event, WEIGHED_BYTES)
+        if weight >= WEIGHED_BYTES:
+            weight = HEAVY_BYTES
         with self._counting:
             has_room = self._events.qsize() < MAX_WAITING and self._waiting_bytes + weight <= MAX_WAITING_BYTES
             if has_room:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .intents import RunCodeIntent
 
 _VALUE_BYTES = 64
+_NO_MORE = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +178,19 @@ Listener: TypeAlias = Callable[[CortexEvent], object]
 def weight_of_value(value: Any, most: int) -> int:
     """About how many bytes of memory a JSON value takes. Stops counting at `most`, so that it costs little for any
     value."""
-    weight, pending = 0, [value]
+    weight, pending = 0, [iter((value,))]
     while pending and weight < most:
-        one = pending.pop()
+        one = next(pending[-1], _NO_MORE)
+        if one is _NO_MORE:
+            pending.pop()
+            continue
         weight += _VALUE_BYTES
         if isinstance(one, str | bytes):
             weight += len(one)
         elif isinstance(one, Mapping):
-            weight += sum(len(key) for key in one if isinstance(key, str))
-            pending.extend(one.values())
+            pending += (iter(one.values()), iter(one))
         elif isinstance(one, list | tuple):
-            pending.extend(one)
+            pending.append(iter(one))
     return weight
 
 
