@@ -7,6 +7,12 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from .contracts.changes import Change as Change, Changes as Changes
+    from .contracts.displays import (
+        Displayed as Displayed,
+        display_note as display_note,
+        picture_type as picture_type,
+        table_text as table_text,
+    )
     from .contracts.errors import (
         SandboxError as SandboxError,
         SandboxUnavailable as SandboxUnavailable,
@@ -84,6 +90,7 @@ if TYPE_CHECKING:
     from .process.killing import KillReport as KillReport, kill_recorded as kill_recorded, stop_hosts as stop_hosts
     from .process.priority import go_first as go_first, go_like_others as go_like_others
     from .process.process_notes import Running as Running
+    from .process.svg import NotRendered as NotRendered, render_svg as render_svg
     from .run.determinism import may_vary as may_vary
     from .run.run_clock import person_decides as person_decides, time_is_up as time_is_up
     from .runtime import DenoRuntime as DenoRuntime
@@ -107,6 +114,7 @@ else:
         __name__,
         {
             "contracts.changes": ["Change", "Changes"],
+            "contracts.displays": ["Displayed", "display_note", "picture_type", "table_text"],
             "contracts.errors": ["SandboxError", "SandboxUnavailable", "ToolError"],
             "contracts.json_meter": [
                 "JsonLimits",
@@ -163,6 +171,7 @@ else:
             "process.killing": ["KillReport", "kill_recorded", "stop_hosts"],
             "process.priority": ["go_first", "go_like_others"],
             "process.process_notes": ["Running"],
+            "process.svg": ["NotRendered", "render_svg"],
             "run.determinism": ["may_vary"],
             "run.run_clock": ["person_decides", "time_is_up"],
             "runtime": ["DenoRuntime"],

@@ -309,7 +309,8 @@ class DenoRuntime:
             max_frame_bytes=settings.max_frame_bytes,
         )
         timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
-        frame = run_frame(request.code, context, terms)
+        limits = (settings.max_displays, settings.max_displayed_bytes)
+        frame = run_frame(request.code, context, terms, limits)
         return Run(request.code, frame, timeout_ms, bridge, request.tier, request.max_memory_mb, has_varied=has_varied)
 
     async def _take_turn(self, request: ExecutionRequest) -> _Place | str:
@@ -388,7 +389,14 @@ class DenoRuntime:
         logs = tuple(run.logs)
         same_again = run.has_answered and not run.has_varied
         if isinstance(answer, RunFault):
-            return ExecutionOutcome(ok=False, error=answer.error, logs=logs, metrics=metrics, deterministic=same_again)
+            return ExecutionOutcome(
+                ok=False,
+                error=answer.error,
+                logs=logs,
+                metrics=metrics,
+                deterministic=same_again,
+                displayed=tuple(run.displays),
+            )
         return ExecutionOutcome(
             ok=True,
             result=answer.value,
@@ -397,6 +405,7 @@ class DenoRuntime:
             result_bytes=answer.original_bytes,
             changes=grants.changes(),
             deterministic=same_again,
+            displayed=tuple(run.displays),
         )
 
     async def _narrowed(self, pool: Pool, max_memory_mb: int) -> Worker:

@@ -7,6 +7,15 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from .changes import Change, Changes
+    from .displays import (
+        MAX_PIXELS,
+        Displayed,
+        display_note,
+        displayed,
+        picture_size,
+        picture_type,
+        table_text,
+    )
     from .errors import MalformedFrame, NothingMayRun, RunFault, SandboxError, SandboxUnavailable, ToolError
     from .frames import (
         PROTOCOL,
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
         Call,
         CutResult,
         Debug,
+        DisplayCall,
         Failed,
         Failure,
         Fetch,
@@ -59,6 +69,15 @@ else:
         __name__,
         {
             "changes": ["Change", "Changes"],
+            "displays": [
+                "Displayed",
+                "MAX_PIXELS",
+                "display_note",
+                "displayed",
+                "picture_size",
+                "picture_type",
+                "table_text",
+            ],
             "errors": [
                 "MalformedFrame",
                 "NothingMayRun",
@@ -73,6 +92,7 @@ else:
                 "Call",
                 "CutResult",
                 "Debug",
+                "DisplayCall",
                 "Failed",
                 "Failure",
                 "Fetch",

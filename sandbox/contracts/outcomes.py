@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .changes import Changes
+from .displays import Displayed
 from .tiers import Tier
 
 LogLevel = Literal["debug", "log", "info", "warn", "error"]
@@ -107,6 +108,9 @@ class ExecutionOutcome:
     deterministic: bool = False
     """True when the same code with the same context gives the same outcome again, even an error: the request wanted a
     fixed clock and seed, the code used neither, asked nothing of the host, and ended by itself."""
+    displayed: tuple[Displayed, ...] = ()
+    """What the code showed with `display`, in order, also when it failed later. Drawings are still SVG text:
+    `render_svg` makes pictures of them."""
 
     @property
     def truncated(self) -> bool:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .ports import (
         CodeRuntime,
         HostTools,
+        Places,
         ReadyJson,
         RefusingRuntime,
         Resident,
@@ -24,6 +25,7 @@ else:
             "ports": [
                 "CodeRuntime",
                 "HostTools",
+                "Places",
                 "ReadyJson",
                 "RefusingRuntime",
                 "Resident",
