@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Question as Question,
         ScriptedOwner as ScriptedOwner,
     )
+    from .tools.pictures import Picture as Picture
     from .tools.toolbox import Toolbox as Toolbox
     from .turn.turn import Turn as Turn
 else:
@@ -42,6 +43,7 @@ else:
             "settings.setting_errors": ["SettingsError"],
             "settings.settings": ["Settings", "load_settings"],
             "tools.owner": ["AbsentOwner", "Decision", "Owner", "Question", "ScriptedOwner"],
+            "tools.pictures": ["Picture"],
             "tools.toolbox": ["Toolbox"],
             "turn.turn": ["Turn"],
         },

@@ -556,7 +556,7 @@ const { lendDisplay } = (() => {
 const stringify = JSON.stringify;
 const isArray = Array.isArray;
 const toBase64 = Uint8Array.prototype.toBase64;
-const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*)*<svg[\s>]/;
+const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>\/]/;
 const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
 const fromBase64 = Uint8Array.fromBase64;
 const MAX_TITLE = 200;

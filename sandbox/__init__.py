@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .ports.ports import (
         CodeRuntime as CodeRuntime,
         HostTools as HostTools,
+        Places as Places,
         ReadyJson as ReadyJson,
         RefusingRuntime as RefusingRuntime,
         Resident as Resident,
@@ -158,6 +159,7 @@ else:
             "ports.ports": [
                 "CodeRuntime",
                 "HostTools",
+                "Places",
                 "ReadyJson",
                 "RefusingRuntime",
                 "Resident",

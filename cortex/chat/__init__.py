@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .agent import Agent, OutputLost, Wakes, wake_words
     from .console_owner import Asked, ConsoleOwner
     from .dialogue import Dialogue, Prompt
+    from .gallery import Gallery
     from .interrupts import Interrupts, NudgeChannel, Nudged
     from .line_history import LineHistory
     from .outputs import ForPeople, ForPrograms, Output
@@ -29,6 +30,7 @@ else:
             "dialogue": ["Dialogue", "Prompt"],
             "interrupts": ["Interrupts", "NudgeChannel", "Nudged"],
             "line_history": ["LineHistory"],
+            "gallery": ["Gallery"],
             "outputs": ["ForPeople", "ForPrograms", "Output"],
             "setup": ["ToolsError", "endpoint_problem", "load_toolbox"],
             "proposal_desk": ["ProposalDesk"],

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
-    from sandbox import ExecutionOutcome
+    from sandbox import Displayed, ExecutionOutcome
 
     from .intents import RunCodeIntent
 
@@ -39,6 +39,8 @@ class ExecutionEnded:
     level: float
     code_hash: str = ""
     cost: float = 0.0
+    displayed: tuple[Displayed, ...] = ()
+    """What the code displayed, without secrets, drawings rendered."""
 
     @property
     def kind(self) -> str:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .messages import Message, ModelReply, ToolRequest, Usage
+
+if TYPE_CHECKING:
+    from sandbox import Displayed
 
 
 class ModelError(Exception):
@@ -50,6 +53,8 @@ class Answer:
     note: str | None = None
     """Shown on a separate line below the text."""
     ok: bool = True
+    displayed: tuple[Displayed, ...] = ()
+    """What code displayed, and pictures that a tool returned."""
 
 
 class AnsweringTurn(Protocol):

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .cancelling_runtime import CancellingRuntime
     from .code_answer import CodeAnswer, answer_without_result
     from .consolidate_tool import ConsolidateTool
+    from .displays import MAX_TEXT_BYTES
     from .execution import Caller, RunCount, Services, execute, require_acting
     from .habit_watch import HabitWatch, Observer
     from .turn import Turn
@@ -18,6 +19,7 @@ else:
             "cancelling_runtime": ["CancellingRuntime"],
             "code_answer": ["CodeAnswer", "answer_without_result"],
             "consolidate_tool": ["ConsolidateTool"],
+            "displays": ["MAX_TEXT_BYTES"],
             "execution": ["Caller", "RunCount", "Services", "execute", "require_acting"],
             "habit_watch": ["HabitWatch", "Observer"],
             "turn": ["Turn"],

@@ -30,7 +30,9 @@ from cortex.contracts import (
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
-from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
+from sandbox import Displayed, ExecutionOutcome, ExecutionRequest, Tier, ToolError
+
+from .displays import display_lines, shown_displays
 
 if TYPE_CHECKING:
     from cortex.audit import Journal, Spine
@@ -87,6 +89,8 @@ class Ran:
     reply: str
     cost: float
     level: float
+    displayed: tuple[Displayed, ...] = ()
+    """What the code displayed, without secrets, drawings rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +217,12 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             if not isinstance(error, Exception):
                 raise
             return HostFailed(error)
-        text = await caller.show(reply(outcome))
-        caller.announce(ExecutionEnded(intent, outcome, text, level, code_hash, taken.charged))
+        shown = await shown_displays(outcome.displayed, caller.show)
+        text = await caller.show(reply(outcome)) + display_lines(shown)
+        caller.announce(ExecutionEnded(intent, outcome, text, level, code_hash, taken.charged, shown))
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
-        return Ran(outcome, text, taken.charged, level)
+        return Ran(outcome, text, taken.charged, level, shown)
 
 
 async def _guard_refusal(services: Services, code: str) -> Refusal | None:

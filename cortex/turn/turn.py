@@ -35,10 +35,20 @@ from cortex.energy import EnergyError, energy_note, prices
 from cortex.loop import Answer
 from cortex.redaction import MAX_VALUE_CHARACTERS
 from cortex.text import off_loop
-from cortex.tools import ARGUMENT_LIMITS, CORE_TOOLS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
+from cortex.tools import (
+    ARGUMENT_LIMITS,
+    CORE_TOOLS,
+    Calls,
+    Consent,
+    arguments_for,
+    code_arguments,
+    cut,
+    pictures_of,
+    wire_name,
+)
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
-from .code_answer import CodeAnswer, answer_without_result, code_answer
+from .code_answer import CodeAnswer, answer_without_result, code_answer, with_displays
 from .consolidate_tool import NotProposed
 from .execution import (
     MAX_TEXT,
@@ -60,6 +70,7 @@ if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
     from cortex.redaction import Redactor
     from cortex.tools import Decision, Origin, Question, Tool
+    from sandbox import Displayed
 
     from .execution import Services
 
@@ -84,6 +95,9 @@ class Turn:
         self.id = secrets.token_hex(8)
         self.said: list[str] = []
         """What the agent said with `core.say`, in order."""
+        self.displayed: list[Displayed] = []
+        """What code displayed in this turn, and pictures that tools gave the model, in order: without secrets, drawings
+        rendered."""
         self._calls = 0
         self._is_open = True
         self._consent = Consent(
@@ -123,7 +137,8 @@ class Turn:
         if hint is None:
             return answer
         hint = self._shown(hint)
-        return Answer(answer.text, hint if answer.note is None else f"{answer.note}\n{hint}", ok=answer.ok)
+        note = hint if answer.note is None else f"{answer.note}\n{hint}"
+        return Answer(answer.text, note, ok=answer.ok, displayed=answer.displayed)
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
         """The same as `core.execute`, for a program: with a context, narrower limits, and an answer in parts."""
@@ -136,7 +151,8 @@ class Turn:
         if not isinstance(done, Ran):
             return answer_without_result(done)
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
-        return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
+        answer = await off_loop(size, code_answer, done.outcome, done.reply, self._redactor)
+        return with_displays(answer, done.displayed)
 
     async def _answered(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
@@ -149,7 +165,7 @@ class Turn:
             answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
             return Answer(self._fault(tool, error).text, ok=False)
-        return Answer(await self._shown_long(answer.text), ok=answer.ok)
+        return Answer(await self._shown_long(answer.text), ok=answer.ok, displayed=answer.displayed)
 
     def _require_open(self) -> None:
         if not self._is_open:
@@ -196,7 +212,7 @@ class Turn:
         if not isinstance(done, Ran):
             return Answer(done.text, ok=False)
         note = energy_note(done.level, self._services.settings.energy) if with_note else None
-        return Answer(done.reply, note, ok=done.outcome.ok)
+        return Answer(done.reply, note, ok=done.outcome.ok, displayed=done.displayed)
 
     async def _run(self, arguments: Mapping[str, Any], number: int) -> Ran | Reason:
         services = self._services
@@ -211,6 +227,7 @@ class Turn:
         done = await execute(intent, wish, services, self._caller)
         match done:
             case Ran():
+                self.displayed.extend(done.displayed)
                 return done
             case NotRun(refusal, code_hash):
                 return self._refused("core.execute", reason_of(refusal), intent, code_hash)
@@ -289,7 +306,9 @@ class Turn:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
             return Answer(await self._shown_beginning(text.encode(errors="replace"), limits.max_result_bytes), ok=False)
-        return Answer(await self._shown_beginning(result.data, limits.max_result_bytes))
+        data, pictures = pictures_of(result)
+        self.displayed.extend(pictures)
+        return Answer(await self._shown_beginning(data, limits.max_result_bytes), displayed=pictures)
 
     async def _shown_beginning(self, text: bytes, max_bytes: int) -> str:
         """The beginning of the text, redacted, at most `max_bytes`. Redacted before it is cut: half a secret may not be

@@ -65,6 +65,7 @@ def _rendered(drawing: str, jail: str, max_side: int) -> bytes:
         picture: bytes = svg_to_bytes(
             svg_string=drawing,
             width=max(1, round(width * scale)) if scale < 1 else None,
+            dpi=96.0,
             skip_system_fonts=True,
             font_files=fonts,
             font_family="DejaVu Sans",

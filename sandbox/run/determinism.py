@@ -20,11 +20,11 @@ _VARYING = {
     "is chance": "random crypto Crypto SubtleCrypto CryptoKey randomUUID getRandomValues WeakRef FinalizationRegistry",
     "reaches beyond the code": """
         tools fetch display Deno process Buffer global globalThis self window frames location navigator Navigator
-        localStorage sessionStorage caches alert confirm prompt Worker WebSocket EventSource BroadcastChannel MessageChannel
-        MessagePort Request Response Blob FileReader FormData ReadableStream WritableStream TransformStream
-        CompressionStream DecompressionStream TextDecoderStream TextEncoderStream WebAssembly GPU OffscreenCanvas
-        createImageBitmap addEventListener removeEventListener dispatchEvent reportError onerror onload onunload
-        onbeforeunload onunhandledrejection""",
+        localStorage sessionStorage caches alert confirm prompt Worker WebSocket EventSource BroadcastChannel
+        MessageChannel MessagePort Request Response Blob FileReader FormData ReadableStream WritableStream
+        TransformStream CompressionStream DecompressionStream TextDecoderStream TextEncoderStream WebAssembly GPU
+        OffscreenCanvas createImageBitmap addEventListener removeEventListener dispatchEvent reportError onerror
+        onload onunload onbeforeunload onunhandledrejection""",
     "can make code out of text": "eval Function constructor import require __proto__ __lookupGetter__",
     "shows how it was run": "stack captureStackTrace prepareStackTrace trace",
 }
