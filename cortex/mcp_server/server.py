@@ -132,7 +132,9 @@ def answer_result(answer: Answer) -> dict[str, Any]:
 
 
 def code_result(answer: CodeAnswer) -> dict[str, Any]:
-    return _result([whole(answer.text)], answer.structured, ok=answer.ok, displayed=answer.displayed)
+    # Turns of other hosts may answer without displays.
+    displayed = getattr(answer, "displayed", ())
+    return _result([whole(answer.text)], answer.structured, ok=answer.ok, displayed=displayed)
 
 
 def refusal_result(reason: Reason, *, of_code: bool = False) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def test_code_that_displays_is_never_taken_from_the_cache():
     assert may_vary("globalThis['dis' + 'play']('a')") is not None
 
 
-async def test_a_resident_has_no_display():
+async def test_a_resident_displays_nothing():
     from sandbox import DenoRuntime, ResidentProgram
     from tests.conftest import small
 
@@ -105,5 +105,5 @@ async def test_a_resident_has_no_display():
         answer = await resident.handle([{"type": "a", "data": {}}], {})
     error = answer.answers[0].error
     assert error is not None
-    assert error.type == ErrorType.RUNTIME
-    assert "display" in error.message
+    assert error.type == ErrorType.LIMIT
+    assert "at most 0 times" in error.message

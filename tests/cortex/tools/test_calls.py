@@ -396,7 +396,7 @@ def circle():
 
 @pytest.mark.parametrize(
     "value",
-    [object(), circle(), b"\xff", "\ud800", ValueError("x"), lambda: 1, {"deep": [object()]}, iter([1])],
+    [object(), circle(), "\ud800", ValueError("x"), lambda: 1, {"deep": [object()]}, iter([1])],
 )
 async def test_a_result_that_is_not_json_is_an_error(value):
     def f() -> Any:
