@@ -42,17 +42,20 @@ export function lendDisplay(
     const line = `{"type":"__display__","kind":"${kind}","title":${
       stringify(title.toWellFormed())
     },"data":${data}}`;
-    if (bytes > left) throw tooLarge(bytes, maxBytes);
     const over = beyond(line, max_frame_bytes - FRAME_BYTES);
-    if (over > 0) throw tooLarge(over, max_frame_bytes);
+    if (over > 0) {
+      throw new LimitError(
+        `Cannot display ${over} bytes at once: one display may have ${max_frame_bytes}, as base64`,
+      );
+    }
     count++;
     left -= bytes;
     if (pipe.isOpen) writeLine(line);
   };
 }
 
-function tooLarge(bytes: number, most: number): LimitError {
-  return new LimitError(`Cannot display ${bytes} bytes: a run may display at most ${most} in all`);
+function tooLarge(bytes: number, left: number): LimitError {
+  return new LimitError(`Cannot display ${bytes} bytes: this run may display ${left} more`);
 }
 
 /** What the value is shown as, its data as JSON text, and how much of the limit it takes. */

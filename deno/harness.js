@@ -577,16 +577,17 @@ function lendDisplay({ display_limits, max_frame_bytes }) {
     }
     const title = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE);
     const line = `{"type":"__display__","kind":"${kind}","title":${stringify(title.toWellFormed())},"data":${data}}`;
-    if (bytes > left) throw tooLarge(bytes, maxBytes);
     const over = beyond(line, max_frame_bytes - FRAME_BYTES);
-    if (over > 0) throw tooLarge(over, max_frame_bytes);
+    if (over > 0) {
+      throw new LimitError(`Cannot display ${over} bytes at once: one display may have ${max_frame_bytes}, as base64`);
+    }
     count++;
     left -= bytes;
     if (pipe.isOpen) writeLine(line);
   };
 }
-function tooLarge(bytes, most) {
-  return new LimitError(`Cannot display ${bytes} bytes: a run may display at most ${most} in all`);
+function tooLarge(bytes, left) {
+  return new LimitError(`Cannot display ${bytes} bytes: this run may display ${left} more`);
 }
 function shown(value, type, left) {
   if (typeof value === "string") return shownText(value.toWellFormed(), type, left);

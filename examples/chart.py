@@ -5,7 +5,7 @@ Prints:
 
     {"best":"Apr"}
     [displayed "Sales": image/png, 320 × 200 pixels]
-    image/png, begins with b'\\x89PNG'
+    turn.displayed: image/png of 320 × 200 pixels
 """
 
 from tempfile import TemporaryDirectory
@@ -41,7 +41,7 @@ async def main(home: str) -> bytes:
     async with MotorCortex(Settings(home=home), toolbox=toolbox) as cortex, cortex.turn() as turn:
         print(await turn.call("core.execute", {"purpose": "draw the sales", "code": CODE}))
         chart = turn.displayed[0]
-        print(f"{chart.mime_type}, begins with {chart.data[:4]!r}")
+        print(f"turn.displayed: {chart.mime_type} of {chart.size[0]} × {chart.size[1]} pixels")
         return chart.data
 
 

@@ -6,7 +6,11 @@ every setting has a test that fails when it is unwired.
 
 from __future__ import annotations
 
-from tests.cortex import requirements as of_the_cortex, requirements_of_code_mode as of_code_mode
+from tests.cortex import (
+    requirements as of_the_cortex,
+    requirements_of_code_mode as of_code_mode,
+    requirements_of_pictures as of_pictures,
+)
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
 from tests.requirement import Requirement
@@ -39,6 +43,7 @@ REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
     *of_the_neurons.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
+    *of_pictures.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     # The house: where everything lives
     Requirement(
@@ -874,6 +879,7 @@ SETTINGS = {
         + "test_no_more_tools_work_at_once_than_the_settings_allow_and_the_others_come_in_order",
         "tool_timeout_ms": TOOLS + "test_a_tool_that_never_answers_times_out",
         "max_tool_result_bytes": TOOLS + "test_a_result_that_is_too_large_is_an_error_of_the_tool",
+        **of_pictures.SANDBOX_SETTINGS,
         "max_starting": POOL + "test_no_more_processes_are_started_at_once_than_the_setting_says",
     },
     "sandbox.network": {
