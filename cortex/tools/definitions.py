@@ -38,7 +38,8 @@ CORE_TOOLS = (
 _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
 compute or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
-crypto, TextEncoder, setTimeout …), console, and display(x), which shows the user PNG or JPEG bytes, SVG, rows or Markdown; no import, require, process or files, and nothing is kept between \
+crypto, TextEncoder, setTimeout …), console, and display(x), which shows the user PNG or JPEG bytes, SVG, rows or \
+Markdown; no import, require, process or files, and nothing is kept between \
 runs. Each run costs energy.{limit} An answer that begins with EXECUTION_ is no result and says \
 why: correct the code, or tell the user."""
 _SEARCH = "Find functions that code may call, by what they do: name, one line, score. Then core_describe them."
