@@ -88,6 +88,7 @@ REQUIREMENTS = (
             DRAWN + "test_the_process_itself_can_open_no_file_even_if_the_check_lets_a_reference_pass",
             DRAWN + "test_a_bomb_costs_bounded_time_and_leaves_the_host_free",
             DRAWN + "test_a_renderer_that_takes_too_long_is_killed_and_reaped",
+            DRAWN + "test_the_kernel_limits_the_time_and_memory_of_a_renderer",
             TURN + "test_all_drawings_of_a_run_have_one_clock",
         ),
     ),

@@ -13,7 +13,7 @@ import pytest
 
 from sandbox.contracts.displays import picture_size
 from sandbox.process.svg import MAX_SIDE, NotRendered, render_svg
-from sandbox.process.svg_process import Refused, size_of
+from sandbox.process.svg_process import MAX_CPU_S, MAX_MEMORY_BYTES, Refused, size_of
 from tests.pixels import Pixels
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
@@ -183,3 +183,29 @@ async def test_a_renderer_that_takes_too_long_is_killed_and_reaped():
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     left = [pid for pid in children.read_text().split() if b"svg_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     assert left == []
+
+
+async def test_the_kernel_limits_the_time_and_memory_of_a_renderer():
+    """It holds even for a host that is gone: no clock of ours is needed."""
+    found: dict[str, str] = {}
+
+    def limits() -> dict[str, str]:
+        for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+            if b"svg_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+                return {line[:25].strip(): line[25:].split()[0] for line in lines}
+        return {}
+
+    async def render() -> None:
+        with pytest.raises(NotRendered):
+            await render_svg(BOMBS["filters without end"], timeout_s=2)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(render)
+        with anyio.move_on_after(1.5):
+            while found.get("Max address space") != str(MAX_MEMORY_BYTES):
+                await anyio.sleep(0.02)
+                found = limits()
+    assert found["Max address space"] == str(MAX_MEMORY_BYTES)
+    assert found["Max cpu time"] == str(MAX_CPU_S)
+    assert found["Max file size"] == "0"
