@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Question as Question,
         ScriptedOwner as ScriptedOwner,
     )
+    from .tools.pictures import Picture as Picture
     from .tools.toolbox import Toolbox as Toolbox
     from .turn.files import Folder as Folder
     from .turn.turn import Turn as Turn
@@ -46,5 +47,6 @@ else:
             "tools.toolbox": "Toolbox",
             "turn.files": "Folder",
             "turn.turn": "Turn",
+            "tools.pictures": "Picture",
         },
     )

@@ -1,6 +1,7 @@
 import { callHost } from "./call_host.ts";
 import { MCPToolError } from "./mcp_tool_error.ts";
 import type { LentTool, ToolErrorFrame } from "./protocol.ts";
+import { reviveBytes } from "./revive_bytes.ts";
 import { MAX_VALUES_IN_CALL, toJson } from "./to_json.ts";
 import { ToolError } from "./tool_error.ts";
 
@@ -9,9 +10,9 @@ const stringify = JSON.stringify;
 /** Ask the host to run a lent tool. The answer comes as the promise's value or as a ToolError. */
 export async function callTool(lent: LentTool, params: unknown): Promise<unknown> {
   const { name } = lent;
-  const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL);
+  const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL, "base64");
   const answer = await callHost("__tool_call__", `"name":${stringify(name)},"params":${json}`);
-  if (answer.type === "__tool_result__") return answer.result;
+  if (answer.type === "__tool_result__") return reviveBytes(answer);
   throw errorOf(lent, answer);
 }
 

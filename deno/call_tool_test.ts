@@ -79,3 +79,20 @@ Deno.test("an error's stack names the line that called, also when many are waite
     assertEquals([stack!.split("\n")[0], stack!.includes(`${who.name} `)], ["ToolError: e", true]);
   }
 });
+
+Deno.test("a result has a Uint8Array in each place that the host names, and nowhere else", async () => {
+  const answers: [string, unknown][] = [
+    ['{"a":["AQI=",{"data":"/w=="}],"b":"AQI="},"bytes":[["a",0],["a",1,"data"]]', {
+      a: [new Uint8Array([1, 2]), { data: new Uint8Array([255]) }],
+      b: "AQI=",
+    }],
+    ['"AQI=","bytes":[[]]', new Uint8Array([1, 2])],
+    ['{"bytes":[["a"]],"a":"AQI="}', { bytes: [["a"]], a: "AQI=" }],
+  ];
+  for (const [result, expected] of answers) {
+    const promise = callTool(lent("camera"), {});
+    const id = JSON.parse(pipe.take()[0]).call_id;
+    pipe.send(`{"type":"__tool_result__","call_id":"${id}","result":${result}}\n`);
+    assertEquals(await promise, expected);
+  }
+});

@@ -359,6 +359,283 @@ function inspected(thrown) {
 return { describeError };
 })();
 
+// beyond.ts
+const { beyond } = (() => {
+const encoder = new TextEncoder();
+function beyond(text, maxBytes) {
+  if (text.length * 3 <= maxBytes) return 0;
+  const { length } = encoder.encode(text);
+  return length > maxBytes ? length : 0;
+}
+return { beyond };
+})();
+
+// limit_error.ts
+const { LimitError } = (() => {
+class LimitError extends Error {
+  name = "LimitError";
+  code = "limit";
+  retryable = false;
+}
+return { LimitError };
+})();
+
+// visible_bytes.ts
+const { visibleBytes } = (() => {
+const isView = ArrayBuffer.isView;
+const Bytes = Uint8Array;
+const Buffer = ArrayBuffer;
+const Words = DataView;
+function visibleBytes(value) {
+  if (value instanceof Bytes) return new Bytes(value.buffer, value.byteOffset, value.byteLength);
+  if (value instanceof Buffer) return new Bytes(value);
+  if (isView(value) && value instanceof Words) {
+    return new Bytes(value.buffer, value.byteOffset, value.byteLength);
+  }
+  return undefined;
+}
+return { visibleBytes };
+})();
+
+// to_json.ts
+const { MAX_VALUES_IN_CALL, NotJson, toJson } = (() => {
+class NotJson extends TypeError {
+  name = "TypeError";
+}
+const MAX_DEPTH = 100;
+const MAX_VALUES = 1_000_000;
+const MAX_VALUES_IN_CALL = 100_000;
+const MAX_BIGINT_DIGITS = 1000;
+const stringify = JSON.stringify;
+const rawJson = JSON.rawJSON;
+const isArray = Array.isArray;
+const keysOf = Object.keys;
+const prototypeOf = Object.getPrototypeOf;
+const objectPrototype = Object.prototype;
+const iterateMap = Map.prototype.entries;
+const iterateSet = Set.prototype.values;
+const toBase64 = Uint8Array.prototype.toBase64;
+class Refusal {
+  what;
+  constructor(what){
+    this.what = what;
+  }
+}
+function toJson(value, verb, root, maxValues = MAX_VALUES, bytesAs = "numbers") {
+  const walk = {
+    path: [],
+    ancestors: [],
+    values: 0,
+    maxValues,
+    bytesAs
+  };
+  try {
+    return stringify(plain(value, walk));
+  } catch (thrown) {
+    const path = walk.path.map((key)=>typeof key === "number" ? `[${key}]` : `.${key}`).join("");
+    const what = thrown instanceof Refusal ? thrown.what : `reading it threw ${textOf(thrown)}`;
+    throw new NotJson(`Cannot ${verb} ${root}${path}: ${what}`);
+  }
+}
+function textOf(thrown) {
+  try {
+    return String(thrown);
+  } catch  {
+    return "an error that cannot be shown";
+  }
+}
+function plain(value, walk) {
+  if (++walk.values > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
+  switch(typeof value){
+    case "undefined":
+      return null;
+    case "string":
+      return value.isWellFormed() ? value : value.toWellFormed();
+    case "bigint":
+      return integer(value);
+    case "function":
+      throw new Refusal("a function");
+    case "symbol":
+      throw new Refusal("a symbol");
+    case "object":
+      return value === null ? null : plainObject(value, walk);
+    default:
+      return value;
+  }
+}
+function plainObject(value, walk) {
+  if (walk.ancestors.includes(value)) throw new Refusal("it contains itself");
+  if (walk.ancestors.length >= MAX_DEPTH) throw new Refusal(`nested deeper than ${MAX_DEPTH} levels`);
+  walk.ancestors.push(value);
+  const copy = copyObject(value, walk);
+  walk.ancestors.pop();
+  return copy;
+}
+function copyObject(value, walk) {
+  if (isArray(value)) return elements(value, walk);
+  const own = value.toJSON;
+  if (typeof own === "function") return plain(Reflect.apply(own, value, [
+    ""
+  ]), walk);
+  return prototypeOf(value) === objectPrototype ? properties(value, walk) : instance(value, walk);
+}
+function instance(value, walk) {
+  if (value instanceof Map) return mapping(value, walk);
+  if (value instanceof Set) return elements([
+    ...Reflect.apply(iterateSet, value, [])
+  ], walk);
+  if (value instanceof Error) {
+    return {
+      name: String(value.name).toWellFormed(),
+      message: String(value.message).toWellFormed()
+    };
+  }
+  if (value instanceof RegExp) return String(value).toWellFormed();
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) {
+    return plain(value.valueOf(), walk);
+  }
+  const bytes = value instanceof DataView ? undefined : visibleBytes(value);
+  if (bytes !== undefined) {
+    return walk.bytesAs === "base64" ? Reflect.apply(toBase64, bytes, []) : elements(bytes, walk);
+  }
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    return elements(value, walk);
+  }
+  if (value instanceof Promise) throw new Refusal("a Promise; await it first");
+  if (isOpaque(value)) throw new Refusal(`an object of type ${value.constructor.name}`);
+  return properties(value, walk);
+}
+function isOpaque(value) {
+  return value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Blob;
+}
+function elements(value, walk) {
+  if (value.length > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
+  const copy = [];
+  for(let index = 0; index < value.length; index++){
+    walk.path.push(index);
+    copy[index] = plain(value[index], walk);
+    walk.path.pop();
+  }
+  return copy;
+}
+function properties(value, walk) {
+  const copy = Object.create(null);
+  for (const key of keysOf(value)){
+    walk.path.push(key);
+    const property = value[key];
+    if (property !== undefined) copy[key.toWellFormed()] = plain(property, walk);
+    walk.path.pop();
+  }
+  return copy;
+}
+function mapping(value, walk) {
+  const entries = [
+    ...Reflect.apply(iterateMap, value, [])
+  ];
+  if (!entries.every(([key])=>typeof key === "string")) return elements(entries, walk);
+  const copy = Object.create(null);
+  for (const [key, item] of entries){
+    walk.path.push(key);
+    copy[key.toWellFormed()] = plain(item, walk);
+    walk.path.pop();
+  }
+  return copy;
+}
+function integer(value) {
+  const digits = value.toString();
+  if (digits.length > MAX_BIGINT_DIGITS) {
+    throw new Refusal(`a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
+  }
+  return rawJson(digits);
+}
+return { MAX_VALUES_IN_CALL, NotJson, toJson };
+})();
+
+// display.ts
+const { lendDisplay } = (() => {
+const stringify = JSON.stringify;
+const isArray = Array.isArray;
+const toBase64 = Uint8Array.prototype.toBase64;
+const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>\/]/;
+const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
+const fromBase64 = Uint8Array.fromBase64;
+const MAX_TITLE = 200;
+const MAX_CELLS = 20_000;
+const FRAME_BYTES = 256 + 6 * MAX_TITLE;
+const WANTED = "display takes PNG or JPEG bytes, SVG text, rows of objects, or Markdown";
+function lendDisplay({ display_limits, max_frame_bytes }) {
+  const [maxCount, maxBytes] = display_limits ?? [
+    0,
+    0
+  ];
+  let count = 0;
+  let left = maxBytes;
+  return function display(value, options = {}) {
+    const [kind, data, bytes] = shown(value, options?.type, left);
+    if (count >= maxCount) {
+      throw new LimitError(`Cannot display: a run may display at most ${maxCount} times`);
+    }
+    const title = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE);
+    const line = `{"type":"__display__","kind":"${kind}","title":${stringify(title.toWellFormed())},"data":${data}}`;
+    const over = beyond(line, max_frame_bytes - FRAME_BYTES);
+    if (over > 0) {
+      throw new LimitError(`Cannot display ${over} bytes at once: one display may have ${max_frame_bytes}, as base64`);
+    }
+    count++;
+    left -= bytes;
+    if (pipe.isOpen) writeLine(line);
+  };
+}
+function tooLarge(bytes, left) {
+  return new LimitError(`Cannot display ${bytes} bytes: this run may display ${left} more`);
+}
+function shown(value, type, left) {
+  if (typeof value === "string") return shownText(value.toWellFormed(), type, left);
+  const bytes = visibleBytes(value) ?? visibleBytes(value?.data);
+  if (bytes !== undefined) return shownBytes(bytes, left);
+  if (isArray(value) && value.every((row)=>typeof row === "object" && row !== null && !isArray(row))) {
+    const json = toJson(value, "display", "rows", MAX_CELLS);
+    return measured("table", json, left);
+  }
+  throw new TypeError(`Cannot display ${value === null ? "null" : isArray(value) ? "an array" : typeof value}: ${WANTED}`);
+}
+function shownText(text, type, left) {
+  if (type !== "markdown" && DATA_URL.test(text)) return shownBytes(decoded(text), left);
+  const isSvg = type === "svg" || type !== "markdown" && SVG.test(text);
+  return measured(isSvg ? "svg" : "markdown", text, left);
+}
+function decoded(url) {
+  try {
+    return fromBase64(url.replace(DATA_URL, ""));
+  } catch  {
+    throw new TypeError("Cannot display a data URL whose base64 is damaged");
+  }
+}
+function shownBytes(bytes, left) {
+  const kind = startsWith(bytes, 0x89, 0x50, 0x4e, 0x47) ? "png" : startsWith(bytes, 0xff, 0xd8, 0xff) ? "jpeg" : null;
+  if (kind === null) throw new TypeError("Cannot display bytes that are neither PNG nor JPEG");
+  if (bytes.length > left) throw tooLarge(bytes.length, left);
+  return [
+    kind,
+    `"${Reflect.apply(toBase64, bytes, [])}"`,
+    bytes.length
+  ];
+}
+function startsWith(bytes, ...head) {
+  return head.every((byte, at)=>bytes[at] === byte);
+}
+function measured(kind, text, left) {
+  const over = beyond(text, left);
+  if (over > 0) throw tooLarge(over, left);
+  return [
+    kind,
+    stringify(text),
+    new TextEncoder().encode(text).length
+  ];
+}
+return { lendDisplay };
+})();
+
 // evaluate.ts
 const { compile, compileNeuron, isClass } = (() => {
 const AsyncFunction = (async ()=>{}).constructor;
@@ -453,16 +730,6 @@ function withoutTrailingComment(text) {
   return comment === null ? text : text.slice(0, text.length - comment[0].length + (comment[0][0] === ";" ? 1 : 0));
 }
 return { compile, compileNeuron, isClass };
-})();
-
-// limit_error.ts
-const { LimitError } = (() => {
-class LimitError extends Error {
-  name = "LimitError";
-  code = "limit";
-  retryable = false;
-}
-return { LimitError };
 })();
 
 // refusal_error.ts
@@ -923,152 +1190,23 @@ function define(target, name, value) {
 return { harden };
 })();
 
-// to_json.ts
-const { MAX_VALUES_IN_CALL, NotJson, toJson } = (() => {
-class NotJson extends TypeError {
-  name = "TypeError";
-}
-const MAX_DEPTH = 100;
-const MAX_VALUES = 1_000_000;
-const MAX_VALUES_IN_CALL = 100_000;
-const MAX_BIGINT_DIGITS = 1000;
-const stringify = JSON.stringify;
-const rawJson = JSON.rawJSON;
-const isArray = Array.isArray;
-const keysOf = Object.keys;
-const prototypeOf = Object.getPrototypeOf;
-const objectPrototype = Object.prototype;
-const iterateMap = Map.prototype.entries;
-const iterateSet = Set.prototype.values;
-class Refusal {
-  what;
-  constructor(what){
-    this.what = what;
-  }
-}
-function toJson(value, verb, root, maxValues = MAX_VALUES) {
-  const walk = {
-    path: [],
-    ancestors: [],
-    values: 0,
-    maxValues
+// revive_bytes.ts
+const { reviveBytes } = (() => {
+const fromBase64 = Uint8Array.fromBase64;
+function reviveBytes({ result, bytes }) {
+  if (bytes === undefined) return result;
+  const root = {
+    result
   };
-  try {
-    return stringify(plain(value, walk));
-  } catch (thrown) {
-    const path = walk.path.map((key)=>typeof key === "number" ? `[${key}]` : `.${key}`).join("");
-    const what = thrown instanceof Refusal ? thrown.what : `reading it threw ${textOf(thrown)}`;
-    throw new NotJson(`Cannot ${verb} ${root}${path}: ${what}`);
+  for (const path of bytes){
+    const last = path.length === 0 ? "result" : path[path.length - 1];
+    let place = path.length === 0 ? root : result;
+    for(let at = 0; at < path.length - 1; at++)place = place[path[at]];
+    place[last] = fromBase64(place[last]);
   }
+  return root.result;
 }
-function textOf(thrown) {
-  try {
-    return String(thrown);
-  } catch  {
-    return "an error that cannot be shown";
-  }
-}
-function plain(value, walk) {
-  if (++walk.values > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
-  switch(typeof value){
-    case "undefined":
-      return null;
-    case "string":
-      return value.isWellFormed() ? value : value.toWellFormed();
-    case "bigint":
-      return integer(value);
-    case "function":
-      throw new Refusal("a function");
-    case "symbol":
-      throw new Refusal("a symbol");
-    case "object":
-      return value === null ? null : plainObject(value, walk);
-    default:
-      return value;
-  }
-}
-function plainObject(value, walk) {
-  if (walk.ancestors.includes(value)) throw new Refusal("it contains itself");
-  if (walk.ancestors.length >= MAX_DEPTH) throw new Refusal(`nested deeper than ${MAX_DEPTH} levels`);
-  walk.ancestors.push(value);
-  const copy = copyObject(value, walk);
-  walk.ancestors.pop();
-  return copy;
-}
-function copyObject(value, walk) {
-  if (isArray(value)) return elements(value, walk);
-  const own = value.toJSON;
-  if (typeof own === "function") return plain(Reflect.apply(own, value, [
-    ""
-  ]), walk);
-  return prototypeOf(value) === objectPrototype ? properties(value, walk) : instance(value, walk);
-}
-function instance(value, walk) {
-  if (value instanceof Map) return mapping(value, walk);
-  if (value instanceof Set) return elements([
-    ...Reflect.apply(iterateSet, value, [])
-  ], walk);
-  if (value instanceof Error) {
-    return {
-      name: String(value.name).toWellFormed(),
-      message: String(value.message).toWellFormed()
-    };
-  }
-  if (value instanceof RegExp) return String(value).toWellFormed();
-  if (value instanceof Number || value instanceof String || value instanceof Boolean) {
-    return plain(value.valueOf(), walk);
-  }
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
-    return elements(value, walk);
-  }
-  if (value instanceof Promise) throw new Refusal("a Promise; await it first");
-  if (isOpaque(value)) throw new Refusal(`an object of type ${value.constructor.name}`);
-  return properties(value, walk);
-}
-function isOpaque(value) {
-  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Blob;
-}
-function elements(value, walk) {
-  if (value.length > walk.maxValues) throw new Refusal(`more than ${walk.maxValues} values`);
-  const copy = [];
-  for(let index = 0; index < value.length; index++){
-    walk.path.push(index);
-    copy[index] = plain(value[index], walk);
-    walk.path.pop();
-  }
-  return copy;
-}
-function properties(value, walk) {
-  const copy = Object.create(null);
-  for (const key of keysOf(value)){
-    walk.path.push(key);
-    const property = value[key];
-    if (property !== undefined) copy[key.toWellFormed()] = plain(property, walk);
-    walk.path.pop();
-  }
-  return copy;
-}
-function mapping(value, walk) {
-  const entries = [
-    ...Reflect.apply(iterateMap, value, [])
-  ];
-  if (!entries.every(([key])=>typeof key === "string")) return elements(entries, walk);
-  const copy = Object.create(null);
-  for (const [key, item] of entries){
-    walk.path.push(key);
-    copy[key.toWellFormed()] = plain(item, walk);
-    walk.path.pop();
-  }
-  return copy;
-}
-function integer(value) {
-  const digits = value.toString();
-  if (digits.length > MAX_BIGINT_DIGITS) {
-    throw new Refusal(`a BigInt of more than ${MAX_BIGINT_DIGITS} digits`);
-  }
-  return rawJson(digits);
-}
-return { MAX_VALUES_IN_CALL, NotJson, toJson };
+return { reviveBytes };
 })();
 
 // call_tool.ts
@@ -1076,9 +1214,9 @@ const { callTool } = (() => {
 const stringify = JSON.stringify;
 async function callTool(lent, params) {
   const { name } = lent;
-  const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL);
+  const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL, "base64");
   const answer = await callHost("__tool_call__", `"name":${stringify(name)},"params":${json}`);
-  if (answer.type === "__tool_result__") return answer.result;
+  if (answer.type === "__tool_result__") return reviveBytes(answer);
   throw errorOf(lent, answer);
 }
 function errorOf({ name, server, tool }, { error, code, retryable }) {
@@ -1293,17 +1431,6 @@ const PROTOCOL = 1;
 return { PROTOCOL };
 })();
 
-// beyond.ts
-const { beyond } = (() => {
-const encoder = new TextEncoder();
-function beyond(text, maxBytes) {
-  if (text.length * 3 <= maxBytes) return 0;
-  const { length } = encoder.encode(text);
-  return length > maxBytes ? length : 0;
-}
-return { beyond };
-})();
-
 // outbox.ts
 const { Outbox } = (() => {
 const TYPE = /^[a-z][a-z0-9_.]{0,63}$/;
@@ -1500,6 +1627,31 @@ function wholeElements(text) {
 return { resultLine };
 })();
 
+// show_returned.ts
+const { showReturned } = (() => {
+const isArray = Array.isArray;
+function showReturned(value, display) {
+  return isArray(value) ? value.map((item)=>withoutBytes(item, display)) : withoutBytes(value, display);
+}
+function withoutBytes(value, display) {
+  if (typeof value !== "object" || value === null) return value;
+  try {
+    const { type, mimeType, data } = value;
+    const bytes = type === "image" && typeof mimeType === "string" ? visibleBytes(data) : undefined;
+    if (bytes === undefined) return value;
+    display(bytes);
+    return {
+      type,
+      mimeType,
+      bytes: bytes.length
+    };
+  } catch  {
+    return value;
+  }
+}
+return { showReturned };
+})();
+
 // share_errors.ts
 const { shareErrors } = (() => {
 function shareErrors() {
@@ -1579,19 +1731,22 @@ const NO_VALUE = stringify({
 });
 let finished = false;
 function grant(frame) {
+  const display = lendDisplay(frame);
   Object.assign(globalThis, {
     context: frame.context,
     tools: lendTools(frame.tools),
     fetch: lendFetch(frame),
-    store: lendStore(frame)
+    store: lendStore(frame),
+    display
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
+  return display;
 }
 async function answer(frame) {
   let phase = "compile";
   try {
-    grant(frame);
+    const display = grant(frame);
     const program = await compile(frame.code);
     phase = "run";
     const value = await valueOf(await program());
@@ -1599,7 +1754,7 @@ async function answer(frame) {
     if (settled !== undefined) await settled;
     phase = "return";
     if (value === undefined) return NO_VALUE;
-    return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);
+    return resultLine(toJson(showReturned(value, display), "return", "result"), frame.max_result_bytes);
   } catch (error) {
     return stringify(describeError(error, phase));
   }

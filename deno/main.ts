@@ -1,6 +1,7 @@
 import { limitCalls } from "./call_host.ts";
 import { captureConsole, limitConsole } from "./capture_console.ts";
 import { describeError } from "./describe_error.ts";
+import { lendDisplay } from "./display.ts";
 import { compile, isClass } from "./evaluate.ts";
 import { lendFetch } from "./fetch.ts";
 import { lendFiles } from "./files.ts";
@@ -11,6 +12,7 @@ import { type Phase, PROTOCOL, type RehearseFrame, type ResideFrame, type RunFra
 import { readFramesSync } from "./read_frames.ts";
 import { failSignal, reside } from "./reside.ts";
 import { resultLine } from "./result_line.ts";
+import { showReturned } from "./show_returned.ts";
 import { shareErrors } from "./share_errors.ts";
 import { lendStore, storeSettled } from "./store.ts";
 import { toJson } from "./to_json.ts";
@@ -21,22 +23,25 @@ const NO_VALUE = stringify({ type: "__no_value__" });
 let finished = false;
 
 // Apart from `answer`, which the engine would otherwise optimise in the middle of the first real run.
-function grant(frame: RunFrame): void {
+function grant(frame: RunFrame): ReturnType<typeof lendDisplay> {
+  const display = lendDisplay(frame);
   Object.assign(globalThis, {
     context: frame.context,
     tools: lendTools(frame.tools),
     fetch: lendFetch(frame),
     store: lendStore(frame),
+    display,
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
+  return display;
 }
 
 /** Run the code; return the frame that ends the run. */
 async function answer(frame: RunFrame): Promise<string> {
   let phase: Phase = "compile";
   try {
-    grant(frame);
+    const display = grant(frame);
     const program = await compile(frame.code);
     phase = "run";
     const value = await valueOf(await program());
@@ -45,7 +50,7 @@ async function answer(frame: RunFrame): Promise<string> {
     if (settled !== undefined) await settled;
     phase = "return";
     if (value === undefined) return NO_VALUE;
-    return resultLine(toJson(value, "return", "result"), frame.max_result_bytes);
+    return resultLine(toJson(showReturned(value, display), "return", "result"), frame.max_result_bytes);
   } catch (error) {
     return stringify(describeError(error, phase));
   }

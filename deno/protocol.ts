@@ -34,6 +34,8 @@ export interface RunFrame {
   max_output_bytes: number;
   /** The host ends a run that sends a longer line. */
   max_frame_bytes: number;
+  /** How often the code may display something, and how many bytes in all. */
+  display_limits?: [number, number];
 }
 
 /** The first frame of all: runs to be done, and answered, before the process says that it is ready. */
@@ -71,6 +73,8 @@ export interface ToolResultFrame {
   type: "__tool_result__";
   call_id: string;
   result: unknown;
+  /** The places in the result that hold bytes, as base64. */
+  bytes?: (string | number)[][];
 }
 
 export interface ToolErrorFrame {
@@ -155,6 +159,14 @@ export interface OutputFrame {
   data: string;
 }
 
+/** Something to show to the person and the model. Pictures are base64, rows JSON text. */
+export interface DisplayFrame {
+  type: "__display__";
+  kind: "png" | "jpeg" | "svg" | "table" | "markdown";
+  title: string;
+  data: string;
+}
+
 export interface DebugFrame {
   type: "__debug__";
   message: string;
@@ -213,6 +225,7 @@ export type GuestFrame =
   | StoreFrame
   | AbortFrame
   | OutputFrame
+  | DisplayFrame
   | DebugFrame
   | VariedFrame
   | ResultFrame

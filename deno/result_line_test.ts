@@ -19,12 +19,18 @@ Deno.test("a result of exactly the limit in bytes is whole, and one byte more is
   }
 });
 
-Deno.test("a cut falls between characters and never keeps more than the limit", () => {
-  const json = JSON.stringify("aé漢😀".repeat(3));
+Deno.test("a cut falls between characters and leaves room for the words that tell of it", () => {
+  const json = JSON.stringify("aé漢😀".repeat(20));
   const size = new TextEncoder().encode(json).length;
   for (let limit = 0; limit < size; limit++) {
     const { text } = JSON.parse(resultLine(json, limit));
     const kept = new TextEncoder().encode(text).length;
-    assertEquals(json.startsWith(text) && kept <= limit && kept > limit - 4, true);
+    const room = Math.max(0, limit - 120);
+    assertEquals(json.startsWith(text) && kept <= room && kept > room - 4, true);
   }
+});
+
+Deno.test("a cut falls behind a whole element, also where strings hold commas and quotes", () => {
+  const json = JSON.stringify({ a: [1, 'x,"y', { b: "," }], c: "z,".repeat(80) });
+  assertEquals(JSON.parse(resultLine(json, 150)).text, '{"a":[1,"x,\\"y",{"b":","}]');
 });

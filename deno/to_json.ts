@@ -1,3 +1,5 @@
+import { visibleBytes } from "./visible_bytes.ts";
+
 /** Why a value has no JSON form, and where it was: "Cannot return result.items[3]: a function". */
 export class NotJson extends TypeError {
   override name = "TypeError";
@@ -19,6 +21,7 @@ const prototypeOf = Object.getPrototypeOf;
 const objectPrototype = Object.prototype;
 const iterateMap = Map.prototype.entries;
 const iterateSet = Set.prototype.values;
+const toBase64 = Uint8Array.prototype.toBase64;
 
 /** Where the walk is. When a getter of the agent's throws, this tells which one it was. */
 interface Walk {
@@ -26,6 +29,7 @@ interface Walk {
   ancestors: object[];
   values: number;
   maxValues: number;
+  bytesAs: "numbers" | "base64";
 }
 
 /** What is wrong with the value at the current place of the walk. */
@@ -35,11 +39,18 @@ class Refusal {
 
 /**
  * The value as JSON text. `undefined` is null, NaN and Infinity are null, a BigInt is an integer, a Date its ISO
- * text, a Set and a typed array are arrays, a Map with text keys is an object and any other an array of pairs, an
+ * text, a Set and a typed array are arrays, an ArrayBuffer is an array of its bytes, a Map with text keys is an object and any other an array of pairs, an
  * Error is its name and message, a RegExp its source. What has no obvious form throws NotJson, which says where.
+ * Bytes can be base64 instead: a tool that takes bytes takes them so.
  */
-export function toJson(value: unknown, verb: string, root: string, maxValues = MAX_VALUES): string {
-  const walk: Walk = { path: [], ancestors: [], values: 0, maxValues };
+export function toJson(
+  value: unknown,
+  verb: string,
+  root: string,
+  maxValues = MAX_VALUES,
+  bytesAs: Walk["bytesAs"] = "numbers",
+): string {
+  const walk: Walk = { path: [], ancestors: [], values: 0, maxValues, bytesAs };
   try {
     return stringify(plain(value, walk));
   } catch (thrown) {
@@ -103,6 +114,10 @@ function instance(value: object, walk: Walk): unknown {
   if (value instanceof Number || value instanceof String || value instanceof Boolean) {
     return plain(value.valueOf(), walk);
   }
+  const bytes = value instanceof DataView ? undefined : visibleBytes(value);
+  if (bytes !== undefined) {
+    return walk.bytesAs === "base64" ? Reflect.apply(toBase64, bytes, []) : elements(bytes, walk);
+  }
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     return elements(value as unknown as ArrayLike<unknown>, walk);
   }
@@ -112,8 +127,8 @@ function instance(value: object, walk: Walk): unknown {
 }
 
 function isOpaque(value: object): boolean {
-  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ||
-    value instanceof DataView || value instanceof WeakMap || value instanceof WeakSet ||
+  return value instanceof SharedArrayBuffer || value instanceof DataView || value instanceof WeakMap ||
+    value instanceof WeakSet ||
     value instanceof WeakRef || value instanceof Blob;
 }
 

@@ -59,6 +59,12 @@ const conversions: [string, unknown, string][] = [
     [new Uint8Array([1, 255]), new Float64Array([0.5, NaN])],
     "[[1,255],[0.5,null]]",
   ],
+  ["an ArrayBuffer is an array of its bytes", new Uint8Array([1, 2]).buffer, "[1,2]"],
+  [
+    "of a view only the visible part is there",
+    new Uint8Array([1, 2, 3, 4]).subarray(1, 3),
+    "[2,3]",
+  ],
   [
     "a typed array of BigInts is an array of integers",
     new BigUint64Array([2n ** 64n - 1n]),
@@ -119,7 +125,6 @@ const refusals: [string, unknown, string][] = [
   ["a cycle through a Map is refused", cyclicMap, ".self: it contains itself"],
   ["a BigInt too long is refused", [10n ** 1000n], "[0]: a BigInt of more than 1000 digits"],
   ["a Promise is refused with advice", { a: Promise.resolve(1) }, ".a: a Promise; await it first"],
-  ["an ArrayBuffer is refused", new ArrayBuffer(1), ": an object of type ArrayBuffer"],
   ["a DataView is refused", new DataView(new ArrayBuffer(1)), ": an object of type DataView"],
   ["a WeakMap is refused", [new WeakMap()], "[0]: an object of type WeakMap"],
   ["a Blob is refused", new Blob([]), ": an object of type Blob"],
@@ -204,4 +209,13 @@ Deno.test("patching JSON, Array and Map does not change what is written", () => 
     [JSON.stringify, Object.keys, Array.isArray, Map.prototype.entries] = kept;
   }
   assertEquals(text, '{"a":[1],"b":{"c":2}}');
+});
+
+Deno.test("in arguments bytes are base64, and only those that are visible", () => {
+  const value = {
+    a: new Uint8Array([9, 1, 2, 9]).subarray(1, 3),
+    b: new Uint8Array([1]).buffer,
+    c: new Float64Array([1]),
+  };
+  assertEquals(toJson(value, "call x with", "arguments", 10, "base64"), '{"a":"AQI=","b":"AQ==","c":[1]}');
 });

@@ -7,6 +7,12 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from .contracts.changes import Change as Change, ChangedFile as ChangedFile, Changes as Changes
+    from .contracts.displays import (
+        Displayed as Displayed,
+        display_note as display_note,
+        picture_type as picture_type,
+        table_text as table_text,
+    )
     from .contracts.errors import (
         SandboxError as SandboxError,
         SandboxUnavailable as SandboxUnavailable,
@@ -72,6 +78,7 @@ if TYPE_CHECKING:
     from .ports.ports import (
         CodeRuntime as CodeRuntime,
         HostTools as HostTools,
+        Places as Places,
         ReadyJson as ReadyJson,
         RefusingRuntime as RefusingRuntime,
         Resident as Resident,
@@ -86,6 +93,7 @@ if TYPE_CHECKING:
     from .process.killing import KillReport as KillReport, kill_recorded as kill_recorded, stop_hosts as stop_hosts
     from .process.priority import go_first as go_first, go_like_others as go_like_others
     from .process.process_notes import Running as Running
+    from .process.svg import NotRendered as NotRendered, render_svg as render_svg
     from .run.determinism import may_vary as may_vary
     from .run.run_clock import person_decides as person_decides, time_is_up as time_is_up
     from .runtime import DenoRuntime as DenoRuntime
@@ -132,8 +140,8 @@ else:
             "network.policy": "DenyRule HostRule NetworkPolicy",
             "network.recording": "Exchange Recorder Replay",
             "ports.ports": (
-                "CodeRuntime HostTools ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime Store "
-                "ToolDeclaration WalledRuntime"
+                "CodeRuntime HostTools Places ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime "
+                "Store ToolDeclaration WalledRuntime"
             ),
             "ports.settings": "SandboxSettings",
             "process.early_start": "HeadStart",
@@ -149,5 +157,7 @@ else:
             "tool_types.tool_names": "place_of_tools",
             "workspace.terms": "WorkspaceBusy WorkspaceConflict WorkspaceError WorkspaceLimits",
             "workspace.transaction": "Workspace",
+            "contracts.displays": "Displayed display_note picture_type table_text",
+            "process.svg": "NotRendered render_svg",
         },
     )

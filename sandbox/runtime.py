@@ -324,9 +324,10 @@ class DenoRuntime:
             max_frame_bytes=settings.max_frame_bytes,
         )
         timeout_ms = min(request.timeout_ms or settings.default_timeout_ms, settings.max_timeout_ms)
+        limits = (settings.max_displays, settings.max_displayed_bytes)
         return Run(
             request.code,
-            run_frame(program.code, context, terms),
+            run_frame(program.code, context, terms, limits),
             timeout_ms,
             bridge,
             request.tier,
@@ -413,7 +414,13 @@ class DenoRuntime:
         calls = run.bridge.made.counts()
         if isinstance(answer, RunFault):
             return ExecutionOutcome(
-                ok=False, error=answer.error, logs=logs, metrics=metrics, deterministic=same_again, calls=calls
+                ok=False,
+                error=answer.error,
+                logs=logs,
+                metrics=metrics,
+                deterministic=same_again,
+                calls=calls,
+                displayed=tuple(run.displays),
             )
         return ExecutionOutcome(
             ok=True,
@@ -425,6 +432,7 @@ class DenoRuntime:
             deterministic=same_again,
             has_value=answer.has_value,
             calls=calls,
+            displayed=tuple(run.displays),
         )
 
     async def _narrowed(self, pool: Pool, max_memory_mb: int) -> Worker:

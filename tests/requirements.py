@@ -11,6 +11,7 @@ from tests.cortex import (
     requirements_of_budget as of_budget,
     requirements_of_code_mode as of_code_mode,
     requirements_of_files as of_files,
+    requirements_of_pictures as of_pictures,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
 )
@@ -50,6 +51,7 @@ REQUIREMENTS = (
     *of_budget.REQUIREMENTS,
     *of_the_store.REQUIREMENTS,
     *of_files.REQUIREMENTS,
+    *of_pictures.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
     Requirement(
@@ -907,6 +909,7 @@ SETTINGS = {
         + "test_no_more_tools_work_at_once_than_the_settings_allow_and_the_others_come_in_order",
         "tool_timeout_ms": TOOLS + "test_a_tool_that_never_answers_times_out",
         "max_tool_result_bytes": TOOLS + "test_a_result_that_is_too_large_is_an_error_of_the_tool",
+        **of_pictures.SANDBOX_SETTINGS,
         "max_starting": POOL + "test_no_more_processes_are_started_at_once_than_the_setting_says",
     },
     "sandbox.network": {

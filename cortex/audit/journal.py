@@ -132,6 +132,7 @@ class Journal:
             result_hash=hashlib.sha256(reply).hexdigest(),
             wall=metrics.level,
             cached=metrics.cached or None,
+            displayed_hashes=[hashlib.sha256(item.data).hexdigest() for item in event.displayed] or None,
             cost=event.cost,
             level=event.level,
             store=event.stored,

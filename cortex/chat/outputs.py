@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from cortex.contracts import Said
-from cortex.loop import TextArrived, answered_call
+from cortex.loop import CallEnded, TextArrived, answered_call
+from cortex.settings import SettingsError
 from cortex.show import Show, as_json
+from cortex.text import picture_protocol
+from sandbox import table_text
+
+from .gallery import inline
 
 if TYPE_CHECKING:
     from cortex.contracts import TurnEvent
     from cortex.loop import Event, TurnEnd
+    from sandbox import Displayed
+
+    from .gallery import Gallery
 
 INTERRUPTED = "interrupted"
 
@@ -38,9 +46,10 @@ class ForPeople:
     """Text for people. In a terminal everything goes to `out`. Otherwise the agent's words go to `out` and its actions
     to `err`: a script wants the answer alone."""
 
-    def __init__(self, out: TextIO, err: TextIO) -> None:
+    def __init__(self, out: TextIO, err: TextIO, gallery: Gallery | None = None) -> None:
         self._out = out
         self._err = err
+        self._gallery = gallery
         self._says = self._does = Show(out)
         self._late: list[TurnEvent | Event] | None = None
 
@@ -58,6 +67,18 @@ class ForPeople:
         else:
             self._says.end()
             self._does.event(event)
+            if isinstance(event, CallEnded):
+                self._display(event.answer.displayed)
+
+    def _display(self, displayed: Sequence[Displayed]) -> None:
+        stream = self._out if self._out.isatty() else self._err
+        for item in displayed:
+            if item.type == "image":
+                if pictures := inline(item, picture_protocol(stream)):
+                    stream.write(pictures)
+                self._does.note(f"displayed {item.title} {_kept(item, self._gallery)}", "cyan")
+            else:
+                self._does.displayed(table_text(item.rows) if item.type == "table" else item.text, item.title)
 
     def ended(self, end: TurnEnd | None) -> None:
         self._says.end()
@@ -79,11 +100,22 @@ class ForPeople:
                 self.event(event)
 
 
+def _kept(item: Displayed, gallery: Gallery | None) -> str:
+    """Where the picture is, or why it is nowhere."""
+    if gallery is None:
+        return "(not kept)"
+    try:
+        return str(gallery.keep(item))
+    except (OSError, SettingsError) as error:
+        return f"(not kept: {error})"
+
+
 class ForPrograms:
     """One JSON object in each line, with its kind under "event"."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, gallery: Gallery | None = None) -> None:
         self._out = out
+        self._gallery = gallery
         self._about: dict[str, Any] = {}
 
     def started(self, conversation: str, turn: str, text: str) -> None:
@@ -93,6 +125,11 @@ class ForPrograms:
     def event(self, event: TurnEvent | Event) -> None:
         call = answered_call()
         self._write(as_json(event) if call is None else {**as_json(event), "id": call})
+        if isinstance(event, CallEnded):
+            for item in event.answer.displayed:
+                about = {"type": item.type, "mime_type": item.mime_type, "title": item.title}
+                shown = {"path": _kept(item, self._gallery)} if item.type == "image" else {"text": item.text}
+                self._write({"event": "displayed", "id": event.call.id, **about, **shown})
 
     def ended(self, end: TurnEnd | None) -> None:
         how = {"stopped": INTERRUPTED} if end is None else asdict(end)

@@ -89,14 +89,16 @@ def _chat(settings: Settings, options: Namespace) -> int:
 def _talk(settings: Settings, options: Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
-    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Wakes
+    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Gallery, Inbox, Interrupts, Talk, Wakes
+    from cortex.home import Home
     from cortex.models import OpenAIModel
     from cortex.motor_cortex import MotorCortex
     from sandbox import SandboxError, WorkspaceError
 
     toolbox = own_toolbox(options.tools) if options.tools is not None else None
     folder = folder_of(options)
-    output: Output = ForPrograms(sys.stdout) if options.json else ForPeople(sys.stdout, sys.stderr)
+    gallery = Gallery(lambda: Home(settings.home).displayed)
+    output: Output = ForPrograms(sys.stdout, gallery) if options.json else ForPeople(sys.stdout, sys.stderr, gallery)
     # Questions to the owner go to a terminal, never into JSON that a program reads.
     screen = sys.stdout if sys.stdout.isatty() and not options.json else sys.stderr
     inbox = Inbox()

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
         denied,
         failed,
         headline,
+        printed_in,
         reason_of,
         reason_of_fault,
         reply,
         reply_code,
-        with_lines,
     )
 else:
     __all__, __getattr__ = lazy_door(
@@ -52,8 +52,8 @@ else:
             ),
             "intents": "RunCode RunCodeIntent Trace",
             "replies": (
-                "Blocked Denied Reason Refusal blocked denied failed headline reason_of reason_of_fault reply "
-                "reply_code with_lines"
+                "Blocked Denied Reason Refusal blocked denied failed headline printed_in reason_of reason_of_fault "
+                "reply reply_code"
             ),
         },
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from sandbox import ExecutionOutcome
+    from sandbox import Displayed, ExecutionOutcome
 
     from .intents import RunCodeIntent
 
@@ -43,6 +43,8 @@ class ExecutionEnded:
     cost: float = 0.0
     stored: Mapping[str, Any] | None = None
     """What the run has changed in the store of its conversation: how many keys, and a hash; None for nothing."""
+    displayed: tuple[Displayed, ...] = ()
+    """What the code displayed, without secrets, drawings rendered."""
 
     @property
     def kind(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from sandbox import CallCount, ExecutionOutcome, Finding, LogEntry
+    from sandbox import CallCount, ExecutionOutcome, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +40,21 @@ MAX_CALL_LINES = 10
 NO_VALUE = "The code gave no value: end it with `return value`, or with the value as its last line."
 
 
-def reply(outcome: ExecutionOutcome) -> str:
+def reply(outcome: ExecutionOutcome, lines: Sequence[str] = (), output: str | None = None) -> str:
     """The reply to an outcome: a result as JSON, or one of the codes with the reason. Never empty.
 
     The first line of a result is JSON and nothing else. Where there is no value, what the code printed follows; where
-    the code failed, also the calls that it has already made.
+    the code failed, also the calls that it has already made. `lines` come last. `output` is `printed_in(outcome)`
+    without secrets: they must be taken out before a long output is cut, because half a secret is not recognized.
     """
     parts = [headline(outcome)]
     if not outcome.ok:
         parts += _calls_made(outcome)
-    if not outcome.ok or not outcome.has_value:
-        text = printed(outcome.logs)
-        if text:
-            parts.append(f"It printed:\n{text}")
-        elif outcome.ok:
-            parts.append(NO_VALUE)
-    return "\n".join(parts)
+    if text := _cut(printed_in(outcome) if output is None else output):
+        parts.append(f"It printed:\n{text}")
+    elif outcome.ok and not outcome.has_value and not outcome.displayed:
+        parts.append(NO_VALUE)
+    return "\n".join((*parts, *lines))
 
 
 def headline(outcome: ExecutionOutcome) -> str:
@@ -73,11 +72,6 @@ def headline(outcome: ExecutionOutcome) -> str:
             return failed(error.type, error.message)
 
 
-def with_lines(text: str, lines: Sequence[str]) -> str:
-    """The reply, and below it what there is to say about files. The first line stays what it is."""
-    return "\n".join((text, *lines))
-
-
 def reply_code(outcome: ExecutionOutcome) -> str:
     """The code at the beginning of the reply."""
     if outcome.ok or outcome.error is None:
@@ -87,14 +81,23 @@ def reply_code(outcome: ExecutionOutcome) -> str:
     return "EXECUTION_TIMEOUT" if outcome.error.type == "TimeoutError" else "EXECUTION_ERROR"
 
 
-def printed(logs: Sequence[LogEntry], max_bytes: int = MAX_PRINTED_BYTES) -> str:
-    """What the code printed: all of it, or its beginning and end with a mark between them."""
-    lines = (entry.text if entry.level in {"log", "info"} else f"[{entry.level}] {entry.text}" for entry in logs)
-    data = "\n".join(lines).encode(errors="replace")
-    if len(data) <= max_bytes:
+def printed_in(outcome: ExecutionOutcome) -> str:
+    """All that the code printed, if the reply has to tell it: the code failed or gave no value."""
+    if outcome.ok and outcome.has_value:
+        return ""
+    shown = (
+        entry.text if entry.level in {"log", "info"} else f"[{entry.level}] {entry.text}" for entry in outcome.logs
+    )
+    return "\n".join(lines)
+
+
+def _cut(output: str) -> str:
+    """The output, or the beginning and the end of a long one with a mark between them."""
+    data = output.encode(errors="replace")
+    if len(data) <= MAX_PRINTED_BYTES:
         return data.decode()
     mark = f"\n… [{len(data)} bytes printed in all] …\n"
-    half = (max_bytes - len(mark.encode())) // 2
+    half = (MAX_PRINTED_BYTES - len(mark.encode())) // 2
     return data[:half].decode(errors="ignore") + mark + data[-half:].decode(errors="ignore")
 
 

@@ -40,6 +40,11 @@ class Home:
         return self._folder("conversations")
 
     @property
+    def displayed(self) -> Path:
+        """Pictures that code displayed in a chat."""
+        return self._folder("displayed")
+
+    @property
     def cache(self) -> Path:
         """Data that can be made again: deleting it loses nothing."""
         return self._folder("cache")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Finish,
         Message,
         ModelReply,
+        PicturesMessage,
         SystemMessage,
         ToolAnswer,
         ToolRequest,
@@ -43,7 +44,8 @@ else:
             "conversations": "ConversationSummary Conversations",
             "endings": "Stopped TurnEnd",
             "messages": (
-                "AssistantMessage Finish Message ModelReply SystemMessage ToolAnswer ToolRequest Usage UserMessage"
+                "AssistantMessage Finish Message ModelReply PicturesMessage SystemMessage ToolAnswer ToolRequest "
+                "Usage UserMessage"
             ),
             "ports": (
                 "Answer AnsweringTurn CallEnded CallStarted Event LanguageModel ModelError Notice RoundEnded "

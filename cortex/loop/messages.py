@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sandbox import Displayed
 
 Finish = Literal["stop", "tools", "length", "filter"]
 
@@ -42,7 +45,15 @@ class ToolAnswer:
     text: str
 
 
-Message = SystemMessage | UserMessage | AssistantMessage | ToolAnswer
+@dataclass(frozen=True, slots=True)
+class PicturesMessage:
+    """Pictures that code displayed in this turn, for a model that takes pictures. Not kept: made for each reply."""
+
+    text: str
+    pictures: tuple[Displayed, ...]
+
+
+Message = SystemMessage | UserMessage | AssistantMessage | ToolAnswer | PicturesMessage
 
 
 @dataclass(frozen=True, slots=True)

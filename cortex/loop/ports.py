@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .messages import Message, ModelReply, ToolRequest, Usage
+
+if TYPE_CHECKING:
+    from sandbox import Displayed
 
 
 class ModelError(Exception):
@@ -52,6 +55,8 @@ class Answer:
     ok: bool = True
     ends: str | None = None
     """Why the model need not reply to this answer, for the user: what it waits for starts a turn of its own."""
+    displayed: tuple[Displayed, ...] = ()
+    """What code displayed, and pictures that a tool returned."""
 
 
 class AnsweringTurn(Protocol):

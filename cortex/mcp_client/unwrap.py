@@ -1,9 +1,10 @@
-"""Unwrap the answer of an MCP tool to one JSON value for code: the structured content, or else its text parsed as JSON,
-or else its text. Pure."""
+"""Unwrap the answer of an MCP tool to one JSON value for code: the structured content, or else its images, sounds and
+blobs with their bytes, or else its text parsed as JSON, or else its text. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -14,6 +15,7 @@ from sandbox import ReadyJson, ToolError, bounded_json
 MAX_ERROR_CHARACTERS = 2_000
 # The SDK checks each part against each kind of part: 16 µs for a part that matches none.
 MAX_PARTS = 5_000
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 
 
 def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson:
@@ -25,12 +27,42 @@ def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson
     if answer.get("isError"):
         raise ToolError(_error(parts, answer.get("structuredContent"), tool), code="tool_failed")
     structured = answer.get("structuredContent")
+    if structured is None and any(map(_holds_bytes, parts[:MAX_PARTS])):
+        return _with_media(parts[:MAX_PARTS], tool, max_bytes)
     texts = [] if structured is not None else list(_texts(parts))
     # Checked before the texts are copied: they may be much larger than the limit.
     _check_size(sum(map(len, texts)), tool, max_bytes)
     data = to_json(structured, inf_nan_mode="null") if structured is not None else _json(texts)
     _check_size(len(data), tool, max_bytes)
     return ReadyJson(data)
+
+
+def _holds_bytes(part: Mapping[str, Any]) -> bool:
+    return _media(part) is not None
+
+
+def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
+    """An image, sound or blob for code; None for any other part, and for one whose base64 is damaged."""
+    match part:
+        case {"type": "image" | "audio" as kind, "data": str(data), **rest}:
+            media = {"type": kind, "mimeType": _short(rest.get("mimeType")), "data": data}
+        case {"type": "resource", "resource": {"blob": str(data), **rest}}:
+            mime_type, uri = _short(rest.get("mimeType")), _short(rest.get("uri"))
+            media = {"type": "blob", "mimeType": mime_type, "uri": uri, "data": data}
+        case _:
+            return None
+    return media if _BASE64.fullmatch(data) and len(data) % 4 == 0 else None
+
+
+def _with_media(parts: Sequence[Mapping[str, Any]], tool: str, max_bytes: int) -> ReadyJson:
+    """The only part itself, or all parts in a list: those with bytes, and texts as `{ type: "text", text }`."""
+    found = [_media(part) or {"type": "text", "text": "".join(_texts([part]))} for part in parts]
+    _check_size(sum(len(part.get("data") or part.get("text", "")) for part in found), tool, max_bytes)
+    is_alone = len(found) == 1
+    data = to_json(found[0] if is_alone else found)
+    _check_size(len(data), tool, max_bytes)
+    places: list[tuple[str | int, ...]] = [(at, "data") for at, part in enumerate(found) if "data" in part]
+    return ReadyJson(data, (("data",),) if is_alone else tuple(places))
 
 
 def _check_size(size: int, tool: str, max_bytes: int) -> None:
@@ -63,7 +95,7 @@ def _json_text(text: str) -> bytes | None:
 
 
 def _texts(parts: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    """Each part as a text. Other parts, like images, are only described: their bytes would fill any context."""
+    """Each part as a text. Other parts, like images, are only described."""
     for number, part in enumerate(parts):
         if number == MAX_PARTS:
             yield "[more parts are left out]"

@@ -7,6 +7,7 @@ which would break the connection.
 from __future__ import annotations
 
 import logging
+from base64 import b64encode
 from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from importlib.metadata import version
@@ -17,7 +18,8 @@ from pydantic_core import to_json
 from cortex.contracts import Denied, reason_of, reason_of_fault
 from cortex.text import whole
 from cortex.tools import EXECUTE_CODE
-from cortex.turn import answer_without_result
+from cortex.turn import MAX_TEXT_BYTES, answer_without_result
+from sandbox import table_text
 
 from .calls import PROGRESS_S, STOPPING, ClientCalls, Progress
 from .conversations import ClientConversations
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from cortex.loop import Answer
     from cortex.settings import Settings
     from cortex.turn import CodeAnswer, Commit, Folder
+    from sandbox import Displayed
 
 log = logging.getLogger("motor_cortex")
 
@@ -155,11 +158,13 @@ MAX_DEPTH = 200
 def answer_result(answer: Answer) -> dict[str, Any]:
     text, note = whole(answer.text), whole(answer.note) if answer.note else None
     structured = {"text": text} if note is None else {"text": text, "note": note}
-    return _result([text] if note is None else [text, note], structured, ok=answer.ok)
+    return _result([text] if note is None else [text, note], structured, ok=answer.ok, displayed=answer.displayed)
 
 
 def code_result(answer: CodeAnswer) -> dict[str, Any]:
-    return _result([whole(answer.text)], answer.structured, ok=answer.ok)
+    # Turns of other hosts may answer without displays.
+    displayed = getattr(answer, "displayed", ())
+    return _result([whole(answer.text)], answer.structured, ok=answer.ok, displayed=displayed)
 
 
 def refusal_result(reason: Reason, *, of_code: bool = False) -> dict[str, Any]:
@@ -169,9 +174,20 @@ def refusal_result(reason: Reason, *, of_code: bool = False) -> dict[str, Any]:
     return _result([whole(reason.text)], {"text": reason.text}, ok=False)
 
 
-def _result(texts: Sequence[str], structured: Mapping[str, Any], *, ok: bool) -> dict[str, Any]:
+def _result(
+    texts: Sequence[str], structured: Mapping[str, Any], *, ok: bool, displayed: Sequence[Displayed] = ()
+) -> dict[str, Any]:
     content = [{"type": "text", "text": text} for text in texts]
+    content += [block for item in displayed if (block := _block(item)) is not None]
     return {"content": content, "isError": not ok, "structuredContent": _writable(structured)}
+
+
+def _block(item: Displayed) -> dict[str, Any] | None:
+    """A display as a content block: a picture, or a text that is longer than the beginning of it in the reply."""
+    if item.type == "image":
+        return {"type": "image", "mimeType": item.mime_type, "data": b64encode(item.data).decode()}
+    text = whole(table_text(item.rows) if item.type == "table" else item.text)
+    return {"type": "text", "text": text} if len(text.encode()) > MAX_TEXT_BYTES else None
 
 
 def _writable(value: Any) -> Any:

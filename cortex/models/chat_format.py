@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
@@ -17,6 +18,7 @@ from cortex.loop import (
     Finish,
     Message,
     ModelReply,
+    PicturesMessage,
     SystemMessage,
     ToolAnswer,
     ToolRequest,
@@ -28,6 +30,7 @@ from cortex.text import WholePieces, whole
 
 if TYPE_CHECKING:
     from cortex.settings import ModelSettings
+    from sandbox import Displayed
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_SENT_NAME_CHARS = 64
@@ -36,13 +39,17 @@ _FINISHES: dict[str, Finish] = {"length": "length", "max_tokens": "length", "con
 _MAX_TOKENS = 10**9
 MAX_NAME_CHARS = 256
 _BYTES_PER_TOKEN = 4
+_TOKENS_PER_PICTURE = 1_500
+_PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=]+", re.ASCII)
 
 
 def chat_request(
     messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], settings: ModelSettings, *, with_usage: bool
 ) -> dict[str, Any]:
     """The body of the request. Settings that are not set are not sent: many endpoints know only some parameters."""
-    body: dict[str, Any] = {"model": settings.name, "messages": list(map(chat_message, messages))}
+    # A model that takes no pictures has read of them in the answer of the call.
+    sent = [message for message in messages if settings.images or not isinstance(message, PicturesMessage)]
+    body: dict[str, Any] = {"model": settings.name, "messages": list(map(chat_message, sent))}
     if tools:
         body["tools"] = list(tools)
     if settings.temperature is not None:
@@ -70,8 +77,16 @@ def chat_message(message: Message) -> dict[str, Any]:
             return {"role": "assistant", "content": whole(text) or None, "tool_calls": list(map(_chat_call, calls))}
         case ToolAnswer(call_id, _, text):
             return {"role": "tool", "tool_call_id": call_id, "content": whole(text)}
+        case PicturesMessage(text, pictures):
+            # As the user's: the answer of a tool can only be text.
+            return {"role": "user", "content": [{"type": "text", "text": text}, *map(_chat_picture, pictures)]}
         case _:
             assert_never(message)
+
+
+def _chat_picture(picture: Displayed) -> dict[str, Any]:
+    url = f"data:{picture.mime_type};base64,{b64encode(picture.data).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _chat_call(call: ToolRequest) -> dict[str, Any]:
@@ -221,8 +236,10 @@ class ReplyAssembly:
 
 
 def estimated_tokens(value: object) -> int:
-    """An estimate from the size of the JSON, rather too high than too low."""
-    return -(-len(json.dumps(value)) // _BYTES_PER_TOKEN)
+    """An estimate from the size of the JSON, rather too high than too low. A picture counts as a picture: its base64 is
+    not read as text."""
+    text, pictures = _PICTURE.subn("", json.dumps(value))
+    return -(-len(text) // _BYTES_PER_TOKEN) + pictures * _TOKENS_PER_PICTURE
 
 
 def _listed(value: object) -> Iterator[dict[str, Any]]:

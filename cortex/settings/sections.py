@@ -179,6 +179,8 @@ class ModelSettings(Section):
     max_wait_s: Seconds = 30
     """The longest wait between two attempts. If an endpoint asks for a longer one, the request fails at once."""
     max_reply_bytes: Positive = 1_048_576
+    images: bool = False
+    """The model takes pictures: those that code displays are sent to it. Otherwise it is told of them in words."""
 
 
 class AuditSettings(Section):

@@ -38,6 +38,7 @@ def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911, PLR09
                 "metrics": asdict(outcome.metrics),
                 "wall": outcome.metrics.level,
                 "level": level,
+                **_displayed(event),
             }
         case Refused(tool, reply, intent):
             about = _intent(intent) if intent else {}
@@ -55,6 +56,19 @@ def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911, PLR09
             return {"event": "round_ended", "rounds": rounds, "usage": asdict(usage)}
         case _:
             assert_never(event)
+
+
+def _displayed(ended: ExecutionEnded) -> dict[str, Any]:
+    """What was displayed, without the bytes of pictures; nothing where nothing was."""
+    if not ended.displayed:
+        return {}
+    return {
+        "displayed": [
+            {"type": item.type, "mime_type": item.mime_type, "title": item.title, "bytes": len(item.data)}
+            | ({} if item.type == "image" else {"text": item.text})
+            for item in ended.displayed
+        ]
+    }
 
 
 def _intent(intent: RunCodeIntent) -> dict[str, Any]:

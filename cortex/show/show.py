@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _CODE_ROWS = 15
 _RESULT_ROWS = 8
 _WORDS_ROWS = 3
+_DISPLAYED_ROWS = 40
 # Code may call a lent tool a thousand times in a loop. The total is shown when the run has ended.
 _CALLS_SHOWN = 5
 # Enough for a whole error message: its end says what to do.
@@ -111,6 +112,15 @@ class Show:
         self.end()
         self._gap("block")
         self._lines(self._marks.note, excerpt(text, self._width - 4, _NOTICE_ROWS), "yellow")
+        self._stream.flush()
+
+    def displayed(self, text: str, title: str = "") -> None:
+        """Write a text that code displays. It is indented, and cannot control the terminal."""
+        self.end()
+        self._gap("block")
+        if title:
+            self._lines("", excerpt(title, self._width - 4, 1), "bold")
+        self._lines("", excerpt(text, self._width - 4, _DISPLAYED_ROWS), "")
         self._stream.flush()
 
     def note(self, text: str, style: str = "dim") -> None:
@@ -254,4 +264,4 @@ class Show:
         self._stream.write(f"{line}\n")
 
     def _styled(self, text: str, style: str) -> str:
-        return styled(text, style, self._stream) if text else ""
+        return styled(text, style, self._stream) if text and style else text

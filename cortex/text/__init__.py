@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         has_colour,
         has_symbols,
         padded,
+        picture_protocol,
         styled,
         terminal_columns,
         visible,
@@ -32,7 +33,8 @@ else:
             "compared_lines": "line_diff",
             "long_texts": "Turns off_loop",
             "terminal": (
-                "Wrap columns_of fit hanging has_colour has_symbols padded styled terminal_columns visible wrapped"
+                "Wrap columns_of fit hanging has_colour has_symbols padded picture_protocol styled "
+                "terminal_columns visible wrapped"
             ),
             "text": "NearNames WholePieces beginning bounded local_time whole",
         },

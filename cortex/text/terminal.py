@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import TextIO
+from typing import Literal, TextIO
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 PLAIN_COLUMNS = 80
@@ -50,6 +50,18 @@ def has_symbols(stream: TextIO) -> bool:
     """Whether the stream is a terminal that shows more than ASCII."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return stream.isatty() and os.environ.get("TERM") != "dumb" and encoding.lower().replace("-", "") == "utf8"
+
+
+def picture_protocol(stream: TextIO) -> Literal["iterm", "kitty"] | None:
+    """How the terminal shows pictures between its lines; None if it does not, or is no terminal. Inside tmux or screen
+    the sequences would not arrive."""
+    environment = os.environ
+    if not stream.isatty() or "TMUX" in environment or environment.get("TERM", "").startswith(("screen", "tmux")):
+        return None
+    program = environment.get("TERM_PROGRAM", "")
+    if environment.get("TERM") == "xterm-kitty" or "KITTY_WINDOW_ID" in environment or program == "ghostty":
+        return "kitty"
+    return "iterm" if program in {"iTerm.app", "WezTerm"} else None
 
 
 def styled(text: str, style: str, stream: TextIO) -> str:

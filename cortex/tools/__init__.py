@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .fitting import fitted
     from .names import MAX_NAME_LENGTH, WireNames, is_core, wire_name
     from .owner import COMMIT, AbsentOwner, Decision, Origin, Owner, Question, ScriptedOwner, describe
+    from .pictures import Picture, pictures_of
     from .policy import policies_without_tool, policy_of
     from .tool import Tool, cut
     from .toolbox import Toolbox
@@ -31,5 +32,6 @@ else:
             "policy": "policies_without_tool policy_of",
             "tool": "Tool cut",
             "toolbox": "Toolbox",
+            "pictures": "Picture pictures_of",
         },
     )

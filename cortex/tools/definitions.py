@@ -38,7 +38,8 @@ CORE_TOOLS = (
 _EXECUTE = """\
 Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
 compute or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
-crypto, TextEncoder, setTimeout …) and console; no import, require{absent} is kept between runs \
+crypto, TextEncoder, setTimeout …), console, and display(x), which shows the user PNG or JPEG bytes, SVG, rows or \
+Markdown; no import, require{absent} is kept between runs \
 but JSON in `store`: await store.get(key), set(key, value), delete(key), keys().{files} Each run costs energy.{limit} \
 An answer that begins with EXECUTION_ is no result and says why: correct the code, or tell the user."""
 _ABSENT, _ABSENT_BUT_FILES = ", process or files. Nothing", " or process. Nothing else"

@@ -19,6 +19,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError, from_json
 
+from .pictures import with_bytes
 from .schemas import schema_of
 from .validation_work import Breadth, breadths, hashed_fields
 
@@ -32,7 +33,7 @@ _UNREAD = re.compile(
 _ARGUMENTS = re.compile(r"(args|arguments|parameters|params):\s*$", re.IGNORECASE)
 _ENTRY = re.compile(r"\*{0,2}(?P<name>\w+)\s*(\([^)]*\))?:\s*(?P<text>.*)")
 
-_TYPES = "str, int, float, bool, list, dict, an Enum, a Literal, a dataclass or a pydantic model"
+_TYPES = "str, int, float, bool, bytes, list, dict, an Enum, a Literal, a dataclass or a pydantic model"
 # A number is accepted for a text, because models write postcodes like that; NaN, which JSON lacks, is not.
 _CONFIG = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
 _UNDESCRIBABLE = (PydanticUserError, SchemaError, TypeError, ValueError, NameError, AttributeError)
@@ -166,7 +167,7 @@ def _parameters(function: Callable[..., Any], name: str, hints: Mapping[str, Any
                 f'Cannot make a tool of "{name}": parameter "{parameter.name}" has no type; '
                 f'write it, as in "{parameter.name}: str"'
             )
-        annotation = _described(hints.get(parameter.name, parameter.annotation), parameter.name, docs)
+        annotation = _described(with_bytes(hints.get(parameter.name, parameter.annotation)), parameter.name, docs)
         found.append(
             Parameter(parameter.name, annotation, parameter.default, parameter.kind is parameter.POSITIONAL_ONLY)
         )
@@ -223,7 +224,7 @@ def _result(hints: Mapping[str, Any], name: str) -> tuple[TypeAdapter[Any], dict
     if "return" not in hints:
         return TypeAdapter(Any), None
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(hints["return"])
+        adapter: TypeAdapter[Any] = TypeAdapter(with_bytes(hints["return"]))
         return adapter, schema_of(adapter, "serialization")
     except _UNDESCRIBABLE as error:
         type_ = inspect.formatannotation(hints["return"])

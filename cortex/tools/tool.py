@@ -22,6 +22,7 @@ from .arguments import invalid, object_of
 from .definitions import ToolDefinition
 from .fitting import fitted
 from .names import wire_name
+from .pictures import without_bytes
 from .threads import AllStuck, Escaped, Threads
 from .validation_work import MAX_HASHED, MAX_WORK, counted, work
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, TypeAdapter
 
     from cortex.settings import Policy
-    from sandbox import ReadyJson
+    from sandbox import Places
 
     from .signature import Signature
 
@@ -41,7 +42,8 @@ def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> ReadyJson:
     # Serialising would consume an iterator to its end, and it may be endless.
     if not isinstance(value, (Iterator, AsyncIterator)):
         try:
-            return _strict(adapter.dump_json(value, by_alias=True, warnings=False))
+            plain, bytes_at = without_bytes(value)
+            return _strict(adapter.dump_json(plain, by_alias=True, warnings=False), bytes_at)
         except Exception as error:
             log.warning('Tool "%s" returned what is not JSON', tool, exc_info=error)
             raise _not_json(value, tool) from error
@@ -56,11 +58,11 @@ def value_of(json: ReadyJson, tool: str) -> Any:
         raise ToolError(f'Tool "{tool}" returned a value that is nested too deeply', code="internal") from error
 
 
-def _strict(json: bytes) -> ReadyJson:
+def _strict(json: bytes, bytes_at: Places = ()) -> ReadyJson:
     # A type may be configured to write NaN and Infinity, which JSON lacks. The same words inside strings are fine.
     if says_outside_strings(json, b"NaN", b"Infinity"):
         json = to_json(from_json(json), inf_nan_mode="null")
-    return ReadyJson(json)
+    return ReadyJson(json, bytes_at)
 
 
 def _not_json(value: Any, tool: str) -> ToolError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cortex.redaction import MAX_VALUE_CHARACTERS
@@ -10,7 +10,7 @@ from cortex.redaction import MAX_VALUE_CHARACTERS
 if TYPE_CHECKING:
     from cortex.contracts import Reason
     from cortex.redaction import Redactor
-    from sandbox import ExecutionOutcome
+    from sandbox import Displayed, ExecutionOutcome
 
 MAX_LOG_BYTES = 32_768
 
@@ -23,6 +23,8 @@ class CodeAnswer:
     ok: bool
     structured: dict[str, Any] = field(default_factory=dict)
     """`result`, `logs`, `metrics`; `error` where there is no result; and `files` where code may use files."""
+    displayed: tuple[Displayed, ...] = ()
+    """What the code displayed. `structured` says only how much."""
 
 
 def answer_without_result(reason: Reason) -> CodeAnswer:
@@ -59,6 +61,17 @@ def code_answer(
     if isinstance(state, dict):
         parts["state"] = redactor.value(state)
     return CodeAnswer(text, outcome.ok, parts)
+
+
+def with_displays(answer: CodeAnswer, displayed: tuple[Displayed, ...]) -> CodeAnswer:
+    """The answer with what the code displayed; the same answer if that is nothing."""
+    if not displayed:
+        return answer
+    listed = [
+        {"type": item.type, "mimeType": item.mime_type, "title": item.title, "bytes": len(item.data)}
+        for item in displayed
+    ]
+    return replace(answer, structured={**answer.structured, "displayed": listed}, displayed=displayed)
 
 
 def _logs(outcome: ExecutionOutcome, redactor: Redactor) -> list[str]:

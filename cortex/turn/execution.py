@@ -25,13 +25,14 @@ from cortex.contracts import (
     RunCode,
     RunCodeIntent,
     Trace,
+    printed_in,
     reply,
-    with_lines,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
-from sandbox import ExecutionOutcome, ExecutionRequest, Tier, ToolError
+from sandbox import Displayed, ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
+from .displays import display_lines, shown_displays
 from .files import FileTerms, settle_files
 from .kept_state import keep_state, lent, store_of
 
@@ -100,6 +101,8 @@ class Ran:
     level: float
     files: SettledFiles | None = None
     """What became of the changes of files; None without a folder."""
+    displayed: tuple[Displayed, ...] = ()
+    """What the code displayed, without secrets, drawings rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +218,6 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         place.is_used = True
         store = store_of(caller.conversation, services.stores)
         folder = caller.folder
-        files = None
         try:
             outcome = await services.runtime.execute(
                 ExecutionRequest(
@@ -239,11 +241,13 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             place.is_without_effect = has_no_effect(outcome)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
-            if folder is not None:
-                terms = FileTerms(folder, caller.consent, services.switch, caller.announce)
-                files = await settle_files(outcome, intent, own_hash, terms)
-            # Inside: a long reply is redacted in a thread, and a caller who cancels meanwhile has still run the code.
-            text = await caller.show(reply(outcome) if files is None else with_lines(reply(outcome), files.lines))
+            terms = None if folder is None else FileTerms(folder, caller.consent, services.switch, caller.announce)
+            files = None if terms is None else await settle_files(outcome, intent, own_hash, terms)
+            # Inside: drawings and long replies take time, and a caller who cancels meanwhile has still run the code.
+            shown = await shown_displays(outcome.displayed, caller.show)
+            output = await caller.show(printed_in(outcome))
+            text = await caller.show(reply(outcome, () if files is None else files.lines, output))
+            text += display_lines(shown)
         except BaseException as error:
             is_fault = isinstance(error, Exception)
             why = "HOST_FAILED" if is_fault else "CANCELLED"
@@ -252,12 +256,12 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                 raise
             return HostFailed(error)
         facts = None if stored is None else asdict(stored)
-        caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts))
+        caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts, shown))
         # Code that uses files cannot be learned: a neuron has none.
         uses_files = folder is not None and "Deno" in payload.code
         if observed is not None and services.observer is not None and not uses_files:
             services.observer.ended(observed, outcome)
-        return Ran(outcome, text, taken.charged, level, files)
+        return Ran(outcome, text, taken.charged, level, files, shown)
 
 
 def has_no_effect(outcome: ExecutionOutcome) -> bool:

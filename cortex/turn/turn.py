@@ -37,10 +37,20 @@ from cortex.energy import EnergyError, energy_note, prices
 from cortex.loop import Answer
 from cortex.redaction import MAX_VALUE_CHARACTERS
 from cortex.text import off_loop
-from cortex.tools import ARGUMENT_LIMITS, CORE_TOOLS, Calls, Consent, arguments_for, code_arguments, cut, wire_name
+from cortex.tools import (
+    ARGUMENT_LIMITS,
+    CORE_TOOLS,
+    Calls,
+    Consent,
+    arguments_for,
+    code_arguments,
+    cut,
+    pictures_of,
+    wire_name,
+)
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
-from .code_answer import CodeAnswer, answer_without_result, code_answer
+from .code_answer import CodeAnswer, answer_without_result, code_answer, with_displays
 from .consolidate_tool import NotProposed
 from .execution import (
     MAX_TEXT,
@@ -64,6 +74,7 @@ if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
     from cortex.redaction import Redactor
     from cortex.tools import Decision, Origin, Question, Tool
+    from sandbox import Displayed
 
     from .execution import Executed, Services
     from .files import Folder
@@ -98,6 +109,9 @@ class Turn:
         self.id = secrets.token_hex(8)
         self.said: list[str] = []
         """What the agent said with `core.say`, in order."""
+        self.displayed: list[Displayed] = []
+        """What code displayed in this turn, and pictures that tools gave the model, in order: without secrets, drawings
+        rendered."""
         self._calls = 0
         self._is_open = True
         self._consent = Consent(
@@ -163,7 +177,8 @@ class Turn:
             return answer_without_result(done)
         size = len(done.reply) + sum(len(entry.text) for entry in done.outcome.logs)
         files = None if done.files is None else done.files.structured
-        return await off_loop(size, code_answer, done.outcome, done.reply, self._redactor, files)
+        answer = await off_loop(size, code_answer, done.outcome, done.reply, self._redactor, files)
+        return with_displays(answer, done.displayed)
 
     async def _answer_call(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
@@ -176,7 +191,7 @@ class Turn:
             answer = await self._answer_other_tool(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
             return Answer(self._fault(tool, error).text, ok=False)
-        return Answer(await self._shown_long(answer.text), ok=answer.ok)
+        return Answer(await self._shown_long(answer.text), ok=answer.ok, displayed=answer.displayed)
 
     def _require_open(self) -> None:
         if not self._is_open:
@@ -233,7 +248,7 @@ class Turn:
         if isinstance(done, Begun):
             ends = f"({done.handle} runs; the agent goes on when it has ended.)" if done.is_awaited else None
             return Answer(done.reply, note, ends=ends)
-        return Answer(done.reply, note, ok=done.outcome.ok)
+        return Answer(done.reply, note, ok=done.outcome.ok, displayed=done.displayed)
 
     async def _run_code(self, arguments: Mapping[str, Any], number: int, run: _Run) -> Ran | Begun | Reason:
         services = self._services
@@ -251,6 +266,9 @@ class Turn:
             caller = replace(caller, folder=replace(folder, commit="never"))
         done = await run(intent, wish, services, caller)
         match done:
+            case Ran():
+                self.displayed.extend(done.displayed)
+                return done
             case NotRun(refusal, code_hash):
                 return self._refused("core.execute", reason_of(refusal), intent, code_hash)
             case HostFailed(error):
@@ -330,7 +348,9 @@ class Turn:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
             return Answer(await self._shown_beginning(text.encode(errors="replace"), limits.max_result_bytes), ok=False)
-        return Answer(await self._shown_beginning(result.data, limits.max_result_bytes))
+        data, pictures = pictures_of(result)
+        self.displayed.extend(pictures)
+        return Answer(await self._shown_beginning(data, limits.max_result_bytes), displayed=pictures)
 
     async def _shown_beginning(self, text: bytes, max_bytes: int) -> str:
         """The beginning of the text, redacted, at most `max_bytes`. Redacted before it is cut: half a secret may not be

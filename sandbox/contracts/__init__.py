@@ -7,6 +7,15 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from .changes import Change, ChangedFile, Changes
+    from .displays import (
+        MAX_PIXELS,
+        Displayed,
+        display_note,
+        displayed,
+        picture_size,
+        picture_type,
+        table_text,
+    )
     from .errors import MalformedFrame, NothingMayRun, RunFault, SandboxError, SandboxUnavailable, ToolError
     from .frames import (
         PROTOCOL,
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
         Call,
         CutResult,
         Debug,
+        DisplayCall,
         Failed,
         Failure,
         Fetch,
@@ -64,9 +74,10 @@ else:
             "changes": "Change ChangedFile Changes",
             "errors": "MalformedFrame NothingMayRun RunFault SandboxError SandboxUnavailable ToolError",
             "frames": (
-                "Abort Answered Call CutResult Debug Failed Failure Fetch FileCall FrameReader GuestFrame NoValue "
-                "Output PROTOCOL Ready ResidentTerms Result RunTerms StoreCall ToolCall Varied decode encode "
-                "rehearse_frame reside_frame run_frame signals_frame tool_error_frame tool_result_frame weight_of"
+                "Abort Answered Call CutResult Debug DisplayCall Failed Failure Fetch FileCall FrameReader "
+                "GuestFrame NoValue Output PROTOCOL Ready ResidentTerms Result RunTerms StoreCall ToolCall Varied "
+                "decode encode rehearse_frame reside_frame run_frame signals_frame tool_error_frame "
+                "tool_result_frame weight_of"
             ),
             "json_meter": "JsonLimits JsonMeter TooComplex bounded_json check_json says_outside_strings",
             "lines": "Line LineSplitter",
@@ -78,5 +89,6 @@ else:
             "residents": "BatchAnswer ResidentProgram SignalAnswer Work",
             "threads": "to_the_end",
             "tiers": "Tier",
+            "displays": "Displayed MAX_PIXELS display_note displayed picture_size picture_type table_text",
         },
     )

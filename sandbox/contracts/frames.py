@@ -28,6 +28,7 @@ _SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 Phase = Literal["compile", "run", "return"]
 Redirect = Literal["follow", "error", "manual"]
 StoreOperation = Literal["get", "set", "delete", "keys"]
+DisplayKind = Literal["png", "jpeg", "svg", "table", "markdown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,16 @@ class Output:
 
     level: LogLevel
     data: str
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayCall:
+    """Something that the code shows to the person and the model. `displays.py` judges it."""
+
+    kind: DisplayKind
+    title: str
+    data: str
+    """Base64 for pictures, the text itself for drawings and Markdown, JSON text for rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +175,21 @@ class Failed:
 Call = ToolCall | Fetch | FileCall | StoreCall
 """A request by the code to the host. The code waits for the answer."""
 
-GuestFrame = Ready | Call | Abort | Output | Debug | Varied | Result | NoValue | CutResult | Failure | Answered | Failed
+GuestFrame = (
+    Ready
+    | Call
+    | Abort
+    | Output
+    | DisplayCall
+    | Debug
+    | Varied
+    | Result
+    | NoValue
+    | CutResult
+    | Failure
+    | Answered
+    | Failed
+)
 
 # A field's type, or the strings it may be, or (type, None) for a field that may be null.
 _Kind = type | tuple[str, ...] | tuple[type, None]
@@ -190,6 +215,7 @@ _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
     ),
     "__abort__": (Abort, {"call_id": str}),
     "__output__": (Output, {"level": get_args(LogLevel), "data": str}),
+    "__display__": (DisplayCall, {"kind": get_args(DisplayKind), "title": str, "data": str}),
     "__debug__": (Debug, {"message": str}),
     "__varied__": (Varied, {"what": str}),
     "__result__": (Result, {"value": object}),
@@ -229,10 +255,13 @@ def run_frame(
     code: str,
     context_json: bytes,
     terms: RunTerms,
+    display_limits: tuple[int, int] | None = None,
 ) -> bytes:
+    """`display_limits`: how often the code may display something, and how many bytes in all."""
     # The context may be megabytes and is JSON already: insert it as it is, do not encode it a second time.
     head = b'{"type":"__run__","code":%b,"context":%b,' % (encode(code), context_json)
-    return head + encode(terms)[1:] + b"\n"
+    limits = b"" if display_limits is None else b'"display_limits":%b,' % encode(display_limits)
+    return head + limits + encode(terms)[1:] + b"\n"
 
 
 def rehearse_frame(*codes: str) -> bytes:
@@ -264,8 +293,11 @@ def signals_frame(batch: int, state_json: bytes, signals_json: Sequence[bytes]) 
     return b"%b%b]}\n" % (head, b",".join(signals_json))
 
 
-def tool_result_frame(call_id: str, result_json: bytes) -> bytes:
-    return b'{"type":"__tool_result__","call_id":%b,"result":%b}\n' % (encode(call_id), result_json)
+def tool_result_frame(call_id: str, result_json: bytes, bytes_at: Sequence[Sequence[str | int]] = ()) -> bytes:
+    """`bytes_at` names the places in the result whose text is base64, for bytes. It stands beside the result: nothing
+    inside a result can pass for bytes."""
+    marks = b',"bytes":%b' % encode(bytes_at) if bytes_at else b""
+    return b'{"type":"__tool_result__","call_id":%b,"result":%b%b}\n' % (encode(call_id), result_json, marks)
 
 
 def tool_error_frame(call_id: str, error: str, code: str, *, retryable: bool) -> bytes:

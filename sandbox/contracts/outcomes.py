@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .changes import Changes
+from .displays import Displayed
 from .tiers import Tier
 
 LogLevel = Literal["debug", "log", "info", "warn", "error"]
@@ -122,6 +123,9 @@ class ExecutionOutcome:
     """False when the code ended without a value: `result` is None then."""
     calls: tuple[CallCount, ...] = ()
     """The tools that the code called, and its requests that were no plain reads."""
+    displayed: tuple[Displayed, ...] = ()
+    """What the code showed with `display`, in order, also when it failed later. Drawings are still SVG text:
+    `render_svg` makes pictures of them."""
 
     @property
     def truncated(self) -> bool:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .ports import (
         CodeRuntime,
         HostTools,
+        Places,
         ReadyJson,
         RefusingRuntime,
         Resident,
@@ -23,8 +24,8 @@ else:
         __name__,
         {
             "ports": (
-                "CodeRuntime HostTools ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime Store "
-                "ToolDeclaration WalledRuntime"
+                "CodeRuntime HostTools Places ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime "
+                "Store ToolDeclaration WalledRuntime"
             ),
             "settings": "SandboxSettings",
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from ..contracts import BatchAnswer, ExecutionOutcome, ExecutionRequest, ResidentProgram
@@ -33,12 +33,18 @@ class ToolDeclaration:
     same expression must not mean one tool in one run and another in the next."""
 
 
+Places: TypeAlias = tuple[tuple[str | int, ...], ...]
+"""Paths into a JSON value: names of members and places in arrays."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadyJson:
     """A tool's result that is JSON text already, in UTF-8. It is sent unchecked, because the host's own code made it.
     If it is not JSON, the run ends."""
 
     data: bytes
+    bytes_at: Places = ()
+    """The places whose text is base64 and which reach code as a Uint8Array."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, bytes):

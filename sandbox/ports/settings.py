@@ -68,6 +68,11 @@ class SandboxSettings(BaseModel):
     tool_timeout_ms: Positive = 30_000
     max_tool_result_bytes: Positive = 8 * MIB
 
+    max_displays: NotNegative = 20
+    """How often one run may call `display`."""
+    max_displayed_bytes: Positive = 4 * MIB
+    """Limit on what one run displays, all together. One picture is also limited by `max_frame_bytes`."""
+
     network: NetworkPolicy = Field(default_factory=NetworkPolicy)
     """The policy of the network tier when the caller gives none. By default it allows nothing."""
     workspace: WorkspaceLimits = Field(default_factory=WorkspaceLimits)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .process import PlainSpawner, Spawner, WorkerProcess
     from .process_notes import NOT_NOTED, Running
     from .readiness import readable_before, write_all
+    from .svg import NotRendered, render_svg
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -28,5 +29,6 @@ else:
             "process": "PlainSpawner Spawner WorkerProcess",
             "process_notes": "NOT_NOTED Running",
             "readiness": "readable_before write_all",
+            "svg": "NotRendered render_svg",
         },
     )

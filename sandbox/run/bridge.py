@@ -29,7 +29,7 @@ from ..contracts import (
     tool_error_frame,
     tool_result_frame,
 )
-from ..ports import ReadyJson
+from ..ports import Places, ReadyJson
 from ..tool_types import Lent, TooMuchToCheck, place, schema_problem
 from .calls_made import CallsMade, request_name
 from .run_clock import CallUnderWay
@@ -195,7 +195,7 @@ class Bridge:
                     try:
                         await self._tool_line.wait(call)
                         # No variable for the value or its text: it would stay in memory until the code reads.
-                        await self._send_result(call, await self._encoded(call, await self._called(call, clock)), send)
+                        await self._send_result(call, *await self._encoded(call, await self._called(call, clock)), send)
                     finally:
                         # Leave only after the answer is sent: otherwise code that does not read could start all calls.
                         self._tool_line.leave(call)
@@ -285,7 +285,7 @@ class Bridge:
         message = f'Tool "{tool.name}" gave no answer within {self._settings.tool_timeout_ms} ms'
         raise ToolError(message, code="timeout", retryable=True)
 
-    async def _send_result(self, call: ToolCall, result: bytes, send: Send) -> None:
+    async def _send_result(self, call: ToolCall, result: bytes, bytes_at: Places, send: Send) -> None:
         # The next answers may be as large: run fewer calls at once, so that none is refused for lack of room.
         self._tool_line.narrow(MAX_UNSENT_BYTES // max(1, len(result)))
         if self._unsent_bytes + len(result) > MAX_UNSENT_BYTES:
@@ -293,16 +293,16 @@ class Bridge:
             raise ToolError(message, code="result_too_large", retryable=True)
         self._unsent_bytes += len(result)
         try:
-            await send(lambda: tool_result_frame(call.call_id, result))
+            await send(lambda: tool_result_frame(call.call_id, result, bytes_at))
         finally:
             self._unsent_bytes -= len(result)
 
-    async def _encoded(self, call: ToolCall, value: Any) -> bytes:
+    async def _encoded(self, call: ToolCall, value: Any) -> tuple[bytes, Places]:
         async with self._encoding_turn:
             result = self._result(call, value)
             if len(result) > LARGE_ANSWER_BYTES:
                 await anyio.lowlevel.checkpoint()
-            return result
+            return result, value.bytes_at if isinstance(value, ReadyJson) else ()
 
     def _result(self, call: ToolCall, value: Any) -> bytes:
         """Encode the tool's value as JSON. Raises ToolError when it cannot."""

@@ -19,8 +19,8 @@ _VARYING = {
         setTimeout setInterval setImmediate nextTick Atomics SharedArrayBuffer""",
     "is chance": "random crypto Crypto SubtleCrypto CryptoKey randomUUID getRandomValues WeakRef FinalizationRegistry",
     "reaches beyond the code": """
-        tools store fetch Deno process Buffer global globalThis self window frames location navigator Navigator
-        localStorage sessionStorage caches alert confirm prompt Worker WebSocket EventSource BroadcastChannel
+        tools store fetch display Deno process Buffer global globalThis self window frames location navigator
+        Navigator localStorage sessionStorage caches alert confirm prompt Worker WebSocket EventSource BroadcastChannel
         MessageChannel MessagePort Request Response Blob FileReader FormData ReadableStream WritableStream
         TransformStream CompressionStream DecompressionStream TextDecoderStream TextEncoderStream WebAssembly GPU
         OffscreenCanvas createImageBitmap addEventListener removeEventListener dispatchEvent reportError onerror onload

@@ -15,6 +15,8 @@ from ..contracts import (
     Call,
     CutResult,
     Debug,
+    DisplayCall,
+    Displayed,
     ErrorType,
     ExecutionError,
     Failed,
@@ -35,6 +37,7 @@ from ..contracts import (
     ToolCall,
     Varied,
     decode,
+    displayed,
     encode,
     weight_of,
 )
@@ -74,6 +77,8 @@ class Run:
     """The code has ended by itself, with a result or an error of its own."""
     written_at: WrittenAt = as_it_is
     """Leads from a position in the code that is run to one in `code`, as the author wrote it."""
+    displays: list[Displayed] = field(default_factory=list)
+    displayed_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -230,6 +235,8 @@ class RunExchange:
             case Output(level, data):
                 self._count_output(size)
                 self._run.logs.append(LogEntry(level, data))
+            case DisplayCall() as call:
+                self._display(call)
             case Debug(message):
                 self._count_output(size)
                 self._run.waits_for_nothing |= message == "idle"
@@ -240,6 +247,22 @@ class RunExchange:
                 raise run_fault(ErrorType.CRASH, "The process sent a second ready frame")
             case Answered() | Failed():
                 raise run_fault(ErrorType.CRASH, "The process answered a signal that it was not given")
+
+    def _display(self, call: DisplayCall) -> None:
+        # The harness refuses too many and too large ones with an error that the code may catch; this ends a run that
+        # goes past the harness.
+        run, settings = self._run, self._settings
+        if len(run.displays) >= settings.max_displays:
+            raise run_fault(ErrorType.LIMIT, f"More than {settings.max_displays} displays")
+        try:
+            shown = displayed(call)
+        except MalformedFrame as error:
+            raise run_fault(ErrorType.CRASH, f"The process sent {error}") from error
+        run.displayed_bytes += len(shown.data)
+        if run.displayed_bytes > settings.max_displayed_bytes:
+            raise run_fault(ErrorType.LIMIT, f"More than {settings.max_displayed_bytes} bytes displayed")
+        run.displays.append(shown)
+        run.has_varied = True  # a result from the cache would show nothing
 
     def _note(self, call: Call) -> Heard:
         heard = Heard(call, weight_of(self._line), anyio.CancelScope() if isinstance(call, Fetch) else None)

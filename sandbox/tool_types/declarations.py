@@ -188,6 +188,8 @@ class _Conversion:
                 return self._object(schema, depth)
             case "array":
                 return self._array(schema, depth)
+            case "string" if schema.get("format") == "byte" and schema.get("contentEncoding") == "base64":
+                return TypeText("Uint8Array")
             case str() if kind in _PLAIN_TYPES:
                 return TypeText(_PLAIN_TYPES[kind])
             case _:

@@ -848,6 +848,8 @@ SETTINGS = {
         "max_history_bytes": LOOP_TURN + "test_the_model_sees_only_whole_recent_turns_and_the_present_one_always",
     },
     "model": {
+        "images": "tests/cortex/models/test_pictures.py::"
+        "test_a_model_that_takes_pictures_is_sent_them_and_another_is_not",
         "name": _REQUEST,
         "temperature": _REQUEST,
         "max_reply_tokens": _REQUEST,

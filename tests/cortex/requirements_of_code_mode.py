@@ -84,7 +84,8 @@ REQUIREMENTS = (
         (
             "tests/cortex/mcp_client/test_pure.py::test_structured_content_comes_first",
             "tests/cortex/mcp_client/test_pure.py::test_then_comes_json_in_a_text_and_then_the_text",
-            "tests/cortex/mcp_client/test_pure.py::test_what_is_no_text_is_described_and_not_copied",
+            "tests/cortex/mcp_client/test_pure.py::test_damaged_base64_and_other_parts_are_described",
+            "tests/cortex/mcp_client/test_pure.py::test_images_sounds_and_blobs_reach_code_with_their_bytes",
             "tests/cortex/mcp_client/test_pure.py::test_an_error_is_raised_with_the_servers_text_but_not_all_of_it",
         ),
     ),

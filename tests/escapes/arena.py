@@ -22,6 +22,7 @@ from typing import Any
 
 import anyio
 
+from cortex.turn.displays import shown_displays
 from sandbox import (
     DenoRuntime,
     ExecutionOutcome,
@@ -439,7 +440,8 @@ class Arena:
             options["workspace"] = granted(places.workspace)
         if program.tier == "store":
             options["store"] = store
-        return await self.runtime.execute(request, tools, **options)
+        outcome = await self.runtime.execute(request, tools, **options)
+        return replace(outcome, displayed=await shown_displays(outcome.displayed, _unchanged))
 
     def _names(self, places: Places) -> dict[str, str]:
         return {
@@ -457,19 +459,26 @@ class Arena:
         }
 
 
+async def _unchanged(text: str) -> str:
+    return text
+
+
 def told(outcomes: list[ExecutionOutcome], last: ExecutionOutcome) -> dict[str, Any]:
     """What the caller sees of the runs. `got` is what the program claims to have achieved."""
     logs = [entry.text for outcome in outcomes for entry in outcome.logs]
     errors = [(outcome.error.message, outcome.error.stack) for outcome in outcomes if outcome.error]
     values = [outcome.result for outcome in outcomes]
+    # A picture's text is empty.
+    shown = [(item.type, item.text, len(item.data)) for outcome in outcomes for item in outcome.displayed]
     return {
+        "displayed": shown,
         "ok": last.ok,
         "value": last.result,
         "values": values,
         "error": str(last.error.type) if last.error else "",
         "message": last.error.message if last.error else "",
         "logs": logs,
-        "text": json.dumps([values, errors, logs], ensure_ascii=False, default=repr),
+        "text": json.dumps([values, errors, logs, shown], ensure_ascii=False, default=repr),
         "got": [line for line in logs if line.startswith("GOT ")],
         "truncated": last.truncated,
         "peak_mb": last.metrics.peak_memory_mb,

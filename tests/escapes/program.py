@@ -14,6 +14,7 @@ from sandbox.jail.layers import Layer
 FOLDER = Path(__file__).parent / "programs"
 
 CLASSES = (
+    "display",
     "frames",
     "imports",
     "leaks",
@@ -41,7 +42,10 @@ OPTIONAL = {
 }
 
 # Names that checks may use: what the caller sees of a run, and what was seen on the host.
-TOLD = ("ok", "value", "values", "error", "message", "logs", "text", "got", "truncated", "called", "calls", "peak_mb")
+TOLD = (
+    *("ok", "value", "values", "error", "message", "logs", "text", "got", "truncated", "called", "calls", "peak_mb"),
+    "displayed",
+)
 SEEN = ("canary", "secret_intact", "secret", "env_secret", "residue", "files", "changes", "commit_error", "raised")
 # What its conversation keeps afterwards, where it was lent a store.
 KEPT = ("kept", "kept_bytes", "other_intact")

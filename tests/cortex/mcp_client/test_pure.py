@@ -64,11 +64,30 @@ def test_then_comes_json_in_a_text_and_then_the_text():
     assert value(content=[]) is None
 
 
-def test_what_is_no_text_is_described_and_not_copied():
+def test_images_sounds_and_blobs_reach_code_with_their_bytes():
+    image = {"type": "image", "mimeType": "image/png", "data": "AQI="}
+    sound = {"type": "audio", "mimeType": "audio/wav", "data": "AQI="}
+    blob = {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "application/zip", "blob": "AQI="}}
+    alone = unwrapped({"content": [image]}, "s.t", 1_000)
+    assert json.loads(alone.data) == image
+    assert alone.bytes_at == (("data",),)
+    mixed = unwrapped({"content": [text("here:"), image, sound, blob]}, "s.t", 1_000)
+    assert json.loads(mixed.data) == [
+        {"type": "text", "text": "here:"},
+        image,
+        sound,
+        {"type": "blob", "mimeType": "application/zip", "uri": "file:///a", "data": "AQI="},
+    ]
+    assert mixed.bytes_at == ((1, "data"), (2, "data"), (3, "data"))
+    with pytest.raises(ToolError, match="more than 50"):
+        unwrapped({"content": [{**image, "data": "A" * 100}]}, "s.t", 50)
+
+
+def test_damaged_base64_and_other_parts_are_described():
     content = [
         text("here:"),
-        {"type": "image", "mimeType": "image/png", "data": "A" * 4000},
-        {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "application/zip", "blob": "A" * 4000}},
+        {"type": "image", "mimeType": "image/png", "data": "A*" * 2000},
+        {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "application/zip", "blob": "A" * 4001}},
         {"type": "resource", "resource": {"uri": "file:///b", "text": "of the file"}},
         {"type": "resource_link", "uri": "file:///c", "name": "c"},
         {"type": "hologram"},

@@ -351,7 +351,7 @@ class Aliased(BaseModel):
         (datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC), "2026-01-02T00:00:00Z"),
         (Decimal("1.50"), "1.50"),
         (Path("/x"), "/x"),
-        (b"bytes", "bytes"),
+        (b"bytes", "Ynl0ZXM="),
         ({1: "a"}, {"1": "a"}),
         (Line(item_name="x"), {"item_name": "x", "amount": 1, "price": None}),
         (Aliased(item_name="x"), {"itemName": "x"}),
@@ -396,7 +396,7 @@ def circle():
 
 @pytest.mark.parametrize(
     "value",
-    [object(), circle(), b"\xff", "\ud800", ValueError("x"), lambda: 1, {"deep": [object()]}, iter([1])],
+    [object(), circle(), "\ud800", ValueError("x"), lambda: 1, {"deep": [object()]}, iter([1])],
 )
 async def test_a_result_that_is_not_json_is_an_error(value):
     def f() -> Any:

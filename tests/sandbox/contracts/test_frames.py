@@ -21,6 +21,7 @@ from sandbox.contracts.frames import (
     Answered,
     CutResult,
     Debug,
+    DisplayCall,
     Failed,
     Failure,
     Fetch,
@@ -55,6 +56,7 @@ CLASSES = {
     "__store__": StoreCall,
     "__abort__": Abort,
     "__output__": Output,
+    "__display__": DisplayCall,
     "__debug__": Debug,
     "__varied__": Varied,
     "__result__": Result,
@@ -67,7 +69,8 @@ CLASSES = {
 def written(frame: dict[str, Any]) -> bytes:
     match frame:
         case {"type": "__run__", "code": code, "context": context, **terms}:
-            return run_frame(code, encode(context), RunTerms(**terms))
+            limits = terms.pop("display_limits", None)
+            return run_frame(code, encode(context), RunTerms(**terms), limits)
         case {"type": "__rehearse__", "runs": runs}:
             return rehearse_frame(*(run["code"] for run in runs))
         case {"type": "__reside__", "code": code, **terms}:
@@ -262,3 +265,8 @@ def test_lines_before_one_that_is_too_long_are_still_given():
 
 def test_a_line_without_an_end_is_kept_back():
     assert lines_of(FrameReader(10), b"one\ntwo") == [b"one"]
+
+
+def test_places_of_bytes_stand_beside_the_result_and_not_in_it():
+    line = tool_result_frame("1", b'{"a":["AQI="]}', [("a", 0)])
+    assert line == b'{"type":"__tool_result__","call_id":"1","result":{"a":["AQI="]},"bytes":[["a",0]]}\n'

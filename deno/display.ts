@@ -1,0 +1,109 @@
+import { beyond } from "./beyond.ts";
+import { LimitError } from "./limit_error.ts";
+import { pipe } from "./pipe.ts";
+import type { DisplayFrame, RunFrame } from "./protocol.ts";
+import { toJson } from "./to_json.ts";
+import { visibleBytes } from "./visible_bytes.ts";
+import { writeLine } from "./write_frame.ts";
+
+type Kind = DisplayFrame["kind"];
+type Shown = [kind: Kind, data: string, bytes: number];
+
+// Kept from before the agent's code ran.
+const stringify = JSON.stringify;
+const isArray = Array.isArray;
+const toBase64 = Uint8Array.prototype.toBase64;
+const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>\/]/;
+const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
+const fromBase64 = Uint8Array.fromBase64;
+const MAX_TITLE = 200;
+/** The host reads no more cells of a table. */
+const MAX_CELLS = 20_000;
+// The type, the kind and the names of the fields, and a title of the longest characters.
+const FRAME_BYTES = 256 + 6 * MAX_TITLE;
+const WANTED = "display takes PNG or JPEG bytes, SVG text, rows of objects, or Markdown";
+
+/**
+ * The `display` of a run: it shows a value to the person and to the model. It returns at once, and throws for what
+ * cannot be shown. The host judges anew whatever arrives.
+ */
+export function lendDisplay(
+  { display_limits, max_frame_bytes }: Pick<RunFrame, "display_limits" | "max_frame_bytes">,
+): (value: unknown, options?: { title?: string; type?: string }) => void {
+  const [maxCount, maxBytes] = display_limits ?? [0, 0];
+  let count = 0;
+  let left = maxBytes;
+  return function display(value, options = {}) {
+    const [kind, data, bytes] = shown(value, options?.type, left);
+    if (count >= maxCount) {
+      throw new LimitError(`Cannot display: a run may display at most ${maxCount} times`);
+    }
+    const title = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE);
+    const line = `{"type":"__display__","kind":"${kind}","title":${
+      stringify(title.toWellFormed())
+    },"data":${data}}`;
+    const over = beyond(line, max_frame_bytes - FRAME_BYTES);
+    if (over > 0) {
+      throw new LimitError(
+        `Cannot display ${over} bytes at once: one display may have ${max_frame_bytes}, as base64`,
+      );
+    }
+    count++;
+    left -= bytes;
+    if (pipe.isOpen) writeLine(line);
+  };
+}
+
+function tooLarge(bytes: number, left: number): LimitError {
+  return new LimitError(`Cannot display ${bytes} bytes: this run may display ${left} more`);
+}
+
+/** What the value is shown as, its data as JSON text, and how much of the limit it takes. */
+function shown(value: unknown, type: string | undefined, left: number): Shown {
+  if (typeof value === "string") return shownText(value.toWellFormed(), type, left);
+  const bytes = visibleBytes(value) ?? visibleBytes((value as { data?: unknown } | null)?.data);
+  if (bytes !== undefined) return shownBytes(bytes, left);
+  if (isArray(value) && value.every((row) => typeof row === "object" && row !== null && !isArray(row))) {
+    const json = toJson(value, "display", "rows", MAX_CELLS);
+    return measured("table", json, left);
+  }
+  throw new TypeError(
+    `Cannot display ${value === null ? "null" : isArray(value) ? "an array" : typeof value}: ${WANTED}`,
+  );
+}
+
+function shownText(text: string, type: string | undefined, left: number): Shown {
+  if (type !== "markdown" && DATA_URL.test(text)) return shownBytes(decoded(text), left);
+  const isSvg = type === "svg" || (type !== "markdown" && SVG.test(text));
+  return measured(isSvg ? "svg" : "markdown", text, left);
+}
+
+function decoded(url: string): Uint8Array {
+  try {
+    return fromBase64(url.replace(DATA_URL, ""));
+  } catch {
+    throw new TypeError("Cannot display a data URL whose base64 is damaged");
+  }
+}
+
+function shownBytes(bytes: Uint8Array, left: number): Shown {
+  const kind = startsWith(bytes, 0x89, 0x50, 0x4e, 0x47)
+    ? "png"
+    : startsWith(bytes, 0xff, 0xd8, 0xff)
+    ? "jpeg"
+    : null;
+  if (kind === null) throw new TypeError("Cannot display bytes that are neither PNG nor JPEG");
+  // Measured first: a text of base64 is made only for what can be sent.
+  if (bytes.length > left) throw tooLarge(bytes.length, left);
+  return [kind, `"${Reflect.apply(toBase64, bytes, [])}"`, bytes.length];
+}
+
+function startsWith(bytes: Uint8Array, ...head: number[]): boolean {
+  return head.every((byte, at) => bytes[at] === byte);
+}
+
+function measured(kind: Kind, text: string, left: number): Shown {
+  const over = beyond(text, left);
+  if (over > 0) throw tooLarge(over, left);
+  return [kind, stringify(text), new TextEncoder().encode(text).length];
+}

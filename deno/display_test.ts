@@ -1,0 +1,57 @@
+import type { DisplayFrame } from "./protocol.ts";
+import { assertEquals, FakePipe, thrownBy } from "./testing.ts";
+
+const pipe = new FakePipe();
+const { lendDisplay } = await import("./display.ts");
+const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 1]);
+const lent = (count = 20, bytes = 1000) =>
+  lendDisplay({ display_limits: [count, bytes], max_frame_bytes: 64 * 1024 });
+
+function shown(...[value, options]: Parameters<ReturnType<typeof lent>>): [string, string, string] {
+  assertEquals(lent()(value, options), undefined);
+  const { kind, title, data } = JSON.parse(pipe.take()[0]) as DisplayFrame;
+  return [kind, title, data];
+}
+
+Deno.test("what a value is shown as", () => {
+  const jpeg = new Uint8Array([0xff, 0xd8, 0xff, 0xe0]);
+  const wide = new Uint8Array([7, ...PNG, 7]).subarray(1, -1);
+  const svg = '<?xml version="1.0"?>\n<!-- a -->\n<svg width="1"/>';
+  assertEquals(shown(PNG), ["png", "", PNG.toBase64()]);
+  assertEquals(shown(wide), ["png", "", PNG.toBase64()]);
+  assertEquals(shown(PNG.buffer, { title: "A" }), ["png", "A", PNG.toBase64()]);
+  assertEquals(shown({ type: "image", mimeType: "image/jpeg", data: jpeg }), ["jpeg", "", jpeg.toBase64()]);
+  assertEquals(shown(`data:image/png;base64,${PNG.toBase64()}`), ["png", "", PNG.toBase64()]);
+  assertEquals(shown(svg), ["svg", "", svg]);
+  assertEquals(shown(svg, { type: "markdown" }), ["markdown", "", svg]);
+  assertEquals(shown("# Title"), ["markdown", "", "# Title"]);
+  assertEquals(shown([{ a: 1, b: null }, { a: new Date(0) }]), [
+    "table",
+    "",
+    '[{"a":1,"b":null},{"a":"1970-01-01T00:00:00.000Z"}]',
+  ]);
+});
+
+Deno.test("what cannot be shown throws at once, and sends nothing", async () => {
+  for (const value of [null, undefined, 5, {}, [1], [[1]], () => 1, new Uint8Array([1, 2, 3])]) {
+    const error = await thrownBy(() => lent()(value));
+    assertEquals(error.name, "TypeError");
+  }
+  assertEquals(pipe.take(), []);
+});
+
+Deno.test("more, or more bytes, than a run may display throws an error that it may catch", async () => {
+  const display = lent(2, 20);
+  display("a");
+  assertEquals((await thrownBy(() => display("b".repeat(20)))).name, "LimitError");
+  assertEquals(
+    (await thrownBy(() => display(new Uint8Array([...PNG, ...new Uint8Array(30)])))).name,
+    "LimitError",
+  );
+  display("c");
+  assertEquals(
+    (await thrownBy(() => display("d"))).message,
+    "Cannot display: a run may display at most 2 times",
+  );
+  assertEquals(pipe.take().length, 2);
+});

@@ -1,0 +1,88 @@
+"""Renders SVG drawings to PNG, each in a process of its own with limits on time and memory.
+
+A drawing may be hostile: ten nested references make a thousand million shapes, and the renderer cannot be stopped from
+within. So it runs where it can be killed: see `svg_process.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from ..contracts import MAX_PIXELS, SandboxUnavailable, picture_size, picture_type
+from .children import PACKAGE, kill_piped, pipes_of, reap, start_piped_python
+from .readiness import write_all
+
+if TYPE_CHECKING:
+    import subprocess
+
+_SVG_PROCESS = Path(__file__).with_name("svg_process.py")
+RENDER_TIMEOUT_S = 5.0
+MAX_SIDE = 2_000
+"""A larger drawing is rendered smaller: no model, and few screens, show more."""
+MAX_PICTURE_BYTES = 4 * 1024 * 1024
+_CHUNK_BYTES = 65_536
+
+
+class NotRendered(Exception):
+    """The drawing cannot be shown. The message says why, in words for the author of the code."""
+
+
+async def render_svg(drawing: str, *, timeout_s: float = RENDER_TIMEOUT_S, max_bytes: int = MAX_PICTURE_BYTES) -> bytes:
+    """The drawing as a PNG picture, at most MAX_SIDE pixels wide and high. Fetches nothing and reads no file but fonts.
+    Raises NotRendered."""
+    try:
+        process = start_piped_python(str(_SVG_PROCESS), str(PACKAGE / "jail"), str(MAX_SIDE))
+    except SandboxUnavailable as error:
+        raise NotRendered("the process that renders it cannot be started") from error
+    try:
+        with anyio.fail_after(timeout_s):
+            answer = await _answer(process, drawing.encode(errors="replace"), max_bytes + 1)
+    except TimeoutError:
+        raise NotRendered(f"it took longer than {timeout_s:g} s to render") from None
+    except OSError:
+        raise NotRendered("the renderer ended without a picture; it may need too much time or memory") from None
+    finally:
+        kill_piped(process)
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(reap, process, limiter=anyio.CapacityLimiter(1))
+    return _picture(answer)
+
+
+def _picture(answer: bytes) -> bytes:
+    """Raises NotRendered. The process has read a drawing that may be hostile: its answer is judged, too."""
+    picture = answer[1:]
+    if answer[:1] == b"E":
+        raise NotRendered(picture[:400].decode(errors="replace"))
+    size = picture_size(picture)
+    if picture_type(picture) != "image/png" or size is None or not 0 < size[0] * size[1] <= MAX_PIXELS:
+        raise NotRendered("the renderer ended without a picture; it may need too much time or memory")
+    return picture
+
+
+async def _answer(process: subprocess.Popen[bytes], drawing: bytes, max_bytes: int) -> bytes:
+    """All that the process says. Raises OSError when that is nothing, NotRendered when it is too much."""
+    stdin, stdout = pipes_of(process)
+    await write_all(stdin, drawing, math.inf)
+    assert process.stdin is not None
+    process.stdin.close()
+    answer = bytearray()
+    while True:
+        try:
+            chunk = os.read(stdout, _CHUNK_BYTES)
+        except BlockingIOError:
+            await anyio.wait_readable(stdout)
+            continue
+        if not chunk:
+            break
+        answer += chunk
+        if len(answer) > max_bytes:
+            raise NotRendered(f"its picture has more than {max_bytes - 1} bytes")
+    if not answer:
+        raise BrokenPipeError("it ended")
+    return bytes(answer)

@@ -1,0 +1,140 @@
+"""What a turn shows of what code displayed: redacted, rendered, told to the model, and written down by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import anyio
+
+from cortex import MotorCortex, Picture, Settings, Toolbox
+from cortex.turn import displays
+from cortex.turn.displays import MAX_LINES_BYTES, display_lines, shown_displays
+from sandbox import Displayed, ExecutionOutcome, table_text
+from sandbox.testing import ScriptedRuntime
+from tests.pixels import Pixels
+from tests.sandbox.contracts.test_displays import png
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="lime"/></svg>'
+RUN = {"purpose": "show", "code": "return 1"}
+CARD = "4111 1111 1111 1111"
+
+
+def drawing(text: str = SVG, title: str = "") -> Displayed:
+    return Displayed("svg", "image/svg+xml", text.encode(), title)
+
+
+def markdown(text: str) -> Displayed:
+    return Displayed("markdown", "text/markdown", text.encode())
+
+
+def table(rows: object) -> Displayed:
+    return Displayed("table", "application/json", json.dumps(rows).encode())
+
+
+def cortex(home, *displayed, **more):
+    runtime = ScriptedRuntime([ExecutionOutcome(ok=True, result=1, displayed=displayed)])
+    return MotorCortex(Settings(home=home), runtime=runtime, **more)
+
+
+async def unchanged(text: str) -> str:
+    return text
+
+
+async def test_a_turn_has_what_was_displayed_and_the_model_is_told(tmp_path):
+    shown = (drawing(title="Green"), table([{"a": 1}]), markdown("**b**"), Displayed("image", "image/png", png()))
+    async with cortex(tmp_path, *shown) as hands, hands.turn() as turn:
+        text = await turn.call("core.execute", RUN)
+        assert text.splitlines()[0] == "1"
+        assert text == (
+            '1\n[displayed "Green": image/png, 40 × 20 pixels]\n[displayed: a table]\n| a |\n| --- |\n| 1 |\n'
+            "[displayed: Markdown]\n**b**\n[displayed: image/png, 3 × 2 pixels]"
+        )
+        assert [item.type for item in turn.displayed] == ["image", "table", "markdown", "image"]
+        assert Pixels(turn.displayed[0].data).at(20, 10) == (0, 255, 0, 255)
+
+
+async def test_texts_titles_rows_and_drawings_are_redacted_before_they_are_shown_or_drawn(tmp_path, monkeypatch):
+    drawn = []
+
+    async def render(text, **limits):
+        drawn.append(text)
+        return png()
+
+    monkeypatch.setattr(displays, "render_svg", render)
+    mail = "ada@example.com"
+    shown = (
+        drawing(SVG.replace("</svg>", f"<text>{mail}</text></svg>"), mail),
+        table([{"card": CARD, "number": 4111111111111111, "mail": mail}]),
+        markdown(f"write to {mail}"),
+    )
+    async with cortex(tmp_path, *shown) as hands, hands.turn() as turn:
+        text = await turn.call("core.execute", RUN)
+        everything = text + repr(turn.displayed) + "".join(drawn)
+    assert drawn
+    assert mail not in everything
+    assert "4111" not in everything
+    assert "[EMAIL_1]" in drawn[0]
+
+
+async def test_a_drawing_that_cannot_be_rendered_is_a_note_for_the_model(tmp_path):
+    async with cortex(tmp_path, drawing("<svg><image href='/etc/passwd'/></svg>")) as hands, hands.turn() as turn:
+        text = await turn.call("core.execute", RUN)
+    assert turn.displayed[0].type == "note"
+    assert "[not displayed: An SVG drawing was not shown: it refers to" in text
+
+
+async def test_all_drawings_of_a_run_have_one_clock(monkeypatch):
+    async def slow(text, *, timeout_s):
+        await anyio.sleep(timeout_s)
+        return png()
+
+    monkeypatch.setattr(displays, "render_svg", slow)
+    monkeypatch.setattr(displays, "MAX_RENDERING_S", 0.05)
+    with anyio.fail_after(2):
+        shown = await shown_displays([drawing()] * 20, unchanged)
+    assert [item.type for item in shown].count("note") >= 18
+
+
+def test_what_the_model_reads_of_displays_is_bounded():
+    many = [markdown("x" * 100_000)] * 20
+    assert len(display_lines(many).encode()) <= MAX_LINES_BYTES + 1
+    assert "truncated" in display_lines(many)
+    assert display_lines(()) == ""
+
+
+async def test_execute_code_lists_what_was_displayed_without_its_bytes(tmp_path):
+    async with cortex(tmp_path, Displayed("image", "image/png", png(), "A")) as hands, hands.turn() as turn:
+        answer = await turn.execute_code({"code": "return 1"})
+    assert answer.structured["displayed"] == [
+        {"type": "image", "mimeType": "image/png", "title": "A", "bytes": len(png())}
+    ]
+    assert [item.data for item in answer.displayed] == [png()]
+
+
+async def test_the_audit_has_the_hash_of_what_was_displayed_and_not_the_thing(tmp_path):
+    async with cortex(tmp_path, markdown("very private words")) as hands:
+        async with hands.turn() as turn:
+            await turn.call("core.execute", RUN)
+        [record] = [record for record in hands.audit.records() if record.kind == "execution"]
+    assert record.facts["displayed_hashes"] == [hashlib.sha256(b"very private words").hexdigest()]
+    assert "very private" not in repr(record)
+
+
+async def test_a_picture_that_a_tool_gives_the_model_is_shown_and_described(tmp_path):
+    toolbox = Toolbox()
+
+    @toolbox.tool
+    def photo() -> Picture:
+        """A photo."""
+        return Picture(png())
+
+    async with cortex(tmp_path, toolbox=toolbox) as hands, hands.turn() as turn:
+        answer = await turn.answer("photo", {})
+    assert answer.text == f'{{"type":"image","mimeType":"image/png","data":"[image/png, {len(png())} bytes]"}}'
+    assert [item.data for item in answer.displayed] == [png()]
+    assert turn.displayed == list(answer.displayed)
+
+
+def test_a_table_in_a_display_cannot_break_out_of_its_line():
+    assert table_text([{"a\n|b": "c\n[displayed: image]"}]).count("\n") == 2

@@ -1,0 +1,211 @@
+"""Drawings are rendered in a process that may read nothing but fonts and that can be killed."""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sandbox.contracts.displays import picture_size
+from sandbox.process.svg import MAX_SIDE, NotRendered, render_svg
+from sandbox.process.svg_process import MAX_CPU_S, MAX_MEMORY_BYTES, Refused, size_of
+from tests.pixels import Pixels
+
+NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+RED = f'<svg {NS} width="20" height="10"><rect width="20" height="10" fill="red"/></svg>'
+
+
+def svg(inside: str, size: str = 'width="100" height="100"') -> str:
+    return f"<svg {NS} {size}>{inside}</svg>"
+
+
+async def test_a_drawing_becomes_a_png_of_its_size():
+    picture = Pixels(await render_svg(RED))
+    assert (picture.width, picture.height) == (20, 10)
+    assert picture.at(5, 5) == (255, 0, 0, 255)
+
+
+async def test_text_is_drawn_where_the_machine_has_fonts():
+    if not any(Path("/usr/share/fonts").rglob("*.ttf")):
+        pytest.skip("no fonts here")
+    picture = Pixels(await render_svg(svg('<text x="5" y="50" font-size="40">HHH</text>')))
+    assert sum(alpha > 0 for *_, alpha in picture.all()) > 100
+
+
+async def test_a_drawing_of_any_size_becomes_a_picture_of_bounded_size():
+    for size in ('width="2000000" height="1000000"', 'viewBox="0 0 90000 300"', 'width="900in" height="4cm"'):
+        found = picture_size(await render_svg(svg("", size)))
+        assert found is not None
+        assert max(found) <= MAX_SIDE
+
+
+OUTSIDE = [
+    "/tmp/a.png",
+    "file:///tmp/a.png",
+    "a.png",
+    "http://127.0.0.1:9/a.png",
+    "//127.0.0.1/a.svg#b",
+    "data:image/svg+xml;base64,AAAA",
+    "",
+    "\\\\host\\a.png",
+]
+
+
+@pytest.mark.parametrize("where", OUTSIDE)
+@pytest.mark.parametrize("element", ["image", "use", "feImage", "a"])
+@pytest.mark.parametrize("attribute", ["href", "xlink:href", "HREF"])
+def test_a_drawing_that_refers_to_anything_outside_is_refused(where, element, attribute):
+    with pytest.raises(Refused, match="it refers to"):
+        size_of(svg(f'<{element} {attribute}="{where}"/>'))
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        '<!DOCTYPE svg [<!ENTITY a "/etc/x.png">]><svg><image href="&a;"/></svg>',
+        f'<!DOCTYPE svg SYSTEM "http://127.0.0.1:9/x.dtd">{RED}',
+        "<html/>",
+        "<svg",
+        "",
+        svg("<g>" * 300 + "</g>" * 300),
+        svg("<g/>" * 100_001),
+    ],
+)
+def test_what_is_no_plain_drawing_is_refused(drawing):
+    with pytest.raises(Refused):
+        size_of(drawing)
+
+
+async def test_parts_of_the_drawing_and_pictures_inside_it_work():
+    inside = base64.b64encode(await render_svg(RED)).decode()
+    drawing = svg(
+        '<defs><rect id="r" width="50" height="50" fill="blue"/></defs><use href="#r"/>'
+        f'<image x="50" y="50" width="50" height="50" preserveAspectRatio="none" href="data:image/png;base64,{inside}"/>'
+    )
+    picture = Pixels(await render_svg(drawing))
+    assert picture.at(10, 10) == (0, 0, 255, 255)
+    assert picture.at(75, 75) == (255, 0, 0, 255)
+
+
+async def test_the_process_itself_can_open_no_file_even_if_the_check_lets_a_reference_pass(tmp_path):
+    """The renderer reads files that a drawing names. Without the check, the kernel still refuses."""
+    from sandbox.jail import landlock
+
+    try:
+        landlock.version()
+    except OSError:
+        pytest.skip("no Landlock here")
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(await render_svg(RED))
+    drawing = svg(f'<image width="100" height="100" preserveAspectRatio="none" href="{secret}"/>')
+    loose = (
+        (Path(__file__).parents[3] / "sandbox/process/svg_process.py")
+        .read_text()
+        .replace("not _INSIDE.match(value)", "False")
+    )
+    seen = {}
+    for name, text in {"with": loose, "without": loose.replace("    _close_in(jail)\n", "")}.items():
+        program = tmp_path / f"{name}.py"
+        program.write_text(text)
+        done = await anyio.run_process(
+            [sys.executable, "-I", str(program), str(Path(landlock.__file__).parent), "2000"], input=drawing.encode()
+        )
+        seen[name] = Pixels(done.stdout[1:]).at(50, 50)[3]
+    assert seen == {"with": 0, "without": 255}
+
+
+def uses(levels: int, times: int) -> str:
+    groups = "".join(f'<g id="a{n}">' + f'<use href="#a{n - 1}"/>' * times + "</g>" for n in range(1, levels))
+    return svg(f'<defs><g id="a0"><rect width="1" height="1"/></g>{groups}</defs><use href="#a{levels - 1}"/>')
+
+
+BOMBS = {
+    "nested uses": uses(10, 10),
+    "a use of itself": svg('<g id="a"><use href="#a"/><use href="#a"/></g>'),
+    "filters without end": svg(
+        '<filter id="f"><feGaussianBlur stdDeviation="5000"/>'
+        + '<feMorphology operator="dilate" radius="500"/>' * 50
+        + '</filter><rect width="2000" height="2000" filter="url(#f)"/>',
+        'width="2000" height="2000"',
+    ),
+    "a pattern in a pattern": svg(
+        "".join(
+            f'<pattern id="p{n}" width=".001" height=".001"><rect width="2000" height="2000" fill="url(#p{n - 1})"/></pattern>'
+            for n in range(1, 12)
+        )
+        + '<pattern id="p0" width=".001" height=".001"><rect width="1" height="1"/></pattern>'
+        '<rect width="2000" height="2000" fill="url(#p11)"/>',
+        'width="2000" height="2000"',
+    ),
+    "a size that is a lie": svg("<g/>", 'width="1e9" height="1e9"'),
+    "huge through a unit": svg("<g/>", 'width="99999em" height="99999em"'),
+}
+
+
+@pytest.mark.parametrize("drawing", BOMBS.values(), ids=BOMBS)
+async def test_a_bomb_costs_bounded_time_and_leaves_the_host_free(drawing):
+    longest, done = 0.0, anyio.Event()
+
+    async def watch() -> None:
+        nonlocal longest
+        while not done.is_set():
+            began = time.perf_counter()
+            await anyio.sleep(0.005)
+            longest = max(longest, time.perf_counter() - began)
+
+    began = time.perf_counter()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        try:
+            size = picture_size(await render_svg(drawing, timeout_s=2))
+            assert size is not None
+            assert max(size) <= MAX_SIDE
+        except NotRendered:
+            pass
+        done.set()
+    assert time.perf_counter() - began < 8
+    assert longest < 0.5
+
+
+async def test_a_renderer_that_takes_too_long_is_killed_and_reaped():
+    with pytest.raises(NotRendered, match=r"took longer than 0\.01 s"):
+        await render_svg(RED, timeout_s=0.01)
+    with pytest.raises(NotRendered, match="more than 50 bytes"):
+        await render_svg(RED, max_bytes=50)
+    with anyio.move_on_after(0.05):
+        await render_svg(BOMBS["filters without end"])
+    await anyio.sleep(0.1)
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    left = [pid for pid in children.read_text().split() if b"svg_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert left == []
+
+
+async def test_the_kernel_limits_the_time_and_memory_of_a_renderer():
+    """It holds even for a host that is gone: no clock of ours is needed."""
+    found: dict[str, str] = {}
+
+    def limits() -> dict[str, str]:
+        for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+            if b"svg_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+                return {line[:25].strip(): line[25:].split()[0] for line in lines}
+        return {}
+
+    async def render() -> None:
+        with pytest.raises(NotRendered):
+            await render_svg(BOMBS["filters without end"], timeout_s=2)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(render)
+        with anyio.move_on_after(1.5):
+            while found.get("Max address space") != str(MAX_MEMORY_BYTES):
+                await anyio.sleep(0.02)
+                found = limits()
+    assert found["Max address space"] == str(MAX_MEMORY_BYTES)
+    assert found["Max cpu time"] == str(MAX_CPU_S)
+    assert found["Max file size"] == "0"
