@@ -85,7 +85,7 @@ def printed_in(outcome: ExecutionOutcome) -> str:
     """All that the code printed, if the reply has to tell it: the code failed or gave no value."""
     if outcome.ok and outcome.has_value:
         return ""
-    shown = (
+    lines = (
         entry.text if entry.level in {"log", "info"} else f"[{entry.level}] {entry.text}" for entry in outcome.logs
     )
     return "\n".join(lines)
