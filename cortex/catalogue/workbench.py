@@ -15,6 +15,7 @@ from cortex.tools import is_core, policy_of
 from sandbox import ToolDeclaration, ToolError, place_of_tools, typescript_of
 
 from .absent_tool import AbsentTool, not_found
+from .built_in import BUILT_IN
 from .mentions import NOTHING, Mentions, mentions, words_of
 
 if TYPE_CHECKING:
@@ -125,12 +126,15 @@ class Workbench:
         return [*failed, *(f"{status.name}: it is still starting" for status in statuses if status.state == "starting")]
 
     async def describe(self, names: Sequence[str]) -> str:
-        """The TypeScript declarations of these tools, as code calls them, and a note for each name without a tool."""
+        """The TypeScript declarations of these tools, as code calls them, or of globals like `store`; and a note for
+        each name without any."""
         found: dict[str, UsableTool] = {}
         notes: list[str] = []
         for name in dict.fromkeys(names[:MAX_NAMED]):
             for tool in await self.meant(name):
-                if isinstance(tool, AbsentTool):
+                if isinstance(tool, AbsentTool) and name in BUILT_IN:
+                    notes.append(BUILT_IN[name])
+                elif isinstance(tool, AbsentTool):
                     notes.append(f"// {name[:100]}: {_line(str(tool.error))}")
                 else:
                     found[tool.name] = tool

@@ -40,6 +40,7 @@ ANSWER_SCHEMA = {
 }
 
 _MEASURED = ("executionTimeMs", "startupTimeMs", "totalTimeMs", "memoryUsedMB", "toolCalls", "fetches")
+_COUNTED = ("done", "failed", "underWay")
 RUN_SCHEMA = {
     "type": "object",
     "properties": {
@@ -48,6 +49,14 @@ RUN_SCHEMA = {
         "metrics": {
             "type": "object",
             "properties": {**{name: {"type": "number"} for name in _MEASURED}, "cached": {"type": "boolean"}},
+        },
+        "calls": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, **{count: {"type": "integer"} for count in _COUNTED}},
+            },
+            "description": "What the run called, and requests that were not plain reads; also where it failed",
         },
         "state": {"type": "object", "description": "State that the code asks its caller to keep, if any"},
         "files": {

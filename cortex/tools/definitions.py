@@ -36,28 +36,25 @@ CORE_TOOLS = (
 )
 
 _EXECUTE = """\
-Run a short JavaScript or TypeScript program in a fresh, single-use sandbox and get its result as JSON. Use it to \
-compute or transform data rather than your head. Globals: standard JavaScript (JSON, Math, Date, Intl, URL, \
-crypto, TextEncoder, setTimeout …), console, and display(x), which shows the user PNG or JPEG bytes, SVG, rows or \
-Markdown; no import, require{absent} is kept between runs \
-but JSON in `store`: await store.get(key), set(key, value), delete(key), keys().{files} Each run costs energy.{limit} \
-An answer that begins with EXECUTION_ is no result and says why: correct the code, or tell the user."""
-_ABSENT, _ABSENT_BUT_FILES = ", process or files. Nothing", " or process. Nothing else"
-_FILES = (
-    " Files: Deno.readTextFile, writeTextFile, readDir … in /workspace, the current folder; a failed run changes none."
-)
-_SEARCH = "Find functions that code may call, by what they do: name, one line, score. Then core_describe them."
-_DESCRIBE = "TypeScript declarations of functions by name."
-_INTENT = "Lends functions that fit these words; those that the code names are lent anyway"
-_ENERGY = "Your energy, what a run costs, and how soon there is enough. Free."
-_SAY = "Say something to the user. End with this or a plain answer, not both."
-_REMEMBER = "Keep one sentence that will matter in later conversations. No secrets."
+Run a short JavaScript or TypeScript program in a fresh sandbox and get its value as JSON: compute with it, not in your \
+head. Globals: standard JavaScript, console, display(x) to show the user PNG or JPEG bytes, SVG, rows or Markdown, \
+store for JSON kept between runs (await store.get(key), set(key, value), delete, keys). \
+No import, require, {files} Each run costs energy.{limit} EXECUTION_… is no result and says why: correct the code, or \
+tell the user."""
+_NO_FILES = "process or files."
+_FILES = "process. Files: Deno.readTextFile, writeTextFile, readDir … in the current folder; a failed run changes none."
+_SEARCH = "Find functions for code by what they do. Then core_describe them."
+_DESCRIBE = "TypeScript declarations of functions by name, or of store, display, files."
+_INTENT = "Lends functions that fit these words"
+_ENERGY = "Your energy, what runs cost, when there is enough. Free."
+_SAY = "Speak to the user. End with this or a plain answer, not both."
+_REMEMBER = "Keep one sentence for later conversations. No secrets."
 _CONSOLIDATE = """\
-Propose a neuron: a small program that answers signals without you, for what you would run again and again. It is \
-tried, then the owner decides. Do not wait for it; propose nothing twice."""
+Propose a neuron: a small program that answers signals without you, for what you would run again and again. The owner \
+decides. Do not propose it twice."""
 _NEURON_CODE = """\
-Body of an async function, run for each signal, with `signal` (type, data, at in ms), `state` (a JSON object that is \
-kept) and `emit(type, data)`. Compare with the value emitted last, not seen last"""
+Body of an async function, run for each signal, with `signal` (type, data, at in ms), `state` (kept) and \
+`emit(type, data)`. Compare with what was emitted last, not seen last"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +108,16 @@ def core_definitions(
 
 def _execute_text(settings: ExecuteSettings, has_turns: bool, files: bool) -> str:
     runs = settings.max_calls_per_turn
-    free = "; 3 that fail without effect are free" if runs else ""
+    free = "; 3 failures without effect are free" if runs else ""
     limit = f" At most {runs} run{'' if runs == 1 else 's'} in one turn{free}." if has_turns or not runs else ""
-    absent = _ABSENT_BUT_FILES if files else _ABSENT
-    return _EXECUTE.format(limit=limit, absent=absent, files=_FILES if files else "")
+    return _EXECUTE.format(limit=limit, files=_FILES if files else _NO_FILES)
 
 
 def _execute_parameters(
     settings: ExecuteSettings, hosts: Sequence[str], lent: Sequence[ToolDeclaration], searches: bool
 ) -> dict[str, Any]:
     least, most, longest = settings.min_timeout_ms, settings.max_timeout_isolated_ms, settings.max_timeout_network_ms
-    most_hosts = MAX_NAMED_HOSTS // 4 if searches else MAX_NAMED_HOSTS
+    most_hosts = MAX_NAMED_HOSTS // 8 if searches else MAX_NAMED_HOSTS
     also = " or with tools" if searches or lent else ""
     properties = {
         "purpose": {"type": "string", "description": "For the owner's log"},
@@ -132,7 +128,7 @@ def _execute_parameters(
         },
         "tier": {
             "enum": ["isolated", "network"],
-            "description": f"isolated (default): no network. network: costs more; {_hosts_text(hosts, most_hosts)}",
+            "description": f"Default isolated. network costs more; {_hosts_text(hosts, most_hosts)}",
         },
     }
     if searches:
@@ -141,10 +137,10 @@ def _execute_parameters(
         return _object(properties, required=["purpose", "code"])
     properties["later"] = {
         "type": "boolean",
-        "description": f"Run as a job of up to {settings.max_timeout_later_ms} ms; the answer is its handle",
+        "description": f"As a job, up to {settings.max_timeout_later_ms} ms; answers with a handle",
     }
-    properties["job"] = {"type": "string", "description": "A handle, and no code: how that job stands, or its result"}
-    properties["cancel"] = {"type": "boolean", "description": "Stop that job"}
+    properties["job"] = {"type": "string", "description": "A handle instead of code: its state or result; or cancel it"}
+    properties["cancel"] = {"type": "boolean"}
     return _object(properties, required=["purpose"])
 
 
@@ -153,15 +149,15 @@ def _consolidate_parameters() -> dict[str, Any]:
     names = {"type": "array", "items": text}
     properties = {
         "name": text,
-        "purpose": {**text, "description": "One sentence for the owner"},
+        "purpose": text,
         "code": {**text, "description": _NEURON_CODE},
         "inputSignals": {**names, "description": "tick, hour_changed, energy, or what others emit"},
-        "outputSignals": {**names, "description": "What it may emit; may be empty"},
-        "energyBudget": {"type": "number", "description": "For one signal, like 0.02"},
+        "outputSignals": {**names, "description": "May be empty"},
+        "energyBudget": {"type": "number", "description": "Per signal, like 0.02"},
         "tier": {"enum": ["isolated", "network"]},
         "hosts": names,
         "tools": names,
-        "habit": {**text, "description": "Its id, if you were told"},
+        "habit": text,
     }
     return _object(properties, required=list(properties)[:6])
 
@@ -186,9 +182,7 @@ def _hosts_text(hosts: Sequence[str], most: int) -> str:
 def _code_text(lent: Sequence[ToolDeclaration], searches: bool) -> str:
     text = "Body of an async function: `return` plain data"
     if searches:
-        text += (
-            ". It may call what core_search finds: await tools.github.listCommits({…}). Return a summary, not raw data"
-        )
+        text += ", a summary. May call what core_search finds: await tools.github.listCommits({…})"
     return f"{text}. It may call these tools of the host, and await them:\n{_declared(lent)}" if lent else text
 
 

@@ -22,7 +22,8 @@ class CodeAnswer:
     text: str
     ok: bool
     structured: dict[str, Any] = field(default_factory=dict)
-    """`result`, `logs`, `metrics`; `error` where there is no result; and `files` where code may use files."""
+    """`result`, `logs`, `metrics`, and `calls` of a run; `error` where there is no result; `files` where code may use
+    files."""
     displayed: tuple[Displayed, ...] = ()
     """What the code displayed. `structured` says only how much."""
 
@@ -50,6 +51,10 @@ def code_answer(
             "fetches": metrics.fetches,
             "cached": metrics.cached,
         },
+        "calls": [
+            {"name": redactor.text(call.name), "done": call.done, "failed": call.failed, "underWay": call.under_way}
+            for call in outcome.calls
+        ],
     }
     if outcome.truncated:
         parts["truncatedFromBytes"] = outcome.result_bytes

@@ -49,4 +49,6 @@ def request_name(method: str, url: str) -> str | None:
     if method.upper() in _READS:
         return None
     host = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
-    return f"fetch {method.upper()[:10]} {host[:100]}"
+    name = f"fetch {method.upper()[:10]} {host[:100]}"
+    # The code wrote both: a line break would look like a line of the host's own list.
+    return "".join(character if character.isprintable() else "?" for character in name)

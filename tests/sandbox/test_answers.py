@@ -10,6 +10,7 @@ import pytest
 from cortex import reply
 from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, ToolDeclaration, ToolError
 from sandbox.guard.program_reader import Program, ProgramReader, edited, ends_with_return, without_fences
+from sandbox.run.calls_made import request_name
 from tests.conftest import small
 from tests.sandbox.program_shapes import SHAPES
 from tests.sandbox.programs_from_outside import OUTSIDE
@@ -124,6 +125,13 @@ async def test_a_call_that_is_under_way_when_the_time_is_over_is_told():
         "  tools.shop.wait: 1 still under way",
         "  tools.shop.price: 1 done",
     ]
+
+
+def test_the_name_of_a_request_is_one_line_and_reads_have_none():
+    assert request_name("get", "https://a.example/x") is None
+    assert request_name("HEAD", "https://a.example/x") is None
+    assert request_name("post", "https://user:password@a.example:8443/x?y") == "fetch POST a.example:8443"
+    assert request_name("PUT\n", "https://a\n  tools.pay: 1 done/") == "fetch PUT? a?  tools.pay: 1 done"
 
 
 async def test_no_value_and_nothing_printed_says_how_to_return_one():

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from cortex import Decision, MotorCortex, Redactor, ScriptedOwner, Settings, Toolbox
+from cortex import Decision, Folder, MotorCortex, Redactor, ScriptedOwner, Settings, Toolbox
 from neurons import KillSwitch
 from tests.conftest import descendants
 from tests.cortex.learning.support import learning_cortex
@@ -30,7 +30,13 @@ COMMITS = {"name": "list-commits", "description": "List the commits of a reposit
 
 
 def cortex(
-    home, *, toolbox: Toolbox | None = None, owner: Any = None, servers: Any = None, **changes: Any
+    home,
+    *,
+    toolbox: Toolbox | None = None,
+    owner: Any = None,
+    servers: Any = None,
+    workspace: Any = None,
+    **changes: Any,
 ) -> MotorCortex:
     settings = Settings.model_validate(
         {
@@ -43,7 +49,7 @@ def cortex(
             **changes,
         }
     )
-    return MotorCortex(settings, toolbox=toolbox, owner=owner)
+    return MotorCortex(settings, toolbox=toolbox, owner=owner, workspace=workspace)
 
 
 async def run(turn: Any, code: str, **more: Any) -> Any:
@@ -208,6 +214,34 @@ async def test_what_the_model_is_told_stays_small_and_the_same_with_ten_tools_or
     assert len(sizes[10]) / 4 < 1_000
 
 
+async def test_what_the_model_is_told_stays_small_with_all_that_can_be_mentioned(tmp_path):
+    (tmp_path / "files").mkdir()
+    hosts = {"network": {"allow": [f"api-{n}.example.com" for n in range(50)]}}
+    async with cortex(
+        tmp_path / "home",
+        toolbox=box(5),
+        sandbox={"pool_size": 0, **hosts},
+        execute={"later": True},
+        workspace=Folder(tmp_path / "files"),
+    ) as hands:
+        told = surface(hands)
+        assert all(word in told for word in (b"store", b"display", b"Deno.readTextFile", b"later", b"consolidate"))
+        assert len(told) / 4 < 1_000
+
+
+async def test_store_display_and_files_are_described_and_a_tool_of_that_name_goes_before(tmp_path):
+    async with cortex(tmp_path / "none") as hands, hands.turn() as turn:
+        told = await turn.call("core_describe", {"tools": ["store", "display", "files", "nothing"]})
+    assert [name in told for name in ("declare const store", "function display(", "readTextFile(path")] == [True] * 3
+    assert "// nothing: " in told
+    toolbox = box(30)
+    toolbox.add(_of_no_interest, name="store", description="A shop")
+    async with cortex(tmp_path / "own", servers={}, toolbox=toolbox) as hands, hands.turn() as turn:
+        told = await turn.call("core_describe", {"tools": ["store"]})
+    assert "A shop" in told
+    assert "declare const store" not in told
+
+
 async def test_a_small_toolbox_is_told_whole_and_a_large_one_is_searched(tmp_path):
     async with cortex(tmp_path / "small", servers={}, toolbox=box(2)) as hands, hands.turn() as turn:
         names = [tool["function"]["name"] for tool in hands.openai_tools()]
@@ -345,7 +379,41 @@ async def test_the_limits_of_execute_code_can_be_narrower_and_never_wider(tmp_pa
         assert stateful.structured["state"] == {"step": 2}
         failed = await turn.execute_code({"code": "throw new Error('no')"})
         assert not failed.ok
-        assert failed.structured["error"] == {"type": "RuntimeError", "message": "no"}
+        assert failed.structured["error"] == {
+            "type": "RuntimeError",
+            "message": "no\n  at line 1, column 7: throw new Error('no')",
+        }
+
+
+async def test_the_calls_of_a_run_are_part_of_its_answer_for_programs(tmp_path):
+    toolbox = Toolbox()
+
+    @toolbox.tool(policy="allow")
+    def mail(to: str) -> str:
+        if to == "nobody":
+            raise LookupError(to)
+        return "sent"
+
+    async with cortex(tmp_path, servers={}, toolbox=toolbox) as hands, hands.turn() as turn:
+        sent = await turn.execute_code({"code": "return await tools.mail({ to: 'a' })"})
+        failed = await turn.execute_code(
+            {"code": "for (const to of ['a', 'b', 'nobody']) await tools.mail({ to })", "tools": ["mail"]}
+        )
+    assert sent.structured["calls"] == [{"name": "tools.mail", "done": 1, "failed": 0, "underWay": 0}]
+    assert not failed.ok
+    assert failed.structured["calls"] == [{"name": "tools.mail", "done": 2, "failed": 1, "underWay": 0}]
+    assert "Calls that this run has made:\n  tools.mail: 2 done, 1 failed" in failed.text
+
+
+async def test_a_secret_where_printed_output_is_cut_is_found_whole(tmp_path):
+    # Of much output the first and last two kilobytes are told. Wherever the cut falls, no part of an address is there.
+    code = f"console.log('{SECRET} '.repeat(700)); throw new Error('late')"
+    async with cortex(tmp_path, servers={}) as hands, hands.turn() as turn:
+        text = await turn.call("core.execute", {"purpose": "x", "code": code})
+    output = text.partition("It printed:\n")[2]
+    assert "bytes printed in all" in output
+    assert output.count("[EMAIL_1]") > 300
+    assert not any(SECRET[:length] in output for length in range(4, len(SECRET)))
 
 
 @pytest.mark.parametrize("name", ["core.search", "core.describe", "core.execute"])
@@ -398,10 +466,14 @@ async def test_code_that_waits_for_servers_has_the_time_of_the_network_tier(tmp_
     limits = {"max_calls_per_turn": 100, "max_timeout_isolated_ms": 300, "max_timeout_network_ms": 900}
     async with cortex(tmp_path, servers={"git": raw("silent", "echo")}, execute=limits) as hands, hands.turn() as turn:
         assert await run(turn, "for (;;);") == "EXECUTION_TIMEOUT: Code exceeded 300ms limit."
-        assert await run(turn, "await tools.git.silent({})") == "EXECUTION_TIMEOUT: Code exceeded 900ms limit."
-        assert (
-            await run(turn, "await tools.git.silent({})", timeout=400)
-            == "EXECUTION_TIMEOUT: Code exceeded 400ms limit."
+        late = await run(turn, "await tools.git.silent({})")
+        assert late.splitlines() == [
+            "EXECUTION_TIMEOUT: Code exceeded 900ms limit.",
+            "Calls that this run has made:",
+            "  tools.git.silent: 1 still under way",
+        ]
+        assert (await run(turn, "await tools.git.silent({})", timeout=400)).startswith(
+            "EXECUTION_TIMEOUT: Code exceeded 400ms limit."
         )
 
 
@@ -419,9 +491,9 @@ async def test_code_that_waits_for_a_lent_tool_has_the_time_of_the_network_tier(
         hands.turn() as turn,
     ):
         assert await run(turn, "for (;;);") == "EXECUTION_TIMEOUT: Code exceeded 300ms limit."
-        assert await run(turn, "await tools.silent({})") == "EXECUTION_TIMEOUT: Code exceeded 900ms limit."
-        late = await run(turn, "await tools.silent({})", timeout=400)
-        assert late == "EXECUTION_TIMEOUT: Code exceeded 400ms limit."
+        for limit, more in ((900, {}), (400, {"timeout": 400})):
+            late = await run(turn, "await tools.silent({})", **more)
+            assert late.splitlines()[0] == f"EXECUTION_TIMEOUT: Code exceeded {limit}ms limit."
         told = hands.openai_tools()[0]["function"]["parameters"]["properties"]["timeout"]["description"]
         assert told == "Milliseconds, 100 to 300, in the network tier or with tools to 900"
 
