@@ -73,6 +73,7 @@ REQUIREMENTS = (
             ANSWERS + "test_of_much_that_was_printed_the_beginning_and_the_end_are_told",
             ANSWERS + "test_a_result_that_is_too_long_is_cut_behind_a_whole_element_and_says_how_to_get_less",
             ANSWERS + "test_edits_that_make_no_sense_change_nothing",
+            ANSWERS + "test_fences_are_looked_for_in_linear_time",
             ANSWERS + "test_code_that_cannot_be_parsed_in_time_is_run_as_it_is",
             ANSWERS + "test_no_process_is_started_for_code_that_returns",
         ),

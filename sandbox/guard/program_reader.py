@@ -23,7 +23,8 @@ MAX_EDITS_BYTES = 65_536
 # A value is the second of two: of one that is the whole `return`, V8 would place some errors at the `return`.
 _RETURN = "return(0,"
 _NAME = re.compile(r"[A-Za-z_$][\w$]{0,200}\Z", re.ASCII)
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*[\w+.-]*[ \t]*\n(?P<code>.*?)\n[ \t]*\1[ \t]*\s*\Z", re.DOTALL)
+# Possessive: code of many spaces must not be tried at each of them.
+_FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+\n(?P<code>.*?)\n[ \t]*+\1\s*+\Z", re.DOTALL)
 # The last line that is neither indented nor a closing bracket or a comment.
 _LAST_STATEMENT = re.compile(r"^(?![\s)}\]]|//|/\*|$)", re.MULTILINE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -211,3 +212,22 @@ async def test_code_that_cannot_be_parsed_in_time_is_run_as_it_is():
     async with ProgramReader() as reader:
         assert (await reader.program(code)).code.startswith("let a = 1;")
         assert await reader.program("const a = 2;\na") == Program("const a = 2;\nreturn(0,a)", ((2, 1, 9),))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```" + " " * 60_000 + "x y\n1\n```",
+        "```\n1\n```" + " " * 60_000 + "x",
+        "```\n1\n```" + " \n" * 30_000 + "x",
+        "```\n" + "```\n" * 15_000 + "x",
+        "```\n" + ("\n" + "\t" * 100) * 600 + "x",
+        " " * 60_000 + "```x x",
+    ],
+)
+def test_fences_are_looked_for_in_linear_time(code):
+    began = time.process_time()
+    assert without_fences(code) == code
+    ends_with_return(code)
+    # Quadratic time was half a minute and more.
+    assert time.process_time() - began < 5
