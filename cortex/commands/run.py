@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print {ok, output, result, error, logs, metrics}, and {changes, committed} with a workspace",
+        help="print {ok, output, result, error, logs, metrics}, and {calls, displayed, changes, committed} if any",
     )
 
 

@@ -11,8 +11,9 @@ import anyio
 from pydantic import ValidationError
 
 from cortex.cache import CachedRuntime, open_cache, with_cache
-from cortex.contracts import blocked, headline
+from cortex.contracts import blocked, calls_told, headline
 from cortex.home import Home
+from cortex.settings import SettingsError
 from cortex.text import styled, visible
 from sandbox import (
     DenoRuntime,
@@ -26,6 +27,7 @@ from sandbox import (
     Replay,
     SandboxError,
     Tier,
+    table_text,
 )
 
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
@@ -33,10 +35,11 @@ from .options import text_in
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from pathlib import Path
 
     from cortex.cache import ResultCache
     from cortex.settings import Settings
-    from sandbox import Changes, Finding, HeadStart, NetworkPolicy, Running, SandboxSettings, Workspace
+    from sandbox import Changes, Displayed, Finding, HeadStart, NetworkPolicy, Running, SandboxSettings, Workspace
 
 
 def run_script(options: Namespace, settings: Settings, head_start: HeadStart, running: Running) -> int:
@@ -46,12 +49,13 @@ def run_script(options: Namespace, settings: Settings, head_start: HeadStart, ru
     cache = None if workspace is not None else open_cache(Home(settings.home), settings.cache)
     # One process for one script: no worker is kept warm for a second one.
     sandbox = settings.sandbox.model_copy(update={"pool_size": 0, "network": network})
-    return anyio.run(_run, options, request, sandbox, workspace, head_start, running, cache)
+    return anyio.run(_run, options, request, settings.home, sandbox, workspace, head_start, running, cache)
 
 
 async def _run(
     options: Namespace,
     request: ExecutionRequest,
+    home: Path,
     settings: SandboxSettings,
     workspace: Workspace | None,
     head_start: HeadStart,
@@ -61,14 +65,14 @@ async def _run(
     try:
         finding = None if options.no_guard else await _first_finding(request.code)
         if finding is not None:
-            return await _answer(options, settings.network, _blocked(finding), blocked(finding))
+            return await _answer(options, home, settings.network, _blocked(finding), blocked(finding))
         deno = DenoRuntime(settings, head_start=head_start, running=running)
         if cache is not None and (known := CachedRuntime(deno, cache).known(request)) is not None:
-            return await _answer(options, settings.network, known, headline(known))
+            return await _answer(options, home, settings.network, known, headline(known))
         async with deno:
             outcome = await with_cache(deno, cache).execute(request, workspace=workspace)
             # Print before the runtime closes, which takes longer than most scripts: the person need not wait for it.
-            code = await _answer(options, settings.network, outcome, headline(outcome))
+            code = await _answer(options, home, settings.network, outcome, headline(outcome))
             if cache is not None:
                 cache.write_out()
             return code
@@ -76,17 +80,28 @@ async def _run(
         raise CommandError(str(error), REFUSED) from error
 
 
-async def _answer(options: Namespace, network: NetworkPolicy, outcome: ExecutionOutcome, output: str) -> int:
+async def _answer(
+    options: Namespace, home: Path, network: NetworkPolicy, outcome: ExecutionOutcome, output: str
+) -> int:
     """Print what happened, save the recording, and with --commit make the changes. Returns the exit code."""
     trouble = await _commit(outcome) if options.commit and outcome.ok else None
+    displayed = await _displayed(outcome, home) if outcome.displayed else []
     if options.json:
         answer = _as_json(outcome, output)
+        if outcome.calls:
+            answer["calls"] = [asdict(call) for call in outcome.calls]
+        if displayed:
+            answer["displayed"] = displayed
         if options.workspace is not None:
             answer["changes"] = [asdict(change) for change in outcome.changes]
             answer["committed"] = options.commit and outcome.ok and trouble is None
         print(json.dumps(answer), flush=True)
     else:
         _show(outcome, output)
+        for item in displayed:
+            title = f"{item['title']}: " if item["title"] else ""
+            shown = item.get("path") or "\n" + item["text"]
+            print(styled("[display]", "dim", sys.stderr), visible(f"{title}{shown}"), file=sys.stderr)
         _show_changes(outcome.changes, is_made=options.commit and trouble is None)
     if network.recorder is not None:
         _save(network.recorder, options.record)
@@ -95,6 +110,31 @@ async def _answer(options: Namespace, network: NetworkPolicy, outcome: Execution
     if outcome.ok:
         return SUCCESS
     return REFUSED if outcome.refused else CODE_FAILED
+
+
+async def _displayed(outcome: ExecutionOutcome, home: Path) -> list[dict[str, str]]:
+    """What the code displayed: pictures as paths of files in the home, and texts."""
+    from cortex.chat import Gallery
+    from cortex.turn import shown_displays
+
+    async def unchanged(text: str) -> str:
+        return text  # The person's own script: nothing is hidden from that person.
+
+    def shown(item: Displayed) -> dict[str, str]:
+        if item.type == "table":
+            return {"text": table_text(item.rows)}
+        if item.type != "image":
+            return {"text": item.text}
+        try:
+            return {"path": str(gallery.keep(item))}
+        except (OSError, SettingsError) as error:
+            return {"text": f"A picture that could not be kept: {error}"}
+
+    gallery = Gallery(lambda: Home(home).displayed)
+    return [
+        {"type": item.type, "mimeType": item.mime_type, "title": item.title, **shown(item)}
+        for item in await shown_displays(outcome.displayed, unchanged)
+    ]
 
 
 def _request(options: Namespace) -> ExecutionRequest:
@@ -223,6 +263,10 @@ def _show(outcome: ExecutionOutcome, output: str) -> None:
     print(styled(code, "red", sys.stderr) + f": {visible(rest)}", file=sys.stderr)
     if outcome.refused and not rest.endswith(error.message):
         print(visible(error.message), file=sys.stderr)
+    if error.where is not None:
+        print(f"  {visible(error.where)}", file=sys.stderr)
+    for line in calls_told(outcome):
+        print(visible(line), file=sys.stderr)
     if error.stack:
         for line in error.stack.splitlines()[1:]:
             print(styled(visible(line), "dim", sys.stderr), file=sys.stderr)

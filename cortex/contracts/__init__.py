@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Reason,
         Refusal,
         blocked,
+        calls_told,
         denied,
         failed,
         headline,
@@ -52,8 +53,8 @@ else:
             ),
             "intents": "RunCode RunCodeIntent Trace",
             "replies": (
-                "Blocked Denied Reason Refusal blocked denied failed headline printed_in reason_of reason_of_fault "
-                "reply reply_code"
+                "Blocked Denied Reason Refusal blocked calls_told denied failed headline printed_in reason_of "
+                "reason_of_fault reply reply_code"
             ),
         },
     )

@@ -48,8 +48,10 @@ def reply(outcome: ExecutionOutcome, lines: Sequence[str] = (), output: str | No
     without secrets: they must be taken out before a long output is cut, because half a secret is not recognized.
     """
     parts = [headline(outcome)]
+    if outcome.error is not None and outcome.error.where is not None:
+        parts.append(f"  {outcome.error.where}")
     if not outcome.ok:
-        parts += _calls_made(outcome)
+        parts += calls_told(outcome)
     if text := _cut(printed_in(outcome) if output is None else output):
         parts.append(f"It printed:\n{text}")
     elif outcome.ok and not outcome.has_value and not outcome.displayed:
@@ -58,7 +60,7 @@ def reply(outcome: ExecutionOutcome, lines: Sequence[str] = (), output: str | No
 
 
 def headline(outcome: ExecutionOutcome) -> str:
-    """The reply without what was printed and called."""
+    """The reply without its place in the code, and without what was printed and called."""
     if outcome.ok:
         return str(outcome.result) if outcome.truncated else _json(outcome.result)
     error = outcome.error
@@ -101,7 +103,7 @@ def _cut(output: str) -> str:
     return data[:half].decode(errors="ignore") + mark + data[-half:].decode(errors="ignore")
 
 
-def _calls_made(outcome: ExecutionOutcome) -> list[str]:
+def calls_told(outcome: ExecutionOutcome) -> list[str]:
     """The calls of a run that failed, so that its author does not repeat what has already happened."""
     if not outcome.calls:
         return []

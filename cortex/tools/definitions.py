@@ -36,9 +36,9 @@ CORE_TOOLS = (
 )
 
 _EXECUTE = """\
-Run a short JavaScript or TypeScript program in a fresh sandbox and get its value as JSON: compute with it, not in your \
-head. Globals: standard JavaScript, console, display(x) to show the user PNG or JPEG bytes, SVG, rows or Markdown, \
-store for JSON kept between runs (await store.get(key), set(key, value), delete, keys). \
+Run a short JavaScript or TypeScript program in a fresh sandbox and get its value as JSON: compute with it, not in \
+your head. Globals: standard JavaScript, console, display(x) to show the user PNG or JPEG bytes, SVG, rows or \
+Markdown, store for JSON kept between runs (await store.get(key), set(key, value), delete, keys). \
 No import, require, {files} Each run costs energy.{limit} EXECUTION_… is no result and says why: correct the code, or \
 tell the user."""
 _NO_FILES = "process or files."

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .cancelling_runtime import CancellingRuntime
     from .code_answer import CodeAnswer, answer_without_result
     from .consolidate_tool import ConsolidateTool
-    from .displays import MAX_TEXT_BYTES
+    from .displays import MAX_TEXT_BYTES, shown_displays
     from .execution import Caller, Executed, HostFailed, NotRun, Ran, RunCount, Services, execute, require_acting
     from .files import Commit, Folder
     from .habit_watch import HabitWatch, Observer
@@ -28,6 +28,6 @@ else:
             "kept_state": "takes_store",
             "later": "Begun JobLook Later",
             "turn": "Turn",
-            "displays": "MAX_TEXT_BYTES",
+            "displays": "MAX_TEXT_BYTES shown_displays",
         },
     )

@@ -52,6 +52,8 @@ class ExecutionError:
     type: ErrorType
     message: str
     stack: str | None = None
+    where: str | None = None
+    """Line and column in the author's code, and that line; of errors that the running code raised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ NO_IMPORTS = "No package and no file can be imported: everything that exists is 
 
 _DATA_URL = r"data:application/typescript;base64,[A-Za-z0-9+/=.]*"
 _POSITION = re.compile(rf"(code\.js, <anonymous>|{_DATA_URL}):(\d{{1,7}}):(\d{{1,7}})")
+# What JavaScript takes for the end of a line.
+_LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")
 _FRAME = re.compile(rf"^[ \t]+at (?:(.*?) \()?(code\.js, <anonymous>|{_DATA_URL}):(\d{{1,7}}):(\d{{1,7}})\)?$")
 _PLACE_LINE = re.compile(rf"\n[ \t]+at (?:code\.js, <anonymous>|{_DATA_URL}):\d{{1,7}}:\d{{1,7}}$")
 _WRAPPER_NAMES = re.compile(r"(?:async )?(?:eval|default|Module\.default|anonymous)$")
@@ -91,7 +93,7 @@ def diagnose(
     stack = trim(failure.stack, text, written_at)
     hint = _hint(failure, code, places, tier, workspace, given)
     error = with_slip(ExecutionError(_type(failure), f"{text}. {hint}" if hint else text, stack), code, text)
-    return replace(error, message=error.message + _where(failure.stack, code, written_at))
+    return replace(error, where=_where(failure.stack, code, written_at))
 
 
 def with_slip(error: ExecutionError, code: str, said: str = "") -> ExecutionError:
@@ -186,15 +188,15 @@ def _way_out(message: str, tier: Tier, workspace: bool) -> str:
     return NO_PERMISSIONS
 
 
-def _where(stack: str, code: str, written_at: WrittenAt) -> str:
-    """The first place of the author's code in a stack, with that line; empty if there is none."""
+def _where(stack: str, code: str, written_at: WrittenAt) -> str | None:
+    """The first place of the author's code in a stack, with that line; None if there is none."""
+    lines = _LINE_END.split(code)
     for found in map(_FRAME.match, stack.splitlines()):
         if found is not None:
             line, column = _moved(found[2], int(found[3]), int(found[4]), written_at)
-            lines = code.splitlines()
             if line <= len(lines):
-                return f"\n  at line {line}, column {column}: {lines[line - 1].strip()[:MAX_SHOWN_LINE]}"
-    return ""
+                return f"at line {line}, column {column}: {lines[line - 1].strip()[:MAX_SHOWN_LINE]}"
+    return None
 
 
 def _syntax(failure: Failure, code: str, written_at: WrittenAt) -> ExecutionError:

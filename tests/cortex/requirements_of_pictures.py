@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.requirement import Requirement
 
+COMMAND = "tests/cortex/commands/test_command_line.py::"
 SHOWN = "tests/sandbox/test_display.py::"
 JUDGED = "tests/sandbox/contracts/test_displays.py::"
 DRAWN = "tests/sandbox/process/test_svg.py::"
@@ -56,6 +57,7 @@ REQUIREMENTS = (
         (
             SHOWN + "test_what_code_displays_arrives_in_order_and_is_no_part_of_the_result",
             SHOWN + "test_what_was_displayed_before_a_failure_is_there",
+            COMMAND + "test_what_a_script_displays_is_shown_and_pictures_are_kept_as_files",
             SHOWN + "test_a_returned_picture_is_displayed_and_its_size_stands_for_it",
             SHOWN + "test_replacing_display_does_not_change_what_the_harness_shows",
             SHOWN + "test_a_resident_displays_nothing",

@@ -85,7 +85,7 @@ async def test_programs_that_a_stranger_wrote_give_their_answer():
 async def test_an_error_is_placed_in_the_lines_and_columns_of_the_author(code, line, column):
     error = (await outcome(code)).error
     assert error is not None
-    assert f"at line {line}, column {column}: {code.splitlines()[line - 1].strip()}" in error.message
+    assert error.where == f"at line {line}, column {column}: {code.splitlines()[line - 1].strip()}"
     assert f"code:{line}:{column}" in error.stack
 
 

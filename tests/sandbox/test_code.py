@@ -293,7 +293,7 @@ async def test_patched_built_ins_do_not_change_what_the_run_says():
     patch = "JSON.stringify = () => '{}'; Promise.prototype.then = () => {}; Map.prototype.get = () => 9;"
     outcome = await execute(f"{patch} throw new Error('honest failure')")
     assert outcome.error is not None
-    assert outcome.error.message.startswith("honest failure\n  at line 1, column 100: ")
+    assert outcome.error.message == "honest failure"
     outcome = await execute(f"{patch} return {{ honest: true }}")
     assert outcome.result == {"honest": True}
 

@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,19 @@ def test_json_is_for_programs():
         *("fetches", "fetched_bytes", "failed_calls", "cached", "level", "layers"),
     }
     assert (answer["metrics"]["level"], "seccomp" in answer["metrics"]["layers"]) == ("full", True)
+
+
+def test_what_a_script_displays_is_shown_and_pictures_are_kept_as_files(tmp_path):
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"/>'
+    code = f"display([{{ a: 1 }}], {{ title: 'Rows' }}); display('{drawing}')"
+    done = cortex("run", "-", "--home", str(tmp_path), stdin=code)
+    assert (done.returncode, done.stdout) == (0, "null\n")
+    rows, _, path = done.stderr.rpartition("[display] ")
+    assert rows == "[display] Rows: \n| a |\n| --- |\n| 1 |\n"
+    assert Path(path.strip()).read_bytes().startswith(b"\x89PNG")
+    answer = json.loads(cortex("run", "-", "--home", str(tmp_path), "--json", stdin=code).stdout)
+    assert [item["type"] for item in answer["displayed"]] == ["table", "image"]
+    assert Path(answer["displayed"][1]["path"]).parent == tmp_path / "displayed"
 
 
 def test_json_of_a_failure():

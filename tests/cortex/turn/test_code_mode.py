@@ -379,10 +379,8 @@ async def test_the_limits_of_execute_code_can_be_narrower_and_never_wider(tmp_pa
         assert stateful.structured["state"] == {"step": 2}
         failed = await turn.execute_code({"code": "throw new Error('no')"})
         assert not failed.ok
-        assert failed.structured["error"] == {
-            "type": "RuntimeError",
-            "message": "no\n  at line 1, column 7: throw new Error('no')",
-        }
+        assert failed.structured["error"] == {"type": "RuntimeError", "message": "no"}
+        assert failed.text == "EXECUTION_ERROR: RuntimeError: no\n  at line 1, column 7: throw new Error('no')"
 
 
 async def test_the_calls_of_a_run_are_part_of_its_answer_for_programs(tmp_path):
