@@ -1,0 +1,279 @@
+"""The pure plan: what may be a plan, which tasks come next, what they find as context, and what a new plan may change.
+
+Nothing here waits, reads a clock or a disk. The same plan and the same finished tasks always lead to the same answer,
+in whichever order the tasks ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task
+
+MAX_TASKS = 200
+MAX_DEPTH = 50
+MAX_PLAN_BYTES = 1_048_576
+MAX_REVISIONS = 20
+
+TaskStatus: TypeAlias = Literal["pending", "running", "ok", "failed", "skipped", "unknown"]
+SETTLED: frozenset[TaskStatus] = frozenset({"ok", "failed", "skipped"})
+
+
+class PlanError(ValueError):
+    """A plan that cannot be run, and why."""
+
+
+class Plan(BaseModel):
+    """A workflow: tasks that need results of each other. Valid as a whole: see `checked`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    tasks: tuple[Task, ...]
+
+    def layers(self) -> tuple[tuple[Task, ...], ...]:
+        """The tasks in layers: each as early as its dependencies allow. Raises PlanError."""
+        by_id = _by_id(self.tasks)
+        depth: dict[str, int] = {}
+        left = dict(by_id)
+        while left:
+            free = [task for task in left.values() if all(other in depth for other in task.dependencies)]
+            if not free:
+                raise PlanError(f"the tasks depend on each other in a circle: {_circle(left)}")
+            for task in free:
+                depth[task.id] = 1 + max((depth[other] for other in task.dependencies), default=0)
+                del left[task.id]
+        deepest = max(depth.values(), default=0)
+        if deepest > MAX_DEPTH:
+            raise PlanError(f"the plan has {deepest} layers; at most {MAX_DEPTH} are allowed")
+        return tuple(tuple(task for task in self.tasks if depth[task.id] == at) for at in range(1, deepest + 1))
+
+    @property
+    def hash(self) -> str:
+        """Stands for exactly this plan."""
+        return hash_of(self.model_dump(mode="json", by_alias=True))
+
+    def task(self, id_: str) -> Task:
+        """The task of that id. Raises PlanError."""
+        for task in self.tasks:
+            if task.id == id_:
+                return task
+        raise PlanError(f'there is no task "{id_}"')
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a task ended, as those that depend on it see it."""
+
+    status: TaskStatus
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+
+    @property
+    def seen(self) -> Any:
+        """What dependents find as `context.<task id>`."""
+        return self.result if self.status == "ok" else {"ok": False, "error": dict(self.error or {})}
+
+
+def checked(given: Any) -> Plan:
+    """A plan from parsed JSON. Raises PlanError that names the task and what is wrong with it."""
+    if not isinstance(given, dict):
+        raise PlanError("a plan is an object with `name` and `tasks`")
+    tasks = given.get("tasks")
+    if isinstance(tasks, list) and len(tasks) > MAX_TASKS:
+        raise PlanError(f"the plan has {len(tasks)} tasks; at most {MAX_TASKS} are allowed")
+    try:
+        plan = Plan.model_validate(given)
+    except ValidationError as error:
+        raise PlanError(_first_problem(error, tasks)) from error
+    return require_sound(plan)
+
+
+def require_sound(plan: Plan) -> Plan:
+    """The plan itself, if it can be run. Raises PlanError."""
+    if not plan.tasks:
+        raise PlanError("the plan has no tasks")
+    if len(plan.tasks) > MAX_TASKS:
+        raise PlanError(f"the plan has {len(plan.tasks)} tasks; at most {MAX_TASKS} are allowed")
+    size = len(plan.model_dump_json(by_alias=True).encode(errors="replace"))
+    if size > MAX_PLAN_BYTES:
+        raise PlanError(f"the plan has {size} bytes; at most {MAX_PLAN_BYTES} are allowed")
+    plan.layers()
+    return plan
+
+
+def next_layer(plan: Plan, finished: Mapping[str, Finished]) -> tuple[Task, ...]:
+    """All tasks that can start now, in plan order: those whose dependencies have ended in a way that lets them."""
+    return tuple(
+        task
+        for task in plan.tasks
+        if task.id not in finished and all(_lets_go_on(plan, other, finished) for other in task.dependencies)
+    )
+
+
+def never_to_run(plan: Plan, finished: Mapping[str, Finished]) -> tuple[Task, ...]:
+    """Tasks that cannot start any more, because one that they depend on has failed, was skipped or was rejected."""
+    dead = {task.id for task in plan.tasks if task.id in finished and not _lets_go_on(plan, task.id, finished)}
+    found: list[Task] = []
+    for layer in plan.layers():
+        for task in layer:
+            if task.id not in finished and dead.intersection(task.dependencies):
+                dead.add(task.id)
+                found.append(task)
+    return tuple(found)
+
+
+def stops_run(task: Task, ended: Finished) -> bool:
+    """Whether the end of this task ends the run: it failed, and its author does not want to go on."""
+    return ended.status == "failed" and getattr(task, "on_error", "stop") == "stop"
+
+
+def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
+    """The state of a run: results by task, `state` of results merged, decisions and messages. In plan order."""
+    tasks: dict[str, Any] = {}
+    context: dict[str, Any] = {}
+    decisions: dict[str, Any] = {}
+    messages: list[Any] = []
+    for task in plan.tasks:
+        ended = finished.get(task.id)
+        if ended is None:
+            continue
+        tasks[task.id] = ended.seen
+        if isinstance(task, DecisionTask):
+            decisions[task.id] = ended.seen
+        if ended.status == "ok" and isinstance(ended.result, dict):
+            state = ended.result.get("state")
+            context |= state if isinstance(state, dict) else {}
+            said = ended.result.get("messages")
+            messages += said if isinstance(said, list) else []
+    return {"tasks": tasks, "context": context, "decisions": decisions, "messages": messages}
+
+
+def context_of(task: CodeExecutionTask, plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
+    """What the code finds as `context`: the merged state, its own context, and results of its dependencies by id."""
+    seen = {other: finished[other].seen for other in task.dependencies}
+    return {**folded(plan, finished)["context"], **task.context, **seen}
+
+
+def arguments_of(task: McpToolTask, finished: Mapping[str, Finished]) -> dict[str, Any]:
+    """The arguments of the call: each string that is `${task.path}` as a whole gives way to that part of a result.
+    Raises PlanError where there is no such part."""
+    known = {other: finished[other].seen for other in task.dependencies}
+    return {name: filled(value, known, f'task "{task.id}"') for name, value in task.arguments.items()}
+
+
+def with_inputs(plan: Plan, inputs: Mapping[str, Any]) -> Plan:
+    """The plan with each `${input.name}` in arguments and contexts replaced. Raises PlanError for a missing input."""
+    known = {"input": dict(inputs)}
+    tasks = []
+    for task in plan.tasks:
+        about = f'task "{task.id}"'
+        match task:
+            case McpToolTask():
+                tasks.append(task.model_copy(update={"arguments": filled(task.arguments, known, about)}))
+            case CodeExecutionTask():
+                tasks.append(task.model_copy(update={"context": filled(task.context, known, about)}))
+            case _:
+                tasks.append(task)
+    return require_sound(plan.model_copy(update={"tasks": tuple(tasks)}))
+
+
+def filled(value: Any, known: Mapping[str, Any], about: str) -> Any:
+    """The value with references to known names replaced. References to other names stay: they are for later."""
+    match value:
+        case str() if value.startswith("${") and value.endswith("}"):
+            name, *path = value[2:-1].split(".")
+            return _part(known[name], path, value, about) if name in known else value
+        case dict():
+            return {key: filled(item, known, about) for key, item in value.items()}
+        case list() | tuple():
+            return [filled(item, known, about) for item in value]
+        case _:
+            return value
+
+
+def _part(value: Any, path: Sequence[str], reference: str, about: str) -> Any:
+    for step in path:
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and len(step) < 7 and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            raise PlanError(f'{about} refers to "{reference[:100]}", and there is no "{step[:60]}"')
+    return value
+
+
+def input_hash(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> str:
+    """Stands for what a task was given: its own text, the results that it depends on, and the merged state."""
+    given = {other: hash_of(finished[other].seen) for other in task.dependencies if other in finished}
+    state = folded(plan, finished)["context"] if isinstance(task, CodeExecutionTask) else {}
+    return hash_of([task.model_dump(mode="json", by_alias=True), given, state])
+
+
+def replanned(plan: Plan, add: Iterable[Task], remove: Iterable[str], begun: frozenset[str], *, revision: int) -> Plan:
+    """The plan with tasks added and pending ones removed. `begun` has the tasks that have started or ended: they stay
+    as they are. `revision` is that of the new plan. Raises PlanError."""
+    if revision > MAX_REVISIONS:
+        raise PlanError(f"the plan was changed {revision - 1} times; at most {MAX_REVISIONS} are allowed")
+    gone = frozenset(remove)
+    for id_ in sorted(gone):
+        plan.task(id_)
+        if id_ in begun:
+            raise PlanError(f'task "{id_}" has begun and cannot be removed')
+    kept = tuple(task for task in plan.tasks if task.id not in gone)
+    return require_sound(plan.model_copy(update={"tasks": (*kept, *add)}))
+
+
+def hash_of(value: Any) -> str:
+    """SHA-256 of the value as canonical JSON."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _lets_go_on(plan: Plan, id_: str, finished: Mapping[str, Finished]) -> bool:
+    ended = finished.get(id_)
+    if ended is None:
+        return False
+    return ended.status == "ok" or (ended.status == "failed" and not stops_run(plan.task(id_), ended))
+
+
+def _by_id(tasks: Sequence[Task]) -> dict[str, Task]:
+    by_id: dict[str, Task] = {}
+    for task in tasks:
+        if task.id in by_id:
+            raise PlanError(f'there are two tasks "{task.id}"')
+        by_id[task.id] = task
+    for task in tasks:
+        for other in task.dependencies:
+            if other not in by_id:
+                raise PlanError(f'task "{task.id}" depends on "{other}", and there is no such task')
+    return by_id
+
+
+def _circle(left: Mapping[str, Task]) -> str:
+    """One circle among the tasks that are left, as "a → b → a"."""
+    path: list[str] = []
+    at = next(iter(left))
+    while at not in path:
+        path.append(at)
+        at = next(other for other in left[at].dependencies if other in left)
+    return " → ".join([*path[path.index(at) :], at])
+
+
+def _first_problem(error: ValidationError, tasks: Any) -> str:
+    first = error.errors()[0]
+    match first["loc"]:
+        case ("tasks", int(at), *path):
+            given = tasks[at] if isinstance(tasks, list) and at < len(tasks) else None
+            name = given.get("id") if isinstance(given, dict) else None
+            where = f'task "{name[:64]}"' if isinstance(name, str) and name else f"task {at + 1}"
+            place = ".".join(str(step) for step in path[1:] if not str(step).startswith("function-"))
+        case path:
+            where, place = "the plan", ".".join(map(str, path))
+    return f"{where}: {f'{place}: ' if place else ''}{first['msg'][:200]}"
