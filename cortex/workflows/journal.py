@@ -183,7 +183,7 @@ class Journal(Protocol):
         ...
 
     def stop(self, run: str, reason: str, *, by: str, now: float) -> Sequence[EventRow]:
-        """Mark a run as aborted, whoever leads it: the leader is fenced from then on. Nothing for one that has ended."""
+        """Mark a run as aborted, whoever leads it: the leader is fenced. Does nothing to a run that has ended."""
         ...
 
     def load(self, run: str) -> RunState:
