@@ -81,10 +81,12 @@ class Attempt:
             if not each.ok:
                 self.faults.setdefault(_fault(each), []).append(signal)
             # In a batch it is not known which signal caused the work.
-            if each.emitted or (len(batch) == 1 and (work.hosts or work.tools or answer.state != before)):
+            asked = work.hosts or work.tools or work.files
+            if each.emitted or (len(batch) == 1 and (asked or answer.state != before)):
                 seen.inputs.add(signal.type)
         seen.hosts.update(work.hosts)
         seen.tools.update(work.tools)
+        seen.files.update(work.files)
         seen.state_bytes = max(seen.state_bytes, len(to_json(answer.state)))
         energy = cost_of(work, len(batch), self.prices) / len(batch)
         if energy >= self.energy:
@@ -130,6 +132,8 @@ class Attempt:
             return advice
         if missed := [*self.missed.requests, *self.missed.tools]:
             return f"Nothing was recorded for {quoted(missed)}, so that it failed, as it may at any time: catch that"
+        if self.seen.files:
+            return "The folder was empty here, and a file may be missing at any time: catch that"
         is_known = signal.type in BUILT_IN or not self.scenario.is_guess
         return _ORDINARY if is_known and self.scenario.name != EDGES else _CHECK_DATA
 
