@@ -874,7 +874,7 @@ return { lendFetch };
 })();
 
 // files.ts
-const { lendFiles } = (() => {
+const { forgetWrites, lendFiles } = (() => {
 const stringify = JSON.stringify;
 const fromBase64 = Uint8Array.fromBase64;
 const toBase64 = Uint8Array.prototype.toBase64;
@@ -1048,11 +1048,18 @@ function resultOf(answer) {
 }
 let lastWrite = Promise.resolve();
 let lastUpload = 0;
+let round = 0;
+function forgetWrites() {
+  lastWrite = Promise.resolve();
+  round++;
+}
 async function inTurn(write) {
   const { promise, resolve } = Promise.withResolvers();
   const before = lastWrite;
+  const mine = round;
   lastWrite = promise;
   await before;
+  if (mine !== round) await new Promise(()=>{});
   try {
     return await write();
   } finally{
@@ -1143,7 +1150,7 @@ function fileInfo({ isFile, isDirectory, isSymlink, size, mtime }) {
     ...unknown
   };
 }
-return { lendFiles };
+return { forgetWrites, lendFiles };
 })();
 
 // harden.ts
@@ -1530,6 +1537,7 @@ function grant(frame) {
     tools: lendTools(frame.tools),
     fetch: lendFetch(frame)
   });
+  if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   for (const name of [
     "context",
     "store",
@@ -1560,6 +1568,7 @@ async function run(neuron, signal, state, outbox) {
   outbox.close();
   pipe.isOpen = false;
   forgetCalls();
+  forgetWrites();
   endTimers();
   if (core.eventLoopHasMoreWork()) await turn();
   fail = undefined;

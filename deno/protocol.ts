@@ -51,6 +51,8 @@ export interface ResideFrame {
   code: string;
   tools: LentTool[];
   tier: Tier;
+  /** Whether the code may use files. */
+  workspace: boolean;
   /** By one signal. */
   max_output_bytes: number;
   max_frame_bytes: number;

@@ -233,9 +233,16 @@ class DenoRuntime:
 
     @asynccontextmanager
     async def resident(
-        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+        self,
+        program: ResidentProgram,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
     ) -> AsyncIterator[Resident]:
         """Run a program in a process of its own that stays and answers signals for as long as the block lasts.
+
+        With a workspace it is given one signal at a time, and each answer has the changes that it would make.
 
         Raises SandboxUnavailable when no process is available, or a secret of the policy is missing. Mistakes in the
         code are reported by its answers.
@@ -250,7 +257,7 @@ class DenoRuntime:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
         policy = network or self.settings.network
         source = Source(self._take, self._running.of(program.name))
-        async with open_resident(program, self.settings, source, self._tasks, tools, policy) as resident:
+        async with open_resident(program, self.settings, source, self._tasks, tools, policy, workspace) as resident:
             yield resident
 
     async def _take(self) -> tuple[Worker, Spawner]:

@@ -257,9 +257,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             return HostFailed(error)
         facts = None if stored is None else asdict(stored)
         caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts, shown))
-        # Code that uses files cannot be learned: a neuron has none.
-        uses_files = folder is not None and "Deno" in payload.code
-        if observed is not None and services.observer is not None and not uses_files:
+        if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level, files, shown)
 
