@@ -29,6 +29,8 @@ class ExecutionStarted:
     level: float
     code_hash: str = ""
     cost: float = 0.0
+    reservation: int = 0
+    """The number of the ledger's entry that has taken the energy."""
 
 
 @dataclass(frozen=True, slots=True)
