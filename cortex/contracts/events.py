@@ -114,6 +114,9 @@ class OwnerAnswered:
     reason: str
     turn: str = ""
     arguments: Any = field(default=None, repr=False)
+    """What the owner was asked about, without secrets."""
+    arguments_hash: str = ""
+    """The hash of what the owner was asked about, as the owner saw it."""
 
 
 @dataclass(frozen=True, slots=True)
