@@ -11,6 +11,7 @@ import pytest
 
 from cortex import Decision, ScriptedOwner
 from cortex.contracts import OwnerAnswered
+from cortex.settings.sections import RedactionSettings
 from cortex.tools import COMMIT, describe
 from cortex.turn.file_lines import MAX_LINES
 from tests.cortex.turn.test_files import contents, cortex, ran, records
@@ -95,7 +96,7 @@ async def test_secrets_in_contents_and_names_reach_neither_the_model_nor_listene
 async def test_a_secret_of_a_diff_gets_no_token_that_the_model_could_name(tmp_path, folder):
     (folder / "a.txt").write_text(f"mail {MAIL}\n")
     owner = ScriptedOwner([False])
-    place = cortex(tmp_path, folder, owner=owner)
+    place = cortex(tmp_path, folder, owner=owner, redaction=RedactionSettings(restore=True))
     async with place, place.turn() as turn:
         await turn.call("core.execute", {"purpose": "x", "code": "await Deno.writeTextFile('a.txt', 'y'); return 1"})
         assert turn._restored({"text": "[EMAIL_1]"}, None) == {"text": "[EMAIL_1]"}
