@@ -32,6 +32,7 @@ NEVER_BEGAN = denied("The host stopped before the job began; nothing ran, and it
 
 _HANDLE = re.compile(r"job-([0-9a-f]{32})")
 _FOLDER = "jobs"
+_CANCELS = "cancels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class JobRecord:
     is_told: bool = False
     """The signal of its end was sent, or is about to be: it is sent at most once."""
     woke_at: float | None = None
+    reservation: int = 0
+    """The entry of the energy ledger that holds what was reserved."""
 
     @property
     def is_under_way(self) -> bool:
@@ -84,7 +87,7 @@ def record_of(data: Mapping[str, Any]) -> JobRecord | None:
         record = JobRecord(**{name: value for name, value in data.items() if name in names})
     except TypeError:
         return None
-    numbers = (record.cost, record.at, record.ended_at or 0.0, record.woke_at or 0.0)
+    numbers = (record.cost, record.at, record.ended_at or 0.0, record.woke_at or 0.0, record.reservation)
     texts = (record.handle, record.conversation, record.purpose, record.tier, record.code_hash, record.reply or "")
     is_sound = record.state in get_args(State) and all(isinstance(number, int | float) for number in numbers)
     return record if is_sound and all(isinstance(text, str) for text in texts) else None
@@ -116,18 +119,19 @@ class JobRecords:
         found = (record_of(document.data) for document in self._storage.read_all(f"{_FOLDER}/"))
         return sorted((record for record in found if record is not None), key=lambda record: record.at)
 
-    def cut_short(self) -> list[JobRecord]:
-        """Mark every job under way as cut short, because no process runs it any more, and return those that had never
-        begun as they were: their energy is to be given back. The mark is first on disk, so that no crash gives the same
-        energy back twice."""
-        never_began = []
-        for record in self.all():
-            if record.is_under_way:
-                words = NEVER_BEGAN if record.state == "waiting" else CUT_SHORT
-                self.write(record.ended("cut_short", words, self._now()))
-                if record.state == "waiting":
-                    never_began.append(record)
-        return never_began
+    def under_way(self) -> list[JobRecord]:
+        return [record for record in self.all() if record.is_under_way]
+
+    def cut_short(self, record: JobRecord) -> None:
+        """Mark a job that no process runs any more."""
+        words = NEVER_BEGAN if record.state == "waiting" else CUT_SHORT
+        self.write(record.ended("cut_short", words, self._now()))
+
+    def woke(self, record: JobRecord) -> None:
+        """Note that the end of a job starts a turn now. A record that the owner has cleared meanwhile stays deleted."""
+        key = key_of(record.handle)
+        assert key is not None
+        self._storage.update(key, lambda found: None if found is None else {**found, "woke_at": self._now()})
 
     def untold(self) -> list[JobRecord]:
         return [record for record in self.all() if not (record.is_under_way or record.is_told)]
@@ -141,6 +145,36 @@ class JobRecords:
             is_old = not -MAX_AGE_S < self._now() - record.at < MAX_AGE_S
             if key is not None and (place < too_many or is_old):
                 self._storage.delete(key)
+
+    def clear(self, record: JobRecord) -> bool:
+        """Delete the record of a job that has ended. Returns whether it was there, and had ended."""
+        key = key_of(record.handle)
+        found = None if key is None else self._storage.read(key)
+        now = None if found is None else record_of(found.data)
+        if key is None or now is None or now.is_under_way:
+            return False
+        self._storage.delete(key)
+        return True
+
+    # What the owner wants of the process that runs the jobs
+
+    def ask_to_cancel(self, handle: str) -> None:
+        """For the owner, from any process. Not in the record of the job: that is written by the process that runs it,
+        which would overwrite this."""
+        key = key_of(handle)
+        assert key is not None
+        self._storage.write_through(key.replace(_FOLDER, _CANCELS, 1), {"handle": handle})
+
+    def asked_to_cancel(self) -> list[str]:
+        """The handles, each told once."""
+        found = self._storage.read_all(f"{_CANCELS}/")
+        for document in found:
+            self._storage.delete(document.key)
+        return [f"job-{document.key.partition('/')[2]}" for document in found]
+
+    def stamp_of_requests(self) -> object:
+        """A cheap value that changes once any process has asked for something."""
+        return self._storage.stamp(_CANCELS)
 
     def close(self) -> None:
         self._storage.close()

@@ -211,7 +211,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             return NotRun(Denied(str(taken)), journal.keep_refused_code(payload.code, max_code_bytes))
         try:
             journal.keep_code(payload.code, max_code_bytes)
-            caller.announce(ExecutionStarted(intent, taken.level_before, taken.level, own_hash, taken.cost))
+            caller.announce(ExecutionStarted(intent, taken.level_before, taken.level, own_hash, taken.cost, taken.seq))
         except AuditError:
             await _settle(services, taken, 0.0)
             raise

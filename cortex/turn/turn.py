@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 from pydantic_core import to_json
 
-from cortex.audit import AuditError
+from cortex.audit import AuditError, digest
 from cortex.contracts import (
     CoreToolCalled,
     Denied,
@@ -35,7 +36,7 @@ from cortex.contracts import (
 )
 from cortex.energy import EnergyError, energy_note, prices
 from cortex.loop import Answer
-from cortex.redaction import MAX_VALUE_CHARACTERS
+from cortex.redaction import MAX_VALUE_CHARACTERS, Redactor
 from cortex.text import off_loop
 from cortex.tools import (
     ARGUMENT_LIMITS,
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
 
     from cortex.catalogue import Wish
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
-    from cortex.redaction import Redactor
     from cortex.tools import Decision, Origin, Question, Tool
     from sandbox import Displayed
 
@@ -120,6 +120,7 @@ class Turn:
             turn=self.id,
             asking=services.asking,
             on_decision=self._on_decision,
+            redacted=self._redacted_apart,
         )
         self._tool_calls = Calls(
             self._consent,
@@ -364,11 +365,16 @@ class Turn:
     ) -> None:
         self._announce(ToolCalled(tool, origin, ok, duration_ms, self.id, arguments, error_code))
 
-    def _on_decision(self, question: Question, decision: Decision) -> None:
-        answered = OwnerAnswered(
-            question.tool, question.origin, decision.allowed, decision.reason, question.turn, question.arguments
-        )
-        self._announce(answered)
+    async def _redacted_apart(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What the owner is asked about, for listeners. With a redactor of its own: in that of the conversation, a
+        secret of a file would get a token that the model can name."""
+        apart = Redactor(self._services.settings.redaction)
+        return await anyio.to_thread.run_sync(apart.value, arguments, abandon_on_cancel=True)
+
+    def _on_decision(self, question: Question, decision: Decision, shown: dict[str, Any]) -> None:
+        hashed = digest(question.arguments)
+        by = (question.tool, question.origin, decision.allowed, decision.reason, question.turn)
+        self._announce(OwnerAnswered(*by, shown, hashed))
 
     def _say(self, text: str) -> str:
         text = cut(text, MAX_SAID)

@@ -10,7 +10,16 @@ import anyio
 import pytest
 
 from cortex import ScriptedModel, Toolbox, run_turn
-from cortex.jobs.job_records import CUT_SHORT, MAX_AGE_S, MAX_KEPT, MAX_REPLY_BYTES, JobRecord, JobRecords, new_handle
+from cortex.jobs.job_records import (
+    CUT_SHORT,
+    MAX_AGE_S,
+    MAX_KEPT,
+    MAX_REPLY_BYTES,
+    JobRecord,
+    JobRecords,
+    conversation_hash,
+    new_handle,
+)
 from cortex.jobs.jobs import JOB_ENDED, MAX_SIGNAL_REPLY_BYTES, MAX_UNDER_WAY
 from cortex.loop import Conversation
 from cortex.settings import ExecuteSettings
@@ -360,7 +369,7 @@ async def test_a_handle_of_another_conversation_is_told_what_a_forged_one_is_tol
     async with cortex(tmp_path, runtime) as place:
         async with place.turn(conversation="mine") as turn:
             handle = await begin(turn)
-        for other in ("theirs", "", "mine ", None):
+        for other in ("theirs", "mine ", conversation_hash("mine"), None):
             assert await look(place, handle, other) == NO_SUCH_JOB
             assert await look(place, handle, other, cancel=True) == NO_SUCH_JOB
         assert json.loads(await look(place, handle, "mine"))["job"] == handle  # still under way
