@@ -85,7 +85,7 @@ async def test_a_drawing_that_cannot_be_rendered_is_a_note_for_the_model(tmp_pat
 
 
 async def test_all_drawings_of_a_run_have_one_clock(monkeypatch):
-    async def slow(text, *, timeout_s):
+    async def slow(text, *, timeout_s, **_):
         await anyio.sleep(timeout_s)
         return png()
 
