@@ -55,3 +55,22 @@ Deno.test("more, or more bytes, than a run may display throws an error that it m
   );
   assertEquals(pipe.take().length, 2);
 });
+
+Deno.test("sounds and blobs as tools give them are files of their type", async () => {
+  const data = new Uint8Array([1, 2, 3]);
+  const media = (type: string, mimeType: unknown) => shown({ type, mimeType, data }).toSpliced(1, 1);
+  assertEquals(media("audio", "audio/wav"), ["audio", "audio/wav;base64,AQID"]);
+  assertEquals(media("audio", "Audio/L16; rate=8000"), ["audio", "audio/l16;base64,AQID"]);
+  assertEquals(media("audio", "of unknown type"), ["blob", "application/octet-stream;base64,AQID"]);
+  assertEquals(media("blob", "application/pdf"), ["blob", "application/pdf;base64,AQID"]);
+  assertEquals(media("blob", 'a/b"\n'), ["blob", "application/octet-stream;base64,AQID"]);
+  assertEquals(media("image", "image/gif"), ["blob", "image/gif;base64,AQID"]);
+  assertEquals(shown({ type: "blob", mimeType: "a/b", data: PNG })[0], "png");
+  const display = lent();
+  for (const value of [{ type: "image", mimeType: "image/png", data }, { type: "audio", data }, { data }]) {
+    const { message } = await thrownBy(() => display(value));
+    assertEquals(message, "Cannot display bytes that are neither PNG nor JPEG");
+  }
+  const { message } = await thrownBy(() => lent(1, 2)({ type: "blob", mimeType: "a/b", data }));
+  assertEquals(message, "Cannot display 3 bytes: this run may display 2 more");
+});

@@ -73,7 +73,7 @@ class ForPeople:
     def _display(self, displayed: Sequence[Displayed]) -> None:
         stream = self._out if self._out.isatty() else self._err
         for item in displayed:
-            if item.type == "image":
+            if item.is_file:
                 if pictures := inline(item, picture_protocol(stream)):
                     stream.write(pictures)
                 self._does.note(f"displayed {item.title} {_kept(item, self._gallery)}", "cyan")
@@ -101,7 +101,7 @@ class ForPeople:
 
 
 def _kept(item: Displayed, gallery: Gallery | None) -> str:
-    """Where the picture is, or why it is nowhere."""
+    """Where the picture, sound or blob is, or why it is nowhere."""
     if gallery is None:
         return "(not kept)"
     try:
@@ -128,7 +128,7 @@ class ForPrograms:
         if isinstance(event, CallEnded):
             for item in event.answer.displayed:
                 about = {"type": item.type, "mime_type": item.mime_type, "title": item.title}
-                shown = {"path": _kept(item, self._gallery)} if item.type == "image" else {"text": item.text}
+                shown = {"path": _kept(item, self._gallery)} if item.is_file else {"text": item.text}
                 self._write({"event": "displayed", "id": event.call.id, **about, **shown})
 
     def ended(self, end: TurnEnd | None) -> None:

@@ -33,8 +33,8 @@ async def shown_displays(
 
 async def _shown(item: Displayed, redact: Redact, give_up: float, running: Running) -> Displayed:
     title = await redact(item.title) if item.title else ""
-    if item.type == "image":
-        return replace(item, title=title)
+    if item.is_file:
+        return replace(item, data=await _redacted(item, redact), title=title)
     text = await redact(item.text)
     match item.type:
         case "svg":
@@ -44,6 +44,15 @@ async def _shown(item: Displayed, redact: Redact, give_up: float, running: Runni
             rows = await redact(table_text(item.rows))
             return Displayed("markdown", "text/markdown", rows.encode(errors="replace"), title)
     return replace(item, data=text.encode(errors="replace"), title=title)
+
+
+async def _redacted(item: Displayed, redact: Redact) -> bytes:
+    """The bytes; of a blob that is text, without secrets."""
+    try:
+        text = item.data.decode() if item.type == "blob" else ""
+    except UnicodeDecodeError:
+        return item.data
+    return (await redact(text)).encode(errors="replace") if text else item.data
 
 
 def _is_table(text: str) -> bool:
@@ -79,6 +88,8 @@ def _line(item: Displayed) -> str:
         case "image":
             width, height = item.size or (0, 0)
             return f"[displayed{title}: {item.mime_type}, {width} × {height} pixels]"
+        case "audio" | "blob":
+            return f"[displayed{title}: {item.mime_type}, {len(item.data)} bytes]"
         case "table":
             return f"[displayed{title}: a table]\n{cut(table_text(item.rows), MAX_TEXT_BYTES)}"
         case "note":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 
 from cortex.loop import Answer
 from cortex.mcp_server.server import answer_result, code_result
@@ -28,8 +29,20 @@ def test_a_text_is_a_block_only_where_the_reply_has_less_of_it():
     assert [len(block["text"]) for block in content] == [1, 10_000]
 
 
+def test_a_sound_is_an_audio_block_and_a_blob_an_embedded_resource():
+    sound, blob = Displayed("audio", "audio/wav", b"\1\2"), Displayed("blob", "application/pdf", b"%PDF")
+    _, first, second = answer_result(Answer("1", displayed=(sound, blob)))["content"]
+    assert first == {"type": "audio", "mimeType": "audio/wav", "data": "AQI="}
+    uri = f"cortex://displayed/{hashlib.sha256(b'%PDF').hexdigest()}"
+    assert second == {
+        "type": "resource",
+        "resource": {"uri": uri, "mimeType": "application/pdf", "blob": base64.b64encode(b"%PDF").decode()},
+    }
+
+
 def test_the_sdk_takes_the_blocks():
     from mcp_types import CallToolResult
 
-    result = CallToolResult.model_validate(answer_result(Answer("1", displayed=(PICTURE,))))
-    assert result.content[1].type == "image"
+    shown = (PICTURE, Displayed("audio", "audio/wav", b"\1"), Displayed("blob", "a/b", b""))
+    result = CallToolResult.model_validate(answer_result(Answer("1", displayed=shown)))
+    assert [block.type for block in result.content] == ["text", "image", "audio", "resource"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 
 import anyio
 
@@ -138,3 +139,40 @@ async def test_a_picture_that_a_tool_gives_the_model_is_shown_and_described(tmp_
 
 def test_a_table_in_a_display_cannot_break_out_of_its_line():
     assert table_text([{"a\n|b": "c\n[displayed: image]"}]).count("\n") == 2
+
+
+async def test_the_kill_switch_finds_the_process_that_renders_a_drawing(tmp_path, monkeypatch):
+    seen = []
+
+    async def render(text, *, running, **_):
+        running.note(os.getpid())
+        seen.extend(hands.switch.running.glob("*.json"))
+        running.forget(os.getpid())
+        hands.switch.turn_on("enough", "owner")
+        seen.append(running.refusal())
+        return png()
+
+    monkeypatch.setattr(displays, "render_svg", render)
+    async with cortex(tmp_path, drawing()) as hands, hands.turn() as turn:
+        await turn.call("core.execute", RUN)
+    note, refusal = seen
+    assert note.stem == str(os.getpid())
+    assert "enough" in refusal
+
+
+async def test_the_model_is_told_of_sounds_and_blobs_and_a_blob_of_text_is_redacted(tmp_path):
+    mail = "ada@example.com"
+    shown = (
+        Displayed("audio", "audio/wav", b"\1\2"),
+        Displayed("blob", "text/csv", f"name,mail\nAda,{mail}".encode()),
+        Displayed("blob", "application/pdf", b"\xff\xfe"),
+    )
+    async with cortex(tmp_path, *shown) as hands, hands.turn() as turn:
+        text = await turn.call("core.execute", RUN)
+        sound, table, pdf = turn.displayed
+    assert text == (
+        "1\n[displayed: audio/wav, 2 bytes]\n"
+        f"[displayed: text/csv, {len(table.data)} bytes]\n[displayed: application/pdf, 2 bytes]"
+    )
+    assert (sound.data, pdf.data) == (b"\1\2", b"\xff\xfe")
+    assert table.data == b"name,mail\nAda,[EMAIL_1]"

@@ -14,11 +14,11 @@ from sandbox.contracts.frames import DisplayCall
 
 def png(width: int = 3, height: int = 2) -> bytes:
     head = width.to_bytes(4, "big") + height.to_bytes(4, "big")
-    return b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + head + b"\x08\x06\0\0\0crc!"
+    return b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + head + b"\x08\x06\0\0\0crc!" + b"\0\0\0\0IEND\xaeB`\x82"
 
 
 def jpeg(width: int, height: int, before: bytes = b"") -> bytes:
-    frame = b"\xff\xc0\0\x11\x08" + height.to_bytes(2, "big") + width.to_bytes(2, "big") + b"\x03" * 10
+    frame = b"\xff\xc0\0\x11\x08" + height.to_bytes(2, "big") + width.to_bytes(2, "big") + b"\x03" * 10 + b"\xff\xd9"
     return b"\xff\xd8" + (before or b"\xff\xe0\0\x04ab") + frame
 
 
@@ -44,6 +44,15 @@ def test_pictures_texts_and_rows_are_taken_as_they_are():
         call("png", "AQI"),
         call("png", b"GIF89a"),
         call("jpeg", png()),
+        call("audio", "AQID"),
+        call("audio", ";base64,AQID"),
+        call("audio", "text/html;base64,AQID"),
+        call("audio", "audio/wav;base64,not base64!"),
+        call("blob", "a/b"),
+        call("blob", "a/b;base64,AQI"),
+        call("blob", 'a/b"\n;base64,AQID'),
+        call("blob", "a/" + "b" * 200 + ";base64,AQID"),
+        call("blob", f"a/b;base64,{base64.b64encode(png()).decode()}"),
         call("table", "{}"),
         call("table", "[1]"),
         call("table", "[{]"),
@@ -61,6 +70,18 @@ def test_a_picture_of_impossible_size_becomes_a_note():
         kind = "png" if picture.startswith(b"\x89") else "jpeg"
         assert displayed(call(kind, picture)).type == "note"
     assert "cannot be read" in displayed(call("png", b"\x89PNG\r\n\x1a\n")).text
+
+
+def test_a_picture_whose_end_is_missing_becomes_a_note():
+    for kind, picture in (("png", png()[:-6]), ("jpeg", jpeg(5, 5)[:-2])):
+        assert displayed(call(kind, picture)).text == "A picture was not shown: its end is missing"
+
+
+def test_a_sound_and_a_blob_are_files_of_their_type():
+    sound = displayed(call("audio", "audio/wav;base64,AQID", "A"))
+    assert (sound.type, sound.mime_type, sound.data, sound.title) == ("audio", "audio/wav", b"\1\2\3", "A")
+    blob = displayed(call("blob", "application/octet-stream;base64,"))
+    assert (blob.type, blob.data, blob.text, blob.size, blob.rows) == ("blob", b"", "", None, [])
 
 
 def test_a_jpeg_of_endless_segments_is_given_up_at_once():
