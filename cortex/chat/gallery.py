@@ -41,7 +41,8 @@ _KITTY_CHUNK = 4_096
 
 
 class Gallery:
-    """The folder of displayed pictures, sounds and blobs. `folder` is called with the first picture: a chat without one leaves none."""
+    """The folder of displayed pictures, sounds and blobs. `folder` is called with the first: a chat without any leaves
+    none."""
 
     def __init__(self, folder: Callable[[], Path], *, max_kept: int = MAX_KEPT) -> None:
         self._folder = folder

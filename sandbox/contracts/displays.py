@@ -87,7 +87,7 @@ def displayed(call: DisplayCall) -> Displayed:
     """What the frame displays; a note where honest code may have sent what cannot be shown. Raises MalformedFrame for
     what only a forged frame can hold."""
     title = call.title[:MAX_TITLE_CHARACTERS]
-    if call.kind == "audio" or call.kind == "blob":
+    if call.kind in ("audio", "blob"):
         return _media(call.kind, call.data, title)
     if call.kind not in {"png", "jpeg"}:
         if call.kind == "table":

@@ -144,7 +144,7 @@ BYTES = {
 @pytest.mark.parametrize("value", BYTES)
 async def test_bytes_of_any_kind_pass_by_their_visible_part_or_with_a_clear_error(value):
     """As an argument, inside of one, in the store, and as the result."""
-    given, kept = [], {}
+    given = []
 
     class Tools:
         def declarations(self):
