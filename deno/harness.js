@@ -585,14 +585,15 @@ return { MAX_VALUES_IN_CALL, NotJson, toJson };
 
 // display.ts
 const { lendDisplay } = (() => {
-const stringify = JSON.stringify;
+const { parse, stringify } = JSON;
 const isArray = Array.isArray;
 const toBase64 = Uint8Array.prototype.toBase64;
-const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>\/]/;
+const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>\s*)*<svg[\s>\/]/;
 const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
 const fromBase64 = Uint8Array.fromBase64;
 const MAX_TITLE = 200;
 const MAX_CELLS = 20_000;
+const MAX_ROWS = 1_000;
 const FRAME_BYTES = 256 + 6 * MAX_TITLE;
 const MIME_TYPE = /^[a-z0-9][a-z0-9.+-]{0,59}\/[a-z0-9][a-z0-9.+-]{0,59}$/;
 const OF_PICTURES = /^image\/(?:png|jpe?g)$/;
@@ -605,11 +606,12 @@ function lendDisplay({ display_limits, max_frame_bytes }) {
   let count = 0;
   let left = maxBytes;
   return function display(value, options = {}) {
-    const [kind, data, bytes] = shown(value, options?.type, left);
+    const [kind, data, bytes, about = ""] = shown(value, options?.type, left);
     if (count >= maxCount) {
       throw new LimitError(`Cannot display: a run may display at most ${maxCount} times`);
     }
-    const title = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE);
+    const own = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE - about.length);
+    const title = (own + about).trim();
     const line = `{"type":"__display__","kind":"${kind}","title":${stringify(title.toWellFormed())},"data":${data}}`;
     const over = beyond(line, max_frame_bytes - FRAME_BYTES);
     if (over > 0) {
@@ -632,11 +634,24 @@ function shown(value, type, left) {
     const bytes = visibleBytes(data);
     if (bytes !== undefined) return shownMedia(type, mimeType, bytes, left);
   }
-  if (isArray(value) && value.every((row)=>typeof row === "object" && row !== null && !isArray(row))) {
-    const json = toJson(value, "display", "rows", MAX_CELLS);
-    return measured("table", json, left);
-  }
+  if (isArray(value) && value.every(isRow)) return shownTable(value, left);
   throw new TypeError(`Cannot display ${value === null ? "null" : isArray(value) ? "an array" : typeof value}: ${WANTED}`);
+}
+function isRow(value) {
+  return typeof value === "object" && value !== null && !isArray(value);
+}
+function shownTable(rows, left) {
+  const about = rows.length > MAX_ROWS ? ` (the first ${MAX_ROWS} of ${rows.length} rows)` : "";
+  const json = toJson(about ? rows.slice(0, MAX_ROWS) : rows, "display", "rows", MAX_CELLS);
+  const at = parse(json).findIndex((row)=>!isRow(row));
+  if (at >= 0) throw new TypeError(`Cannot display rows[${at}]: it is no object with fields`);
+  const [kind, data, bytes] = measured("table", json, left);
+  return [
+    kind,
+    data,
+    bytes,
+    about
+  ];
 }
 function shownText(text, type, left) {
   if (type !== "markdown" && DATA_URL.test(text)) return shownBytes(decoded(text), left);

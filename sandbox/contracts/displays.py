@@ -23,6 +23,7 @@ MAX_PIXELS = 16_000_000
 MAX_JPEG_SEGMENTS = 1_000
 MAX_ROWS = 1_000
 MAX_COLUMNS = 50
+MAX_CELL_CHARACTERS = 1_000
 _TABLE_LIMITS = JsonLimits(containers=20_000, values=40_000)
 
 _MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,59}/[a-z0-9][a-z0-9.+-]{0,59}", re.ASCII)
@@ -172,8 +173,8 @@ def _jpeg_sizes(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def table_text(rows: list[dict[str, Any]]) -> str:
-    """The rows as a Markdown table, at most MAX_ROWS rows and MAX_COLUMNS columns; a last line says what is left
-    out."""
+    """The rows as a Markdown table, at most MAX_ROWS rows, MAX_COLUMNS columns and MAX_CELL_CHARACTERS in a cell; a
+    last line says how many rows and columns are left out."""
     names = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
     kept = names[:MAX_COLUMNS]
     if not kept:
@@ -202,4 +203,6 @@ def _cell(value: Any) -> str:
             from pydantic_core import to_json  # noqa: PLC0415 - few cells hold more than a word
 
             value = to_json(value, inf_nan_mode="null").decode()
-    return " ".join(str(value).split()).replace("|", "\\|")
+    text = str(value)
+    cut = "…" if len(text) > MAX_CELL_CHARACTERS else ""
+    return " ".join(text[:MAX_CELL_CHARACTERS].split()).replace("|", "\\|") + cut

@@ -31,7 +31,8 @@ FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts")
 # Fonts that most machines have, and that charts are written in, come first.
 _USUAL = ("dejavusans", "liberationsans", "notosans-", "arial", "helvetica")
 _INSIDE = re.compile(r"\s*(?:#|data:image/(?:png|jpe?g|gif)[;,])", re.IGNORECASE)
-_LENGTH = re.compile(r"\s*\+?(\d{1,7}(?:\.\d{0,9})?|\.\d{1,9})\s*(px|pt|pc|mm|cm|in)?\s*")
+_NUMBER = r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,2})?"
+_LENGTH = re.compile(rf"\s*\+?({_NUMBER})\s*(px|pt|pc|mm|cm|in)?\s*")
 _PIXELS = {None: 1.0, "px": 1.0, "pt": 96 / 72, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
 # What the renderer takes for a drawing without a size.
 _USUAL_SIZE = 100.0
@@ -137,8 +138,8 @@ def size_of(drawing: str) -> tuple[float, float]:
 
 
 def _root_size(attributes: dict[str, str]) -> tuple[float, float]:
-    box = [float(part) for part in re.findall(r"\d{1,7}(?:\.\d{0,9})?", attributes.get("viewBox", "")[:200])]
-    usual = (box[2], box[3]) if len(box) == 4 else (_USUAL_SIZE, _USUAL_SIZE)
+    box = [float(part) for part in re.findall(rf"[+-]?{_NUMBER}", attributes.get("viewBox", "")[:200])]
+    usual = (box[2], box[3]) if len(box) == 4 and min(box[2:]) > 0 else (_USUAL_SIZE, _USUAL_SIZE)
     width, height = _pixels(attributes.get("width")), _pixels(attributes.get("height"))
     if width is None and height is None:
         return usual

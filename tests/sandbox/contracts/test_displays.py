@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sandbox.contracts.displays import MAX_COLUMNS, MAX_ROWS, displayed, picture_size, picture_type, table_text
+from sandbox.contracts.displays import MAX_CELL_CHARACTERS, MAX_COLUMNS, MAX_ROWS, displayed, picture_size, picture_type, table_text
 from sandbox.contracts.errors import MalformedFrame
 from sandbox.contracts.frames import DisplayCall
 
@@ -100,3 +100,6 @@ def test_a_table_is_markdown_with_bounded_rows_and_columns():
     assert wide.splitlines()[0].count("|") == MAX_COLUMNS + 1
     assert wide.endswith("… of 1500 rows and 60 columns")
     assert table_text([]) == "(an empty table)"
+    ragged = table_text([{"a": 1}, {"b": {"c": [1]}}, {}])
+    assert ragged == '| a | b |\n| --- | --- |\n| 1 |  |\n|  | {"c":[1]} |\n|  |  |'
+    assert table_text([{"a": "x" * 1_000_000}]).endswith(f"| {'x' * MAX_CELL_CHARACTERS}… |")
