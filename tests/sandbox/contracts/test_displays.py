@@ -7,7 +7,15 @@ import time
 
 import pytest
 
-from sandbox.contracts.displays import MAX_CELL_CHARACTERS, MAX_COLUMNS, MAX_ROWS, displayed, picture_size, picture_type, table_text
+from sandbox.contracts.displays import (
+    MAX_CELL_CHARACTERS,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    displayed,
+    picture_size,
+    picture_type,
+    table_text,
+)
 from sandbox.contracts.errors import MalformedFrame
 from sandbox.contracts.frames import DisplayCall
 
