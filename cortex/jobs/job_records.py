@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from cortex.contracts import denied, failed
 from cortex.tools import cut
+from sandbox import Displayed, display_note
 
 if TYPE_CHECKING:
     from neurons import Storage
@@ -26,13 +28,20 @@ MAX_KEPT = 200
 """Records of ended jobs; the oldest make way."""
 MAX_AGE_S = 7 * 86_400.0
 MAX_REPLY_BYTES = 65_536
+MAX_DISPLAYED_BYTES = 4 * 1024 * 1024
+"""Kept of what one job displayed; notes stand for the rest."""
+MAX_ALL_DISPLAYED_BYTES = 32 * 1024 * 1024
+"""Kept of what all jobs displayed; that of the oldest makes way."""
 MAY_HAVE_HAPPENED = "what it had begun may have happened"
 CUT_SHORT = failed("CrashError", f"The host stopped while the job was under way; {MAY_HAVE_HAPPENED}")
 NEVER_BEGAN = denied("The host stopped before the job began; nothing ran, and its energy was given back")
 
+# What a turn gives: a drawing is rendered before.
+_SHOWN_TYPES = frozenset({"image", "table", "markdown", "audio", "blob", "note"})
 _HANDLE = re.compile(r"job-([0-9a-f]{32})")
 _FOLDER = "jobs"
 _CANCELS = "cancels"
+_DISPLAYS = "jobdisplays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,8 @@ class JobRecord:
     woke_at: float | None = None
     reservation: int = 0
     """The entry of the energy ledger that holds what was reserved."""
+    displayed_bytes: int = 0
+    """Of what it displayed, which is kept beside the record; 0 for nothing."""
 
     @property
     def is_under_way(self) -> bool:
@@ -80,6 +91,34 @@ def key_of(handle: str) -> str | None:
     return None if found is None else f"{_FOLDER}/{found[1]}"
 
 
+def displays_key_of(handle: str) -> str | None:
+    key = key_of(handle)
+    return None if key is None else key.replace(_FOLDER, _DISPLAYS, 1)
+
+
+def kept_displays(displayed: Sequence[Displayed]) -> tuple[Displayed, ...]:
+    """What is kept of the displays of one job: those beyond the limit are notes."""
+    left, kept = MAX_DISPLAYED_BYTES, []
+    for item in displayed:
+        size = len(item.data)
+        too_much = f"{size} bytes ({item.mime_type}) are more than is kept of what a job displays"
+        kept.append(item if size <= left else display_note(too_much, item.title))
+        left -= size if size <= left else 0
+    return tuple(kept)
+
+
+def displays_of(data: Mapping[str, Any]) -> tuple[Displayed, ...]:
+    """The displays in a document; none for one that no version of this program wrote."""
+    try:
+        return tuple(
+            Displayed(item["type"], str(item["mime_type"]), b64decode(item["data"], validate=True), str(item["title"]))
+            for item in data["displayed"]
+            if item["type"] in _SHOWN_TYPES
+        )
+    except (LookupError, TypeError, ValueError):
+        return ()
+
+
 def record_of(data: Mapping[str, Any]) -> JobRecord | None:
     """The record in a document; None for one that no version of this program wrote."""
     names = {field.name for field in fields(JobRecord)}
@@ -87,9 +126,12 @@ def record_of(data: Mapping[str, Any]) -> JobRecord | None:
         record = JobRecord(**{name: value for name, value in data.items() if name in names})
     except TypeError:
         return None
-    numbers = (record.cost, record.at, record.ended_at or 0.0, record.woke_at or 0.0, record.reservation)
+    numbers = (record.cost, record.at, record.ended_at or 0.0, record.woke_at or 0.0)
+    counts = (record.reservation, record.displayed_bytes)
     texts = (record.handle, record.conversation, record.purpose, record.tier, record.code_hash, record.reply or "")
-    is_sound = record.state in get_args(State) and all(isinstance(number, int | float) for number in numbers)
+    is_sound = record.state in get_args(State) and all(
+        isinstance(number, int | float) for number in (*numbers, *counts)
+    )
     return record if is_sound and all(isinstance(text, str) for text in texts) else None
 
 
@@ -114,6 +156,28 @@ class JobRecords:
         key = key_of(record.handle)
         assert key is not None
         self._storage.write_through(key, asdict(record))
+
+    def keep_displays(self, record: JobRecord, displayed: Sequence[Displayed]) -> JobRecord:
+        """Write what the job displayed, bounded, and return the record, which says so. The record is written first: no
+        crash leaves displays behind that no record knows of. Raises as `write`."""
+        key, kept = displays_key_of(record.handle), kept_displays(displayed)
+        assert key is not None
+        if not kept:
+            return record
+        items = [
+            {"type": item.type, "mime_type": item.mime_type, "title": item.title, "data": b64encode(item.data).decode()}
+            for item in kept
+        ]
+        record = replace(record, displayed_bytes=max(1, sum(len(item.data) for item in kept)))
+        self.write(record)
+        self._storage.write_through(key, {"displayed": items})
+        return record
+
+    def displays(self, record: JobRecord) -> tuple[Displayed, ...]:
+        """What is kept of what the job displayed."""
+        key = displays_key_of(record.handle) if record.displayed_bytes else None
+        document = None if key is None else self._storage.read(key)
+        return () if document is None else displays_of(document.data)
 
     def all(self) -> list[JobRecord]:
         found = (record_of(document.data) for document in self._storage.read_all(f"{_FOLDER}/"))
@@ -144,7 +208,18 @@ class JobRecords:
             key = key_of(record.handle)
             is_old = not -MAX_AGE_S < self._now() - record.at < MAX_AGE_S
             if key is not None and (place < too_many or is_old):
+                self._forget_displays(record)
                 self._storage.delete(key)
+        room = MAX_ALL_DISPLAYED_BYTES
+        for record in reversed([record for record in ended if record.displayed_bytes]):
+            room -= record.displayed_bytes
+            if room < 0:
+                self._forget_displays(record)
+
+    def _forget_displays(self, record: JobRecord) -> None:
+        key = displays_key_of(record.handle)
+        if key is not None and record.displayed_bytes and self._storage.read(key) is not None:
+            self._storage.delete(key)
 
     def clear(self, record: JobRecord) -> bool:
         """Delete the record of a job that has ended. Returns whether it was there, and had ended."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
     from cortex.turn import Caller, Executed, Services
     from neurons import Lease, Switch, Wake
-    from sandbox import CodeRuntime, ExecutionRequest, HostTools
+    from sandbox import CodeRuntime, Displayed, ExecutionRequest, HostTools
 
 log = logging.getLogger("motor_cortex")
 
@@ -182,7 +182,9 @@ class Jobs:
             if record.is_under_way:
                 return JobLook(CUT_SHORT, ok=False)
         if record.reply is not None:
-            return JobLook(record.reply, ok=record.ok)
+            ended = record
+            displayed = await self._in_thread(lambda: self._records.displays(ended))
+            return JobLook(record.reply, ok=record.ok, displayed=displayed)
         for_s = max(0.0, self._now() - record.at)
         return JobLook(_as_text(handle, record.state, forSeconds=round(for_s)), ok=True)
 
@@ -252,9 +254,11 @@ class Jobs:
             return
         state: State
         ok = False
+        displayed: tuple[Displayed, ...] = ()
         match done:
             case Ran(outcome, text):
                 state, ok = ("done" if outcome.ok else "failed"), outcome.ok
+                displayed = done.displayed
             case NotRun(refusal, code_hash):
                 state, text = job.stopped or "refused", reason_of(refusal).text
                 caller.announce(Refused("core.execute", text, intent, caller.id, code_hash))
@@ -268,6 +272,11 @@ class Jobs:
                     text = failed("CrashError", f"{job.why}; {MAY_HAVE_HAPPENED}")
         if not isinstance(done, Ran):
             text = await caller.show(text)
+        try:
+            # Before its end is written: who sees that it has ended sees what it displayed.
+            job.record = await self._in_thread(lambda: self._records.keep_displays(job.record, displayed))
+        except _DISK_FAULTS as error:
+            log.warning("Cannot write down what a job displayed: %s", error)
         # A job that ends because the host stops is told by the next process.
         job.record = replace(job.record.ended(state, text, self._now(), ok=ok), is_told=not self._is_closing)
         try:

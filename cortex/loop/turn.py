@@ -146,8 +146,10 @@ async def run_turn(
     *,
     watch: Callable[[Event], None] = ignore,
     memories: Sequence[str] = (),
+    pictures: Sequence[Displayed] = (),
 ) -> TurnEnd:
-    """Run a turn and return the agent's answer to the user's text. A fault of the model ends the turn and is reported
+    """Run a turn and return the agent's answer to the user's text. `pictures` are shown to a model that takes them from
+    the beginning. A fault of the model ends the turn and is reported
     in its end; the conversation only shows that there was no answer.
 
     However it ends, the conversation can continue: each call has an answer, and the turn has a last word. Raises
@@ -156,6 +158,7 @@ async def run_turn(
     """
     with conversation.turn():
         rounds = _Rounds(model, turn, tools, conversation, settings, watch, first_words(settings, memories))
+        rounds.pictures = [item for item in pictures if item.type == "image"][-MAX_PICTURES:]
         stopped: Stopped = "time"
         try:
             conversation.append(UserMessage(bounded(whole(text), MAX_TEXT_CHARS)))

@@ -10,6 +10,7 @@ import logging
 from base64 import b64encode
 from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
+from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -183,9 +184,15 @@ def _result(
 
 
 def _block(item: Displayed) -> dict[str, Any] | None:
-    """A display as a content block: a picture, or a text that is longer than the beginning of it in the reply."""
-    if item.type == "image":
-        return {"type": "image", "mimeType": item.mime_type, "data": b64encode(item.data).decode()}
+    """A display as a content block: a picture, sound or blob, or a text that is longer than the beginning of it in the
+    reply."""
+    if item.is_file:
+        data = b64encode(item.data).decode()
+        if item.type != "blob":
+            return {"type": item.type, "mimeType": item.mime_type, "data": data}
+        # A name that says nothing but what the bytes are: that of the tool's server leads nowhere for this client.
+        uri = f"cortex://displayed/{sha256(item.data).hexdigest()}"
+        return {"type": "resource", "resource": {"uri": uri, "mimeType": item.mime_type, "blob": data}}
     text = whole(table_text(item.rows) if item.type == "table" else item.text)
     return {"type": "text", "text": text} if len(text.encode()) > MAX_TEXT_BYTES else None
 

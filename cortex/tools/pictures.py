@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import from_json, to_json
 
-from sandbox import Displayed, ReadyJson, picture_type
+from sandbox import Displayed, ReadyJson, picture_type, shown_picture
 
 # A result with more values is taken as it is: looking at each of a million rows would stall the host.
 MAX_LOOKED_AT = 10_000
@@ -131,6 +131,6 @@ def pictures_of(result: ReadyJson) -> tuple[bytes, tuple[Displayed, ...]]:
         data = binascii.a2b_base64(place[last])
         kind = picture_type(data)
         if kind is not None:
-            shown.append(Displayed("image", kind, data))
+            shown.append(shown_picture(data))
             place[last] = f"[{kind}, {len(data)} bytes]"
     return to_json(root["result"]), tuple(shown)

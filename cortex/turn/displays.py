@@ -9,7 +9,7 @@ from dataclasses import replace
 import anyio
 
 from cortex.tools import cut
-from sandbox import Displayed, JsonLimits, NotRendered, bounded_json, display_note, render_svg, table_text
+from sandbox import Displayed, JsonLimits, NotRendered, Running, bounded_json, display_note, render_svg, table_text
 
 MAX_RENDERING_S = 10.0
 """For all drawings of one run."""
@@ -21,25 +21,38 @@ _TABLE_LIMITS = JsonLimits(containers=20_000, values=40_000)
 Redact = Callable[[str], Awaitable[str]]
 
 
-async def shown_displays(displayed: Sequence[Displayed], redact: Redact) -> tuple[Displayed, ...]:
-    """The displays without secrets, and with pictures in place of drawings. Never raises for what they hold."""
+async def shown_displays(
+    displayed: Sequence[Displayed], redact: Redact, running: Running | None = None
+) -> tuple[Displayed, ...]:
+    """The displays without secrets, and with pictures in place of drawings. The processes that render them are noted
+    in `running`. Never raises for what the displays hold."""
     give_up = anyio.current_time() + MAX_RENDERING_S
-    return tuple([await _shown(item, redact, give_up) for item in displayed])
+    noted = running or Running()
+    return tuple([await _shown(item, redact, give_up, noted) for item in displayed])
 
 
-async def _shown(item: Displayed, redact: Redact, give_up: float) -> Displayed:
+async def _shown(item: Displayed, redact: Redact, give_up: float, running: Running) -> Displayed:
     title = await redact(item.title) if item.title else ""
-    if item.type == "image":
-        return replace(item, title=title)
+    if item.is_file:
+        return replace(item, data=await _redacted(item, redact), title=title)
     text = await redact(item.text)
     match item.type:
         case "svg":
-            return await _rendered(text, title, give_up)
+            return await _rendered(text, title, give_up, running)
         case "table" if not _is_table(text):
             # A number became a token, and the text is no JSON any more.
             rows = await redact(table_text(item.rows))
             return Displayed("markdown", "text/markdown", rows.encode(errors="replace"), title)
     return replace(item, data=text.encode(errors="replace"), title=title)
+
+
+async def _redacted(item: Displayed, redact: Redact) -> bytes:
+    """The bytes; of a blob that is text, without secrets."""
+    try:
+        text = item.data.decode() if item.type == "blob" else ""
+    except UnicodeDecodeError:
+        return item.data
+    return (await redact(text)).encode(errors="replace") if text else item.data
 
 
 def _is_table(text: str) -> bool:
@@ -49,14 +62,15 @@ def _is_table(text: str) -> bool:
         return False
 
 
-async def _rendered(drawing: str, title: str, give_up: float) -> Displayed:
+async def _rendered(drawing: str, title: str, give_up: float, running: Running) -> Displayed:
     left_s = give_up - anyio.current_time()
     if left_s <= 0:
         return display_note(f"A drawing was not shown: those before it took {MAX_RENDERING_S:g} s to render", title)
     try:
-        return Displayed("image", "image/png", await render_svg(drawing, timeout_s=min(left_s, 5.0)), title)
+        picture = await render_svg(drawing, timeout_s=min(left_s, 5.0), running=running)
     except NotRendered as error:
         return display_note(f"An SVG drawing was not shown: {error}", title)
+    return Displayed("image", "image/png", picture, title)
 
 
 def display_lines(shown: Sequence[Displayed]) -> str:
@@ -74,6 +88,8 @@ def _line(item: Displayed) -> str:
         case "image":
             width, height = item.size or (0, 0)
             return f"[displayed{title}: {item.mime_type}, {width} × {height} pixels]"
+        case "audio" | "blob":
+            return f"[displayed{title}: {item.mime_type}, {len(item.data)} bytes]"
         case "table":
             return f"[displayed{title}: a table]\n{cut(table_text(item.rows), MAX_TEXT_BYTES)}"
         case "note":

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from cortex.settings import ExecuteSettings, Settings
     from cortex.tools import Calls, Consent, Owner, Toolbox
     from neurons import Switch
-    from sandbox import CodeRuntime, Guard
+    from sandbox import CodeRuntime, Guard, Running
 
     from .consolidate_tool import ConsolidateTool
     from .files import Folder, SettledFiles
@@ -89,6 +89,8 @@ class Services:
     """Runs jobs; None where that is disabled."""
     stores: Stores | None = None
     """What conversations keep from run to run; None where the runtime cannot be given it."""
+    running: Running | None = None
+    """Where the processes that render drawings are noted, so that the kill switch finds them; None for nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +246,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             terms = None if folder is None else FileTerms(folder, caller.consent, services.switch, caller.announce)
             files = None if terms is None else await settle_files(outcome, intent, own_hash, terms)
             # Inside: drawings and long replies take time, and a caller who cancels meanwhile has still run the code.
-            shown = await shown_displays(outcome.displayed, caller.show)
+            shown = await shown_displays(outcome.displayed, caller.show, services.running)
             output = await caller.show(printed_in(outcome))
             text = await caller.show(reply(outcome, () if files is None else files.lines, output))
             text += display_lines(shown)

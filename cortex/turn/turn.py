@@ -49,6 +49,7 @@ from cortex.tools import (
     pictures_of,
     wire_name,
 )
+from neurons import StorageError
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
 from .code_answer import CodeAnswer, answer_without_result, code_answer, with_displays
@@ -181,6 +182,20 @@ class Turn:
         answer = await off_loop(size, code_answer, done.outcome, done.reply, self._redactor, files)
         return with_displays(answer, done.displayed)
 
+    async def show_job(self, handle: str) -> tuple[Displayed, ...]:
+        """Show what a job of this conversation displayed, once it has ended, as part of this turn: for the turn that
+        the end of the job starts. Nothing for any other handle."""
+        later = self._services.later
+        if later is None:
+            return ()
+        try:
+            shown = (await later.look(handle, self._caller.conversation)).displayed
+        except (OSError, StorageError, LockBusy) as error:
+            log.warning("Cannot read what a job displayed: %s", error)
+            return ()
+        self.displayed.extend(shown)
+        return shown
+
     async def _answer_call(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
         tool = "?"
@@ -241,7 +256,8 @@ class Turn:
         if later is not None and "job" in given:
             self._announce(CoreToolCalled("core.execute", self.id, given))
             look = await later.look(given["job"], self._caller.conversation, cancel=given.get("cancel", False))
-            return Answer(look.text, ok=look.ok)
+            self.displayed.extend(look.displayed)
+            return Answer(look.text, ok=look.ok, displayed=look.displayed)
         done = await self._run_code(given, number, later.begin if later is not None and given.get("later") else execute)
         if isinstance(done, Reason):
             return Answer(done.text, ok=False)

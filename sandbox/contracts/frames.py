@@ -28,7 +28,7 @@ _SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 Phase = Literal["compile", "run", "return"]
 Redirect = Literal["follow", "error", "manual"]
 StoreOperation = Literal["get", "set", "delete", "keys"]
-DisplayKind = Literal["png", "jpeg", "svg", "table", "markdown"]
+DisplayKind = Literal["png", "jpeg", "svg", "table", "markdown", "audio", "blob"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ class DisplayCall:
     kind: DisplayKind
     title: str
     data: str
-    """Base64 for pictures, the text itself for drawings and Markdown, JSON text for rows."""
+    """Base64 for pictures, the text itself for drawings and Markdown, JSON text for rows; for sounds and blobs the MIME
+    type before the base64, as in a data URL."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from ..contracts import MAX_PIXELS, SandboxUnavailable, picture_size, picture_type
+from ..contracts import MAX_PIXELS, NothingMayRun, SandboxUnavailable, picture_size, picture_type
 from .children import PACKAGE, kill_piped, pipes_of, reap, start_piped_python
+from .process_notes import NOT_NOTED, Running
 from .readiness import write_all
 
 if TYPE_CHECKING:
@@ -33,24 +34,38 @@ class NotRendered(Exception):
     """The drawing cannot be shown. The message says why, in words for the author of the code."""
 
 
-async def render_svg(drawing: str, *, timeout_s: float = RENDER_TIMEOUT_S, max_bytes: int = MAX_PICTURE_BYTES) -> bytes:
+async def render_svg(
+    drawing: str,
+    *,
+    timeout_s: float = RENDER_TIMEOUT_S,
+    max_bytes: int = MAX_PICTURE_BYTES,
+    running: Running = NOT_NOTED,
+) -> bytes:
     """The drawing as a PNG picture, at most MAX_SIDE pixels wide and high. Fetches nothing and reads no file but fonts.
-    Raises NotRendered."""
+    The process is noted in `running`, so that the kill switch ends it like a run. Raises NotRendered."""
     try:
+        running.check()
         process = start_piped_python(str(_SVG_PROCESS), str(PACKAGE / "jail"), str(MAX_SIDE))
+    except NothingMayRun as error:
+        raise NotRendered(f"nothing may run now ({error})") from error
     except SandboxUnavailable as error:
         raise NotRendered("the process that renders it cannot be started") from error
     try:
+        # Before it is given the drawing: until then it only waits.
+        running.note(process.pid)
         with anyio.fail_after(timeout_s):
             answer = await _answer(process, drawing.encode(errors="replace"), max_bytes + 1)
     except TimeoutError:
         raise NotRendered(f"it took longer than {timeout_s:g} s to render") from None
+    except SandboxUnavailable as error:
+        raise NotRendered(f"its renderer may not run ({error})") from error
     except OSError:
         raise NotRendered("the renderer ended without a picture; it may need too much time or memory") from None
     finally:
         kill_piped(process)
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(reap, process, limiter=anyio.CapacityLimiter(1))
+        running.forget(process.pid)
     return _picture(answer)
 
 

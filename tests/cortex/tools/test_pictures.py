@@ -84,3 +84,10 @@ def test_for_a_model_words_stand_for_pictures_and_other_bytes_stay():
     assert data == b'{"a":"[image/png, %d bytes]","b":"AQI="}' % len(png())
     assert [item.data for item in shown] == [png()]
     assert pictures_of(ReadyJson(b"1")) == (b"1", ())
+
+
+def test_a_damaged_picture_of_a_tool_is_a_note_and_no_picture():
+    cut = base64.b64encode(png()[:-6])
+    data, [note] = pictures_of(ReadyJson(b'"%b"' % cut, ((),)))
+    assert data == b'"[image/png, %d bytes]"' % len(png()[:-6])
+    assert (note.type, note.text) == ("note", "A picture was not shown: its end is missing")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import time
 
 import anyio
+import pytest
 
 from cortex import MotorCortex, Picture, Settings, Toolbox
+from cortex.contracts.replies import NO_VALUE
 from cortex.turn import displays
 from cortex.turn.displays import MAX_LINES_BYTES, display_lines, shown_displays
-from sandbox import Displayed, ExecutionOutcome, table_text
+from sandbox import Displayed, ExecutionOutcome, LogEntry, table_text
 from sandbox.testing import ScriptedRuntime
 from tests.pixels import Pixels
 from tests.sandbox.contracts.test_displays import png
@@ -85,7 +89,7 @@ async def test_a_drawing_that_cannot_be_rendered_is_a_note_for_the_model(tmp_pat
 
 
 async def test_all_drawings_of_a_run_have_one_clock(monkeypatch):
-    async def slow(text, *, timeout_s):
+    async def slow(text, *, timeout_s, **_):
         await anyio.sleep(timeout_s)
         return png()
 
@@ -138,3 +142,95 @@ async def test_a_picture_that_a_tool_gives_the_model_is_shown_and_described(tmp_
 
 def test_a_table_in_a_display_cannot_break_out_of_its_line():
     assert table_text([{"a\n|b": "c\n[displayed: image]"}]).count("\n") == 2
+
+
+async def test_the_kill_switch_finds_the_process_that_renders_a_drawing(tmp_path, monkeypatch):
+    seen = []
+
+    async def render(text, *, running, **_):
+        running.note(os.getpid())
+        seen.extend(hands.switch.running.glob("*.json"))
+        running.forget(os.getpid())
+        hands.switch.turn_on("enough", "owner")
+        seen.append(running.refusal())
+        return png()
+
+    monkeypatch.setattr(displays, "render_svg", render)
+    async with cortex(tmp_path, drawing()) as hands, hands.turn() as turn:
+        await turn.call("core.execute", RUN)
+    note, refusal = seen
+    assert note.stem == str(os.getpid())
+    assert "enough" in refusal
+
+
+async def test_the_model_is_told_of_sounds_and_blobs_and_a_blob_of_text_is_redacted(tmp_path):
+    mail = "ada@example.com"
+    shown = (
+        Displayed("audio", "audio/wav", b"\1\2"),
+        Displayed("blob", "text/csv", f"name,mail\nAda,{mail}".encode()),
+        Displayed("blob", "application/pdf", b"\xff\xfe"),
+    )
+    async with cortex(tmp_path, *shown) as hands, hands.turn() as turn:
+        text = await turn.call("core.execute", RUN)
+        sound, table, pdf = turn.displayed
+    assert text == (
+        "1\n[displayed: audio/wav, 2 bytes]\n"
+        f"[displayed: text/csv, {len(table.data)} bytes]\n[displayed: application/pdf, 2 bytes]"
+    )
+    assert (sound.data, pdf.data) == (b"\1\2", b"\xff\xfe")
+    assert table.data == b"name,mail\nAda,[EMAIL_1]"
+
+
+async def told(home, outcome) -> str:
+    async with MotorCortex(Settings(home=home), runtime=ScriptedRuntime([outcome])) as hands, hands.turn() as turn:
+        return await turn.call("core.execute", RUN)
+
+
+async def test_a_program_that_ends_with_a_display_is_not_told_that_it_gave_no_value(tmp_path):
+    shown, printed = (markdown("**b**"),), (LogEntry("log", "drawing"),)
+    lines = "[displayed: Markdown]\n**b**"
+    assert await told(tmp_path, ExecutionOutcome(ok=True, has_value=False, displayed=shown)) == f"null\n{lines}"
+    both = ExecutionOutcome(ok=True, has_value=False, displayed=shown, logs=printed)
+    assert await told(tmp_path, both) == f"null\nIt printed:\ndrawing\n{lines}"
+    assert NO_VALUE in await told(tmp_path, ExecutionOutcome(ok=True, has_value=False))
+
+
+NS = 'xmlns="http://www.w3.org/2000/svg" width="50" height="50"'
+HOSTILE = {
+    "a wide cell": (table([{"a": "x " * 900_000}]), "table"),
+    "ragged rows": (table([{f"c{n}": n, f"d{n}": n} for n in range(1_000)]), "table"),
+    "Markdown with escapes": (markdown("\x1b[2J\x1b]0;x\x07 # a\n" * 100_000), "markdown"),
+    "a path of two megabytes": (drawing(f'<svg {NS}><path d="M0 0{" L50 50 L1 99" * 150_000}"/></svg>'), None),
+    "a reference": (drawing(f'<svg {NS}><image href="http://127.0.0.1:9/a.png"/></svg>'), "note"),
+    "an entity": (drawing(f'<!DOCTYPE svg [<!ENTITY a "b">]><svg {NS}>&a;</svg>'), "note"),
+    "a script": (drawing(f"<svg {NS}><script>while (true);</script></svg>"), "image"),
+    "a page inside": (
+        drawing(f'<svg {NS}><foreignObject><img src="http://127.0.0.1:9/"/></foreignObject></svg>'),
+        "image",
+    ),
+    "a huge view box": (drawing(SVG.replace('width="40" height="20"', 'viewBox="0 0 1e12 1e12"', 1)), "image"),
+    "a huge size": (drawing(SVG.replace('width="40" height="20"', 'width="1e12" height="9e11"', 1)), "image"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_a_hostile_display_takes_bounded_time_and_leaves_the_event_loop_free(tmp_path, what):
+    item, expected = HOSTILE[what]
+    longest, done = 0.0, anyio.Event()
+
+    async def tick() -> None:
+        nonlocal longest
+        while not done.is_set():
+            began = time.perf_counter()
+            await anyio.sleep(0.005)
+            longest = max(longest, time.perf_counter() - began)
+
+    async with cortex(tmp_path, item) as hands, hands.turn() as turn, anyio.create_task_group() as tasks:
+        tasks.start_soon(tick)
+        with anyio.fail_after(30):
+            text = await turn.call("core.execute", RUN)
+        done.set()
+    assert len(text.encode()) < MAX_LINES_BYTES
+    assert expected in {None, turn.displayed[0].type}
+    # On a machine of its own it is a few milliseconds; what must not be is seconds.
+    assert longest < 2
