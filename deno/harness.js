@@ -1715,9 +1715,22 @@ const prototypeOf = Object.getPrototypeOf;
 const objectPrototype = Object.prototype;
 const MAX_PARTS = 100;
 function showReturned(value, display) {
-  if (isArray(value)) return value.map((item)=>withoutBytes(item, display));
+  if (isArray(value)) return withShownItems(value, display);
   const shown = withoutBytes(value, display);
   return shown === value ? withShownParts(value, display) : shown;
+}
+function withShownItems(value, display) {
+  if (value.length > MAX_PARTS) return value;
+  let copy;
+  for(let at = 0; at < value.length; at++){
+    const shown = withoutBytes(value[at], display);
+    if (shown === value[at]) continue;
+    copy ??= [
+      ...value
+    ];
+    copy[at] = shown;
+  }
+  return copy ?? value;
 }
 function withShownParts(value, display) {
   if (typeof value !== "object" || value === null) return value;

@@ -14,9 +14,21 @@ const MAX_PARTS = 100;
  * displayed stays as it is.
  */
 export function showReturned(value: unknown, display: Display): unknown {
-  if (isArray(value)) return value.map((item) => withoutBytes(item, display));
+  if (isArray(value)) return withShownItems(value, display);
   const shown = withoutBytes(value, display);
   return shown === value ? withShownParts(value, display) : shown;
+}
+
+function withShownItems(value: unknown[], display: Display): unknown {
+  if (value.length > MAX_PARTS) return value;
+  let copy: unknown[] | undefined;
+  for (let at = 0; at < value.length; at++) {
+    const shown = withoutBytes(value[at], display);
+    if (shown === value[at]) continue;
+    copy ??= [...value];
+    copy[at] = shown;
+  }
+  return copy ?? value;
 }
 
 function withShownParts(value: unknown, display: Display): unknown {

@@ -33,7 +33,7 @@ class ToolDeclaration:
     same expression must not mean one tool in one run and another in the next."""
 
 
-Places: TypeAlias = tuple[tuple[str | int, ...], ...]
+Places: TypeAlias = "tuple[tuple[str | int, ...], ...]"
 """Paths into a JSON value: names of members and places in arrays."""
 
 

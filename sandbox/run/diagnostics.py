@@ -21,9 +21,10 @@ MAX_STACK = 16 * 1024
 MAX_SHOWN_LINE = 200
 
 GLOBALS = (
-    "tools, console, fetch (in the network tier), ToolError, MCPToolError, Deno, URL, URLSearchParams, TextEncoder, "
-    "TextDecoder, Blob, Headers, Request, Response, AbortController, crypto, performance, structuredClone, atob, btoa, "
-    "setTimeout, setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
+    "tools, console, store and display (not in neurons), fetch (in the network tier), ToolError, MCPToolError, Deno, "
+    "URL, URLSearchParams, TextEncoder, TextDecoder, Blob, Headers, Request, Response, AbortController, crypto, "
+    "performance, structuredClone, atob, btoa, setTimeout, setInterval, Intl, Temporal, WebAssembly and standard "
+    "JavaScript"
 )
 
 FILE_FUNCTIONS = (
@@ -80,7 +81,7 @@ def diagnose(
     *,
     tier: Tier = Tier.ISOLATED,
     workspace: bool = False,
-    given: str = "context, store",
+    given: str = "context",
     written_at: WrittenAt = as_it_is,
 ) -> ExecutionError:
     """Classify and clean the failure that the process reported. Its texts are cut first: the harness cuts them too,

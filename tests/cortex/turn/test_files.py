@@ -102,7 +102,7 @@ async def test_the_owner_sees_the_list_and_the_differences_and_answers_once_for_
         ([False], "the owner was asked about changing files and said no"),
         ([Decision(False, "not the\nold one")], "and said no: not the old one"),
         ([None], "no answer within 0.05 s"),
-        (None, "here nobody can be asked"),
+        (None, "no owner can be asked here"),
     ],
     ids=["no", "reason", "silence", "nobody"],
 )
@@ -403,7 +403,7 @@ def test_one_line_of_the_description_says_that_files_are_there(tmp_path, folder)
     with_files, without = cortex(tmp_path, folder), cortex(tmp_path)
     [told, not_told] = [place.openai_tools()[0]["function"]["description"] for place in (with_files, without)]
     assert "/workspace" in told
-    assert "no import, require or process, and nothing else is kept" in told
+    assert "No import, require, process." in told
     assert "/workspace" not in not_told
     assert "process or files" in not_told
     assert without.openai_tools(files=True) == with_files.openai_tools() == cortex(tmp_path, folder).openai_tools()
