@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 
 def searched(pattern: re.Pattern[str], text: str, begin: int = 0) -> Iterator[re.Match[str]]:
-    """The matches that `pattern.finditer` finds, searched piece by piece. A match is at most _MARGIN_CHARACTERS long."""
+    """The matches that `pattern.finditer` finds, searched piece by piece. None is longer than _MARGIN_CHARACTERS."""
     while begin < len(text):
         end = begin + _PIECE_CHARACTERS
         for match in pattern.finditer(text, begin, end + _MARGIN_CHARACTERS):

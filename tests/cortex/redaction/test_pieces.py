@@ -28,7 +28,7 @@ def test_a_secret_is_found_wherever_two_pieces_meet_in_it(what):
     secret = SECRETS[what]
     alone = Redactor(RedactionSettings()).text(f"see {secret} there")
     assert secret.split()[-1] not in alone
-    for before in range(0, len(secret) + 2):
+    for before in range(len(secret) + 2):
         text = f"{'x ' * PIECE}"[: PIECE - before - 4] + f"see {secret} there"
         assert Redactor(RedactionSettings()).text(text).endswith(alone[4:])
 
