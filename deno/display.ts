@@ -16,7 +16,8 @@ const toBase64 = Uint8Array.prototype.toBase64;
 const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>\s*)*<svg[\s>\/]/;
 const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
 const fromBase64 = Uint8Array.fromBase64;
-const MAX_TITLE = 200;
+/** The host shows less, and looks for secrets before it cuts. */
+const MAX_TITLE = 1_000;
 /** The host reads no more cells of a table, and shows no more rows. */
 const MAX_CELLS = 20_000;
 const MAX_ROWS = 1_000;

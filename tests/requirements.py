@@ -10,6 +10,7 @@ from tests.cortex import (
     requirements as of_the_cortex,
     requirements_of_budget as of_budget,
     requirements_of_code_mode as of_code_mode,
+    requirements_of_display_bounds as of_display_bounds,
     requirements_of_files as of_files,
     requirements_of_jobs as of_jobs,
     requirements_of_neuron_files as of_neuron_files,
@@ -56,6 +57,7 @@ REQUIREMENTS = (
     *of_files.REQUIREMENTS,
     *of_neuron_files.REQUIREMENTS,
     *of_pictures.REQUIREMENTS,
+    *of_display_bounds.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
     Requirement(

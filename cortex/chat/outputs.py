@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .gallery import Gallery
 
 INTERRUPTED = "interrupted"
+# More than a terminal is shown of it.
+_MAX_TABLE_BYTES = 16_384
 
 
 class Output(Protocol):
@@ -82,7 +84,9 @@ class ForPeople:
                     stream.write(pictures)
                 self._does.displayed_file(_kept(item, self._gallery), item.title)
             else:
-                self._does.displayed(table_text(item.rows) if item.type == "table" else item.text, item.title)
+                self._does.displayed(
+                    table_text(item.rows, _MAX_TABLE_BYTES) if item.type == "table" else item.text, item.title
+                )
 
     def ended(self, end: TurnEnd | None) -> None:
         self._says.end()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic_core import to_json
 
 from cortex.contracts import Denied, reason_of, reason_of_fault
-from cortex.text import whole
+from cortex.text import off_loop, whole
 from cortex.tools import EXECUTE_CODE
 from cortex.turn import MAX_TEXT_BYTES, answer_without_result
 from sandbox import table_text
@@ -149,11 +149,18 @@ class _Answers:
         own = {} if folder is None else {"workspace": folder}
         async with self._cortex.turn(progress.watch, conversation=conversation, **own) as turn:
             if name == EXECUTE_CODE:
-                return code_result(await turn.execute_code(arguments))
-            return answer_result(await turn.answer(name, arguments))
+                code = await turn.execute_code(arguments)
+                return await off_loop(_size(code), code_result, code)
+            answer = await turn.answer(name, arguments)
+            return await off_loop(_size(answer), answer_result, answer)
 
 
 MAX_DEPTH = 200
+
+
+def _size(answer: Answer | CodeAnswer) -> int:
+    """Of what is displayed. Megabytes become base64, and rows a table: not on the event loop."""
+    return sum(len(item.data) for item in getattr(answer, "displayed", ()))
 
 
 def answer_result(answer: Answer) -> dict[str, Any]:

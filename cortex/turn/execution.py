@@ -29,6 +29,7 @@ from cortex.contracts import (
     reply,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
+from cortex.text import off_loop
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import Displayed, ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
@@ -249,7 +250,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             shown = await shown_displays(outcome.displayed, caller.show, services.running)
             output = await caller.show(printed_in(outcome))
             text = await caller.show(reply(outcome, () if files is None else files.lines, output))
-            text += display_lines(shown)
+            text += await off_loop(sum(len(item.data) for item in shown), display_lines, shown)
         except BaseException as error:
             is_fault = isinstance(error, Exception)
             why = "HOST_FAILED" if is_fault else "CANCELLED"

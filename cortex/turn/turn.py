@@ -365,7 +365,7 @@ class Turn:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
             return Answer(await self._shown_beginning(text.encode(errors="replace"), limits.max_result_bytes), ok=False)
-        data, pictures = pictures_of(result)
+        data, pictures = await off_loop(len(result.data), pictures_of, result)
         self.displayed.extend(pictures)
         return Answer(await self._shown_beginning(data, limits.max_result_bytes), displayed=pictures)
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 DisplayType = Literal["image", "svg", "table", "markdown", "audio", "blob", "note"]
 
-MAX_TITLE_CHARACTERS = 200
+# More than is shown of a title: a secret must be whole to be found, and is looked for before the title is cut.
+MAX_TITLE_CHARACTERS = 1_000
 # A picture of a few kilobytes may claim to have more pixels than a viewer has memory for.
 MAX_PIXELS = 16_000_000
 # More than cameras write; a hostile picture may have half a million before its size.
@@ -24,7 +25,10 @@ MAX_JPEG_SEGMENTS = 1_000
 MAX_ROWS = 1_000
 MAX_COLUMNS = 50
 MAX_CELL_CHARACTERS = 1_000
-_TABLE_LIMITS = JsonLimits(containers=20_000, values=40_000)
+MAX_TABLE_BYTES = 65_536
+"""Of a table as text. A thousand empty rows of fifty columns are a few kilobytes of JSON and much more as text."""
+# 20,000 numbers of the most digits that honest ones have. Reading a number of 4,000 digits takes as long as 500 others.
+_TABLE_LIMITS = JsonLimits(containers=20_000, values=40_000, digits=500_000)
 
 _MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,59}/[a-z0-9][a-z0-9.+-]{0,59}", re.ASCII)
 _BEFORE_BASE64 = ";base64,"
@@ -87,7 +91,7 @@ def display_note(text: str, title: str = "") -> Displayed:
 def displayed(call: DisplayCall) -> Displayed:
     """What the frame displays; a note where honest code may have sent what cannot be shown. Raises MalformedFrame for
     what only a forged frame can hold."""
-    title = call.title[:MAX_TITLE_CHARACTERS]
+    title = _title(call.title)
     if call.kind in ("audio", "blob"):
         return _media(call.kind, call.data, title)
     if call.kind not in {"png", "jpeg"}:
@@ -98,6 +102,11 @@ def displayed(call: DisplayCall) -> Displayed:
     if picture_type(data) != _MIME_TYPES[call.kind]:
         raise MalformedFrame("a display of a picture that is none")
     return shown_picture(data, title)
+
+
+def _title(given: str) -> str:
+    # The mark tells the search for secrets that the last word may be half of one.
+    return given if len(given) <= MAX_TITLE_CHARACTERS else f"{given[: MAX_TITLE_CHARACTERS - 1]}…"
 
 
 def shown_picture(data: bytes, title: str = "") -> Displayed:
@@ -172,19 +181,25 @@ def _jpeg_sizes(data: bytes) -> Iterator[tuple[int, int]]:
         at += 2 + max(length, 2)
 
 
-def table_text(rows: list[dict[str, Any]]) -> str:
-    """The rows as a Markdown table, at most MAX_ROWS rows, MAX_COLUMNS columns and MAX_CELL_CHARACTERS in a cell; a
-    last line says how many rows and columns are left out."""
+def table_text(rows: list[dict[str, Any]], max_bytes: int = MAX_TABLE_BYTES) -> str:
+    """The rows as a Markdown table, at most MAX_ROWS rows, MAX_COLUMNS columns and MAX_CELL_CHARACTERS in a cell, and
+    at most one row more than `max_bytes`; a last line says how many rows and columns there are where some are left
+    out."""
     names = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
     kept = names[:MAX_COLUMNS]
     if not kept:
         return "(an empty table)"
-    lines = [
-        _line(kept),
-        _line(["---"] * len(kept)),
-        *(_line([row.get(name) for name in kept]) for row in rows[:MAX_ROWS]),
-    ]
-    if len(rows) > MAX_ROWS or len(names) > len(kept):
+    lines = [_line(kept), _line(["---"] * len(kept))]
+    left = max_bytes - sum(len(line.encode(errors="replace")) + 1 for line in lines)
+    shown = 0
+    for row in rows[:MAX_ROWS]:
+        if left <= 0:
+            break
+        line = _line([row.get(name) for name in kept])
+        left -= len(line.encode(errors="replace")) + 1
+        lines.append(line)
+        shown += 1
+    if len(rows) > shown or len(names) > len(kept):
         lines.append(f"… of {len(rows)} rows and {len(names)} columns")
     return "\n".join(lines)
 

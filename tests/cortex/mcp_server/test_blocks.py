@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import threading
+from contextlib import asynccontextmanager
 
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from cortex.loop import Answer
+from cortex.mcp_server import server
+from cortex.mcp_server.calls import Progress
 from cortex.mcp_server.server import answer_result, code_result
 from cortex.turn import CodeAnswer
 from sandbox import Displayed
@@ -90,3 +94,38 @@ async def test_a_client_over_stdio_gets_what_code_displays_and_returns_as_blocks
     assert Pixels(base64.b64decode(picture.data)).at(10, 5) == (0, 255, 0, 255)
     assert (sound.type, sound.mime_type, sound.data) == ("audio", "audio/wav", "AQI=")
     assert (blob.type, blob.resource.mime_type, blob.resource.blob) == ("resource", "application/pdf", "AQI=")
+
+
+def test_small_tables_do_not_become_megabytes_of_blocks():
+    rows = json.dumps([{f"c{n}": 1 for n in range(50)}, *[{}] * 999]).encode()
+    tables = (Displayed("table", "application/json", rows),) * 20
+    content = answer_result(Answer("1", displayed=tables))["content"]
+    assert sum(len(block["text"]) for block in content) < 20 * 70_000
+
+
+async def test_large_displays_become_blocks_in_a_thread(monkeypatch):
+    threads = []
+
+    class Turn:
+        async def answer(self, name, arguments=None):
+            return Answer("1", displayed=(Displayed("image", "image/png", png() + bytes(100_000)),))
+
+        async def execute_code(self, arguments=None):
+            return CodeAnswer("1", True, {}, (await self.answer("")).displayed)
+
+    class Cortex:
+        @asynccontextmanager
+        async def turn(self, *_, **__):
+            yield Turn()
+
+    def block(item):
+        threads.append(threading.get_ident())
+        return BLOCK
+
+    monkeypatch.setattr(server, "_block", block)
+    answers = server._Answers(Cortex(), set(), None, 1.0, None)
+    for name in ("core_execute", "execute_code"):
+        result = await answers._answer(name, {}, Progress(None, 1.0), None, None)
+        assert result["content"][-1] == BLOCK
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads

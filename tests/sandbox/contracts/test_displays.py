@@ -11,6 +11,8 @@ from sandbox.contracts.displays import (
     MAX_CELL_CHARACTERS,
     MAX_COLUMNS,
     MAX_ROWS,
+    MAX_TABLE_BYTES,
+    MAX_TITLE_CHARACTERS,
     displayed,
     picture_size,
     picture_type,
@@ -103,7 +105,7 @@ def test_a_table_is_markdown_with_bounded_rows_and_columns():
     assert table_text([{"a": 1, "b|c": "x\n| y"}, {"a": None, "d": True}]) == (
         "| a | b\\|c | d |\n| --- | --- | --- |\n| 1 | x \\| y |  |\n|  |  | true |"
     )
-    wide = table_text([{str(n): n for n in range(60)}] * 1_500)
+    wide = table_text([{str(n): n for n in range(60)}] * 1_500, 1_000_000)
     assert wide.count("\n") == MAX_ROWS + 2
     assert wide.splitlines()[0].count("|") == MAX_COLUMNS + 1
     assert wide.endswith("… of 1500 rows and 60 columns")
@@ -111,3 +113,23 @@ def test_a_table_is_markdown_with_bounded_rows_and_columns():
     ragged = table_text([{"a": 1}, {"b": {"c": [1]}}, {}])
     assert ragged == '| a | b |\n| --- | --- |\n| 1 |  |\n|  | {"c":[1]} |\n|  |  |'
     assert table_text([{"a": "x" * 1_000_000}]).endswith(f"| {'x' * MAX_CELL_CHARACTERS}… |")
+
+
+def test_a_table_as_text_is_bounded_although_its_rows_are_small():
+    sparse = table_text([{f"c{n}": 1 for n in range(50)}, *[{}] * 999])
+    assert len(sparse) <= MAX_TABLE_BYTES + 500
+    assert sparse.endswith("… of 1000 rows and 50 columns")
+    assert len(table_text([{"a": "x" * 900}] * 1_000, 2_048).encode()) < 4_096
+
+
+def test_numbers_of_thousands_of_digits_are_malformed_and_long_numbers_are_not():
+    forged = "[" + ",".join(['{"a":' + "9" * 4_299 + "}"] * 400) + "]"
+    with pytest.raises(MalformedFrame):
+        displayed(call("table", forged))
+    row = "{" + ",".join(f'"c{n}":-1.2345678901234567e-300' for n in range(50)) + "}"
+    assert len(displayed(call("table", f"[{','.join([row] * 380)}]")).rows) == 380
+
+
+def test_of_a_title_more_arrives_than_is_shown_and_a_longer_one_has_a_mark():
+    assert displayed(call("markdown", "a", "x" * 999)).title == "x" * 999
+    assert displayed(call("markdown", "a", "x" * 5_000)).title == "x" * (MAX_TITLE_CHARACTERS - 1) + "…"

@@ -17,6 +17,7 @@ import pytest
 
 from sandbox import Running, kill_recorded
 from sandbox.contracts.displays import picture_size
+from sandbox.process import svg as svg_room
 from sandbox.process.svg import MAX_SIDE, NotRendered, render_svg
 from sandbox.process.svg_process import MAX_CPU_S, MAX_MEMORY_BYTES, Refused, size_of
 from tests.pixels import Pixels
@@ -307,3 +308,52 @@ async def test_nothing_is_rendered_while_nothing_may_run_and_notes_do_not_stay(t
     with pytest.raises(NotRendered, match="may not run"):
         await render_svg(RED, running=Running(tmp_path, lambda _: next(answers)))
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_at_most_two_renderers_run_at_once_for_all_runs(monkeypatch):
+    running, most = 0, 0
+    start, kill = svg_room.start_piped_python, svg_room.kill_piped
+
+    def started(*arguments):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        return start(*arguments)
+
+    def killed(process):
+        nonlocal running
+        running -= 1
+        kill(process)
+
+    monkeypatch.setattr(svg_room, "start_piped_python", started)
+    monkeypatch.setattr(svg_room, "kill_piped", killed)
+    pictures = []
+
+    async def draw():
+        pictures.append(picture_size(await render_svg(RED, timeout_s=30)))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(draw)
+    assert pictures == [(20, 10)] * 5
+    assert (running, most) == (0, 2)
+
+
+async def test_the_wait_for_a_renderer_has_the_clock_of_the_drawing():
+    began = time.perf_counter()
+
+    async def long():
+        with pytest.raises(NotRendered, match="took longer"):
+            await render_svg(svg(bomb), timeout_s=1.5)
+
+    bomb = '<filter id="f">' + '<feTurbulence baseFrequency="0.9" numOctaves="9"/>' * 400 + "</filter>"
+    bomb += '<rect filter="url(#f)" width="100" height="100"/>'
+    bomb = svg(bomb, 'width="2000" height="2000" viewBox="0 0 100 100"')
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(long)
+        tasks.start_soon(long)
+        await anyio.sleep(0.1)
+        with pytest.raises(NotRendered, match="other drawings took longer"):
+            await render_svg(RED, timeout_s=0.2)
+    assert time.perf_counter() - began < 10
+    assert picture_size(await render_svg(RED, timeout_s=30)) == (20, 10)
