@@ -69,7 +69,7 @@ async def test_a_job_has_the_time_of_its_setting_and_the_sandbox_cuts_it(tmp_pat
         async with place.turn() as turn:
             await until_ended(place, await begin(turn))
         told = place.openai_tools()[0]["function"]["parameters"]["properties"]["later"]["description"]
-        assert told == "Run as a job of up to 700000 ms; the answer is its handle"
+        assert told == "As a job, up to 700000 ms; answers with a handle"
     assert [request.timeout_ms for request in runtime.requests] == [600_000, 7_000, 700_000]
 
 
