@@ -231,3 +231,21 @@ def test_fences_are_looked_for_in_linear_time(code):
     ends_with_return(code)
     # Quadratic time was half a minute and more.
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "code", ["if (true) function f() {}", "const f = () => {\n  if (true) function g() {}\n};\n1", "a: function f() {}"]
+)
+async def test_a_function_without_a_block_is_a_mistake_in_the_syntax(code):
+    error = (await outcome(code)).error
+    assert error is not None
+    assert error.type == "SyntaxError"
+    assert error.message.startswith(
+        "In strict mode code, functions can only be declared at top level or inside a block"
+    )
+
+
+async def test_code_on_which_deno_ends_is_told_what_to_change():
+    error = (await outcome("const n: number = 1;\nif (n) function f() {}")).error
+    assert error is not None
+    assert "Deno could not compile this code" in error.message
