@@ -27,7 +27,8 @@ const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 
 // No loader can make sense of this mistake, and Deno's ends the process on it: it looks for a file of the system.
-const FUNCTION_WITHOUT_BLOCK = "In strict mode code, functions can only be declared at top level or inside a block.";
+const FUNCTION_WITHOUT_BLOCK =
+  "In strict mode code, functions can only be declared at top level or inside a block.";
 
 const sourceOf = Function.prototype.toString;
 const randomUUID = crypto.randomUUID.bind(crypto);

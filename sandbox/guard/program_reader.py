@@ -28,8 +28,9 @@ _RETURN = "return(0,"
 _NAME = re.compile(r"[A-Za-z_$][\w$]{0,200}\Z", re.ASCII)
 # Possessive: code of many spaces must not be tried at each of them.
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+\n(?P<code>.*?)\n[ \t]*+\1\s*+\Z", re.DOTALL)
-# The last line that is neither indented nor a closing bracket or a comment.
-_LAST_STATEMENT = re.compile(r"^(?![\s)}\]]|//|/\*|$)", re.MULTILINE)
+# A line that is neither indented nor a closing bracket or a comment.
+_STATEMENT = re.compile(r"(?![\s)}\]]|//|/\*|\Z)")
+_A_RETURN = re.compile(r"return(?![\w$])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,12 @@ def without_fences(code: str) -> str:
 
 def ends_with_return(code: str) -> bool:
     """Whether the program surely returns its value by itself. Takes linear time, and no process."""
-    at = max((found.start() for found in _LAST_STATEMENT.finditer(code)), default=0)
-    return code.startswith("return", at) and "export" not in code
+    at = len(code) + 1
+    while at > 0:
+        at = code.rfind("\n", 0, at - 1) + 1
+        if _STATEMENT.match(code, at):
+            return _A_RETURN.match(code, at) is not None and "export" not in code
+    return False
 
 
 def edited(code: str, answer: bytes | bytearray | memoryview) -> Program:

@@ -168,6 +168,9 @@ async def test_a_result_that_is_too_long_is_cut_behind_a_whole_element_and_says_
         ("const a = 1; return a", False),
         ("export const a = 1;\nreturn a", False),
         ("", False),
+        ("\n\n", False),
+        ("return", True),
+        ("const returned = 5;\nreturned", False),
     ],
 )
 def test_code_that_surely_returns_is_not_read_at_all(code, is_sure):
