@@ -718,6 +718,7 @@ const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
+const FUNCTION_WITHOUT_BLOCK = "In strict mode code, functions can only be declared at top level or inside a block.";
 const sourceOf = Function.prototype.toString;
 const randomUUID = crypto.randomUUID.bind(crypto);
 const STATEMENT = new RegExp([
@@ -750,7 +751,7 @@ function attempt(body, parameters = "") {
   try {
     return new AsyncFunction(parameters, `${body}\n//# sourceURL=code.js`);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError && error.message !== FUNCTION_WITHOUT_BLOCK) return undefined;
     throw error;
   }
 }

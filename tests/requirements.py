@@ -82,6 +82,11 @@ REQUIREMENTS = (
             ANSWERS + "test_fences_are_looked_for_in_linear_time",
             ANSWERS + "test_code_that_cannot_be_parsed_in_time_is_run_as_it_is",
             ANSWERS + "test_no_process_is_started_for_code_that_returns",
+            ANSWERS + "test_a_function_without_a_block_is_a_mistake_in_the_syntax",
+            ANSWERS + "test_code_on_which_deno_ends_is_told_what_to_change",
+            "tests/sandbox/test_called_once.py::",
+            "tests/sandbox/guard/test_program_reader.py::",
+            "tests/sandbox/guard/test_slips.py::test_a_slip_is_looked_for_without_holding_up_others",
         ),
     ),
     # The house: where everything lives

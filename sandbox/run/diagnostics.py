@@ -39,6 +39,10 @@ NO_WORKERS = (
     "Workers are not available here: each takes about 520 MB to begin with, more than sandbox.max_memory_mb leaves. Do "
     "the work in one thread"
 )
+PANIC = (
+    "Deno could not compile this code and ended: write it more simply, and put a function that is declared behind if "
+    "or else into a block"
+)
 NO_IMPORTS = "No package and no file can be imported: everything that exists is a global"
 
 _DATA_URL = r"data:application/typescript;base64,[A-Za-z0-9+/=.]*"
@@ -60,6 +64,7 @@ _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of me
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
 # V8's message when a Worker, or a thread of Node's, has not enough memory to start.
 _NEW_ISOLATE = b"virtual memory for CodeRange"
+_PANIC = b"Deno has panicked"
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
 # Error names that add nothing to the message or to the error's type.
 _PLAINLY_SAID = frozenset({"Error", "ToolError", "LimitError"})
@@ -118,6 +123,8 @@ def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) ->
         return ExecutionError(ErrorType.MEMORY, NO_WORKERS)
     if out_of_memory(stderr) or (had_much_memory and status in _ABORTS):
         return ExecutionError(ErrorType.MEMORY, "The code used more memory than it may have")
+    if _PANIC in stderr:
+        return ExecutionError(ErrorType.CRASH, PANIC)
     if status is None:
         how = "closed its output"
     elif status < 0:
