@@ -25,8 +25,8 @@ from cortex.contracts import (
     RunCode,
     RunCodeIntent,
     Trace,
-    printed_in,
     reply,
+    said_in,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
@@ -247,8 +247,9 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             files = None if terms is None else await settle_files(outcome, intent, own_hash, terms)
             # Inside: drawings and long replies take time, and a caller who cancels meanwhile has still run the code.
             shown = await shown_displays(outcome.displayed, caller.show, services.running)
-            output = await caller.show(printed_in(outcome))
-            text = await caller.show(reply(outcome, () if files is None else files.lines, output))
+            said = said_in(outcome)
+            said = said._replace(**{part: await caller.show(text) for part, text in said._asdict().items() if text})
+            text = await caller.show(reply(outcome, () if files is None else files.lines, said))
             text += display_lines(shown)
         except BaseException as error:
             is_fault = isinstance(error, Exception)
