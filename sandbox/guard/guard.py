@@ -99,8 +99,8 @@ class CodeReader:
                 await self._discard()
 
     def kill(self) -> None:
-        """Kill the process, and wait a moment until it is gone. The next code starts another one. Works without the event
-        loop, never raises; a reading that is under way has no answer then."""
+        """Kill the process, and wait a moment until it is gone. The next code starts another one. Works without the
+        event loop, never raises; a reading that is under way has no answer then."""
         process = self._process
         if process is not None:
             process.kill()

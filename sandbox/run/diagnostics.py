@@ -188,8 +188,8 @@ def _way_out(message: str, tier: Tier, workspace: bool) -> str:
 
 
 def _where(stack: str, code: str, written_at: WrittenAt) -> str | None:
-    """The first place of the author's code in a stack, with that line; None if there is none. The line is whole, however
-    long: who shows it takes secrets out first, and half a secret would not be recognized."""
+    """The first place of the author's code in a stack, with that line; None if there is none. The line is whole: who
+    shows it takes secrets out first, and half a secret would not be recognized."""
     lines = _LINE_END.split(code)
     for found in map(_FRAME.match, stack.splitlines()):
         if found is not None:
