@@ -6,6 +6,7 @@ from __future__ import annotations
 from tests.requirement import Requirement
 
 REPLIES = "tests/cortex/contracts/test_replies.py::"
+CODE = "tests/cortex/turn/test_code_mode.py::"
 DETAIL = "tests/cortex/tools/test_error_detail.py::"
 TURN = "tests/cortex/turn/test_files.py::"
 WATCHED = "tests/cortex/turn/test_watched_files.py::"
@@ -29,8 +30,7 @@ REQUIREMENTS = (
         "Secrets are taken out of what code or an exception says before it is cut, quoted or put on one line",
         (
             REPLIES + "test_the_authors_line_is_cut_after_secrets_are_taken_out",
-            "tests/cortex/turn/test_code_mode.py::"
-            "test_a_secret_in_a_message_of_several_lines_or_over_the_end_of_the_shown_line_is_found_whole",
+            CODE + "test_a_secret_in_a_message_of_several_lines_or_over_the_end_of_the_shown_line_is_found_whole",
             DETAIL + "test_half_a_secret_at_the_end_of_a_long_message_is_never_pulled_into_what_is_shown",
             DETAIL + "test_a_secret_of_several_lines_is_found_in_a_message",
         ),

@@ -419,7 +419,7 @@ async def test_a_secret_in_a_message_of_several_lines_or_over_the_end_of_the_sho
     key = "-----BEGIN PRIVATE KEY-----\\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n" * 8 + "-----END PRIVATE KEY-----"
     lines = f"throw new Error('no such key\\n{key}')"
     start = "throw new Error('no'); // "
-    over = start + "x " * ((MAX_WHERE_CHARACTERS - len("at line 1, column 7: ") - len(start) - 10) // 2) + SECRET
+    over = start + "x " * ((MAX_WHERE_CHARACTERS - len("at line 1, column 7: ") - len(start) - 5) // 2) + SECRET
     async with cortex(tmp_path, servers={}) as hands, hands.turn() as turn:
         first = await turn.call("core.execute", {"purpose": "x", "code": lines})
         second = await turn.call("core.execute", {"purpose": "x", "code": over})
