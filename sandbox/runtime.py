@@ -204,6 +204,7 @@ class DenoRuntime:
             self._pool.pause(reason)  # first: the pool must not replace the killed processes
         if self._spawner is not None:
             self._spawner.kill_all()
+        self._programs.kill()
 
     def allow(self) -> None:
         """Undo `stop`."""
@@ -471,13 +472,18 @@ class DenoRuntime:
 
     def _stopped_outcome(self) -> ExecutionOutcome | None:
         reason = self.refusal()
-        return refused(ErrorType.PERMISSION, reason) if reason is not None else None
+        if reason is None:
+            return None
+        # The reader of programs runs no code and is in no note, so the kill switch of another process does not find it.
+        self._programs.kill()
+        return refused(ErrorType.PERMISSION, reason)
 
     def _with_reason(self, fault: RunFault) -> RunFault:
         """Replace a crash by "The run was stopped", if the process was killed because running is forbidden."""
         stopped = self.refusal()
         if stopped is None or fault.error.type not in {ErrorType.CRASH, ErrorType.MEMORY}:
             return fault
+        self._programs.kill()
         return RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
 
     async def _close(self, pool: Pool | None, tasks: anyio.abc.TaskGroup) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import anyio
 
 from cortex.channels import ConsoleChannel, WebhookChannel
-from cortex.turn import ConsolidateTool, HabitWatch
+from cortex.turn import ConsolidateTool, HabitWatch, own_files
 from neurons import (
     Autonomic,
     Candidates,
@@ -208,7 +208,9 @@ class Learning:
             is_killed=around.is_killed,
             lock=self._autonomic_lease,
             storage=self.storage,
-            folders=NeuronFolders(self._settings.home, self.pipeline, around.is_killed, self._record),
+            folders=NeuronFolders(
+                self._settings.home, self.pipeline, around.is_killed, self._record, own_files(self._settings)
+            ),
         )
 
     def unreachable(self, wish: Neuron | Proposal, tools: NeuronTools) -> str | None:

@@ -24,7 +24,10 @@ log = logging.getLogger("motor_cortex")
 
 _ENDED = "its permission for files has ended"
 _ONLY_READ = "it may only read"
-_GIT = "it would change a .git folder, which only an owner who looks may allow, and nobody can be asked"
+_NEEDS_EYES = (
+    "it would change what another program runs by itself, as git does, or a file of the cortex: only an owner who "
+    "looks may allow that, and nobody can be asked"
+)
 _KILLED = "the kill switch is on"
 
 
@@ -42,10 +45,18 @@ def file_grant(folder: Path | str, home: Path, *, write: bool = False) -> FileGr
 
 
 class NeuronFolders:
-    """`neurons.LentFolders` on a home."""
+    """`neurons.LentFolders` on a home. `own` are files that no neuron changes: they decide what the cortex does."""
 
-    def __init__(self, home: Path, pipeline: Pipeline, is_killed: Callable[[str | None], bool], record: Record) -> None:
+    def __init__(
+        self,
+        home: Path,
+        pipeline: Pipeline,
+        is_killed: Callable[[str | None], bool],
+        record: Record,
+        own: tuple[Path, ...] = (),
+    ) -> None:
         self._home = home
+        self._own = own
         self._pipeline = pipeline
         self._is_killed = is_killed
         self._record = record
@@ -84,8 +95,8 @@ class NeuronFolders:
         grant = granted_files(neuron)
         if grant is None or not grant.write:
             return _ONLY_READ
-        if any(map(needs_eyes, changes)):
-            return _GIT
+        if await needs_eyes(changes, Path(grant.folder), self._own):
+            return _NEEDS_EYES
         try:
             # By the document as it is now: the process of a neuron ends a moment after its owner has disabled it.
             granted = await anyio.to_thread.run_sync(self._pipeline.granted, neuron.id)

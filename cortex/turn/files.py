@@ -25,12 +25,13 @@ from cortex.tools import COMMIT, NotAllowed
 from sandbox import SandboxError, Workspace, WorkspaceConflict, WorkspaceError
 
 from .file_lines import MAX_READ_BYTES, MAX_READ_TOTAL_BYTES, diff_lines, heading, listed, reply_lines
+from .watched_files import needs_eyes
 
 if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, RunCodeIntent
     from cortex.tools import Consent
     from neurons import Switch
-    from sandbox import Change, Changes, ExecutionOutcome, WorkspaceLimits
+    from sandbox import Changes, ExecutionOutcome, WorkspaceLimits
 
 log = logging.getLogger("motor_cortex")
 
@@ -88,6 +89,8 @@ class FileTerms:
     consent: Consent
     switch: Switch
     announce: Callable[[CortexEvent], None]
+    own: tuple[Path, ...] = ()
+    """Files that decide what the cortex does, about which the owner is always asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,7 @@ async def _refusal(changes: Changes, intent: RunCodeIntent, terms: FileTerms) ->
     match terms.folder.commit:
         case "never":
             return _ONLY_SHOWN
-        case "auto" if not any(map(needs_eyes, changes)):
+        case "auto" if not await needs_eyes(changes, terms.folder.workspace.folder, terms.own):
             return ""
     files = await changes.files(MAX_READ_BYTES, MAX_READ_TOTAL_BYTES)
     asked = {
@@ -176,11 +179,6 @@ async def _refusal(changes: Changes, intent: RunCodeIntent, terms: FileTerms) ->
     }
     permission = await terms.consent.ask(COMMIT, asked, origin="code", purpose=intent.payload.purpose)
     return permission.reason if isinstance(permission, NotAllowed) else ""
-
-
-def needs_eyes(change: Change) -> bool:
-    """Whether the owner is asked also with "auto": git runs what its own folder says, at the next `git status`."""
-    return any(part.casefold() == ".git" for part in change.path.split("/"))
 
 
 async def _commit(changes: Changes, proposed: FilesChanged, terms: FileTerms) -> str:

@@ -21,7 +21,8 @@ from .tiers import Tier
 
 PROTOCOL = 1
 
-LIMITS = JsonLimits(containers=50_000, values=100_000)
+# JavaScript itself writes at most 21 digits in a row.
+LIMITS = JsonLimits(containers=50_000, values=100_000, number=400)
 # Maximum length of fields that the host repeats: a call's id in its answer, the others in messages.
 _SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 

@@ -6,10 +6,12 @@ Nothing depends on the guard for safety: the sandbox protects without it. See `p
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,6 @@ from .patterns import BROKEN, PATTERNS, Finding, may_match
 from .slips import explained
 
 if TYPE_CHECKING:
-    import subprocess
     from typing import Self
 
 log = logging.getLogger("motor_cortex.sandbox")
@@ -37,6 +38,7 @@ TURN_TIMEOUT_S = 10.0
 # Only code of more than that can take the process long.
 SMALL_CHARACTERS = 4096
 _CHUNK_BYTES = 65_536
+_DYING_S = 0.2
 
 UNPARSABLE = Finding(
     "code that cannot be parsed in time", why="could not be checked; write it more simply", line=1, column=1
@@ -137,6 +139,15 @@ class CodeReader:
                 ) from error
             raise
         return held
+
+    def kill(self) -> None:
+        """Kill the process, and wait a moment until it is gone. The next code starts another one. Works without the
+        event loop, never raises; a reading that is under way has no answer then."""
+        process = self._process
+        if process is not None:
+            process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_DYING_S)
 
     async def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:

@@ -18,7 +18,6 @@ FIRST_LINE_COLUMNS = 44
 MAX_NAME = 100
 MAX_MESSAGE = 4096
 MAX_STACK = 16 * 1024
-MAX_SHOWN_LINE = 200
 
 GLOBALS = (
     "tools, console, store and display (not in neurons), fetch (in the network tier), ToolError, MCPToolError, Deno, "
@@ -197,13 +196,14 @@ def _way_out(message: str, tier: Tier, workspace: bool) -> str:
 
 
 def _where(stack: str, code: str, written_at: WrittenAt) -> str | None:
-    """The first place of the author's code in a stack, with that line; None if there is none."""
+    """The first place of the author's code in a stack, with that line; None if there is none. The line is whole: who
+    shows it takes secrets out first, and half a secret would not be recognized."""
     lines = _LINE_END.split(code)
     for found in map(_FRAME.match, stack.splitlines()):
         if found is not None:
             line, column = _moved(found[2], int(found[3]), int(found[4]), written_at)
             if line <= len(lines):
-                return f"at line {line}, column {column}: {lines[line - 1].strip()[:MAX_SHOWN_LINE]}"
+                return f"at line {line}, column {column}: {lines[line - 1].strip()}"
     return None
 
 

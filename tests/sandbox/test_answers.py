@@ -111,7 +111,7 @@ async def test_what_a_run_has_done_is_told_when_it_fails():
         "  tools.shop.price: 2 done",
         "  tools.shop.buy: 1 failed",
         "It printed:",
-        "bought",
+        "| bought",
     ]
 
 
@@ -145,7 +145,7 @@ async def test_no_value_and_nothing_printed_says_how_to_return_one():
 
 async def test_of_much_that_was_printed_the_beginning_and_the_end_are_told():
     (text,) = await replies(["for (let n = 0; n < 3000; n++) console.log('line', n)"])
-    assert text.startswith("null\nIt printed:\nline 0\n")
+    assert text.startswith("null\nIt printed:\n| line 0\n")
     assert text.endswith("line 2999")
     assert "bytes printed in all" in text
     assert len(text.encode()) < 4_200

@@ -51,7 +51,7 @@ def test_a_chat_keeps_a_picture_in_the_home_prints_its_path_and_sends_it_to_a_mo
         [event] = [event for line in told.stdout.splitlines() if (event := json.loads(line))["event"] == "displayed"]
     # What was printed and what was displayed, and no hint that there was no value.
     assert answer["content"] == (
-        "null\nIt printed:\ndrawing\n"
+        "null\nIt printed:\n| drawing\n"
         '[displayed "Red": image/png, 30 × 10 pixels]\n'
         "[displayed: a table]\n| city | trams |\n| --- | --- |\n| Oslo | 6 |"
     )

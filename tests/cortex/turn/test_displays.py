@@ -199,7 +199,7 @@ async def test_a_program_that_ends_with_a_display_is_not_told_that_it_gave_no_va
     lines = "[displayed: Markdown]\n| **b**"
     assert await told(tmp_path, ExecutionOutcome(ok=True, has_value=False, displayed=shown)) == f"null\n{lines}"
     both = ExecutionOutcome(ok=True, has_value=False, displayed=shown, logs=printed)
-    assert await told(tmp_path, both) == f"null\nIt printed:\ndrawing\n{lines}"
+    assert await told(tmp_path, both) == f"null\nIt printed:\n| drawing\n{lines}"
     assert NO_VALUE in await told(tmp_path, ExecutionOutcome(ok=True, has_value=False))
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from cortex import Decision, Folder, MotorCortex, ScriptedOwner, Settings
 from cortex.audit import AuditError
+from cortex.chat import load_toolbox
 from cortex.contracts import ExecutionEnded, FilesChanged
+from cortex.settings import load_settings
 from cortex.settings.sections import EnergySettings, ExecuteSettings, ToolSettings
 from cortex.tools import COMMIT, describe
 from sandbox import (
@@ -299,6 +301,46 @@ async def test_what_git_would_run_is_asked_about_also_with_auto(tmp_path, folder
     assert "said no" in await ran(cortex(tmp_path, folder, "auto", owner=owner), code)
     assert "fsmonitor" in describe(owner.questions[0])
     assert contents(folder / ".git") == {}
+
+
+async def test_a_git_repository_of_any_name_is_asked_about_also_with_auto(tmp_path, folder):
+    plant = """
+    for (const name of ["x/objects", "x/refs"]) await Deno.mkdir(name, { recursive: true });
+    await Deno.writeTextFile("x/HEAD", "ref: refs/heads/main\\n");
+    await Deno.writeTextFile("x/config", "[core]\\n\\tworktree = .\\n\\tfsmonitor = touch evil\\n");
+    return 1"""
+    owner = ScriptedOwner([False, False])
+    assert "said no" in await ran(cortex(tmp_path, folder, "auto", owner=owner), plant)
+    assert not (folder / "x").exists()
+    # And one that is there already.
+    (folder / "kept" / "hooks").mkdir(parents=True)
+    (folder / "kept" / "HEAD").write_text("ref: refs/heads/main\n")
+    hook = "await Deno.writeTextFile('kept/hooks/post-update', 'touch evil'); return 1"
+    assert "said no" in await ran(cortex(tmp_path, folder, "auto", owner=owner), hook)
+    assert contents(folder / "kept" / "hooks") == {}
+    assert len(owner.questions) == 2
+
+
+@pytest.mark.parametrize("name", ["cortex.toml", "conf/secrets.env", "conf/tools.py"])
+async def test_files_that_decide_what_the_cortex_does_are_asked_about_also_with_auto(tmp_path, folder, name):
+    (folder / "conf").mkdir()
+    config, secrets, tools = folder / "cortex.toml", folder / "conf/secrets.env", folder / "conf/tools.py"
+    config.write_text(f'[sandbox.network]\nsecrets_file = "{secrets}"\n[tools.policies]\n"mail.send" = "deny"\n')
+    secrets.write_text("A=1\n")
+    tools.write_text("from cortex import Toolbox\ntoolbox = Toolbox()\n@toolbox.tool\ndef one() -> int: return 1\n")
+    before = contents(folder)
+    settings = load_settings(config, {}, tmp_path / "home", energy={"cost_isolated": 0}, sandbox={"pool_size": 0})
+    owner = ScriptedOwner([False, False])
+    toolbox = load_toolbox(f"{tools}:toolbox")
+    writes = f"await Deno.writeTextFile('{name}', ''); return 1"
+    moves = f"await Deno.rename('{name.split('/')[0]}', 'other'); return 1"
+    for code in (writes, moves):
+        place = MotorCortex(settings, owner=owner, toolbox=toolbox, workspace=Folder(folder, "auto"))
+        assert "said no" in await ran(place, code)
+    assert contents(folder) == before
+    free = MotorCortex(settings, owner=owner, toolbox=toolbox, workspace=Folder(folder, "auto"))
+    assert "Files written" in await ran(free, "await Deno.writeTextFile('conf/other.txt', ''); return 1")
+    assert len(owner.questions) == 2
 
 
 @pytest.mark.parametrize("where", ["above", "the same", "inside", "through a link"])
