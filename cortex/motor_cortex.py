@@ -147,8 +147,8 @@ class MotorCortex:
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(self._flusher.run)
         runtime = self._runtime
+        running = Running(self.switch.running, self.switch.refusal)
         if runtime is None:
-            running = Running(self.switch.running, self.switch.refusal)
             runtime = await stack.enter_async_context(DenoRuntime(self.settings.sandbox, running=running))
         if isinstance(runtime, WalledRuntime):
             self._wall = runtime.wall
@@ -180,6 +180,7 @@ class MotorCortex:
             observer=living.observer if living is not None else None,
             later=await self._open_jobs(stack) if self.settings.execute.later else None,
             stores=self._stores if takes_store(runtime) else None,
+            running=running,
         )
 
     async def _open_jobs(self, stack: AsyncExitStack) -> Jobs:

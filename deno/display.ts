@@ -7,20 +7,24 @@ import { visibleBytes } from "./visible_bytes.ts";
 import { writeLine } from "./write_frame.ts";
 
 type Kind = DisplayFrame["kind"];
-type Shown = [kind: Kind, data: string, bytes: number];
+type Shown = [kind: Kind, data: string, bytes: number, about?: string];
 
 // Kept from before the agent's code ran.
-const stringify = JSON.stringify;
+const { parse, stringify } = JSON;
 const isArray = Array.isArray;
 const toBase64 = Uint8Array.prototype.toBase64;
-const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>\/]/;
+const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>\s*)*<svg[\s>\/]/;
 const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
 const fromBase64 = Uint8Array.fromBase64;
-const MAX_TITLE = 200;
-/** The host reads no more cells of a table. */
+/** The host shows less, and looks for secrets before it cuts. */
+const MAX_TITLE = 1_000;
+/** The host reads no more cells of a table, and shows no more rows. */
 const MAX_CELLS = 20_000;
+const MAX_ROWS = 1_000;
 // The type, the kind and the names of the fields, and a title of the longest characters.
 const FRAME_BYTES = 256 + 6 * MAX_TITLE;
+const MIME_TYPE = /^[a-z0-9][a-z0-9.+-]{0,59}\/[a-z0-9][a-z0-9.+-]{0,59}$/;
+const OF_PICTURES = /^image\/(?:png|jpe?g)$/;
 const WANTED = "display takes PNG or JPEG bytes, SVG text, rows of objects, or Markdown";
 
 /**
@@ -34,11 +38,12 @@ export function lendDisplay(
   let count = 0;
   let left = maxBytes;
   return function display(value, options = {}) {
-    const [kind, data, bytes] = shown(value, options?.type, left);
+    const [kind, data, bytes, about = ""] = shown(value, options?.type, left);
     if (count >= maxCount) {
       throw new LimitError(`Cannot display: a run may display at most ${maxCount} times`);
     }
-    const title = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE);
+    const own = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE - about.length);
+    const title = (own + about).trim();
     const line = `{"type":"__display__","kind":"${kind}","title":${
       stringify(title.toWellFormed())
     },"data":${data}}`;
@@ -61,15 +66,32 @@ function tooLarge(bytes: number, left: number): LimitError {
 /** What the value is shown as, its data as JSON text, and how much of the limit it takes. */
 function shown(value: unknown, type: string | undefined, left: number): Shown {
   if (typeof value === "string") return shownText(value.toWellFormed(), type, left);
-  const bytes = visibleBytes(value) ?? visibleBytes((value as { data?: unknown } | null)?.data);
+  const bytes = visibleBytes(value);
   if (bytes !== undefined) return shownBytes(bytes, left);
-  if (isArray(value) && value.every((row) => typeof row === "object" && row !== null && !isArray(row))) {
-    const json = toJson(value, "display", "rows", MAX_CELLS);
-    return measured("table", json, left);
+  if (typeof value === "object" && value !== null) {
+    const { type, mimeType, data } = value as Record<string, unknown>;
+    const bytes = visibleBytes(data);
+    if (bytes !== undefined) return shownMedia(type, mimeType, bytes, left);
   }
+  if (isArray(value) && value.every(isRow)) return shownTable(value, left);
   throw new TypeError(
     `Cannot display ${value === null ? "null" : isArray(value) ? "an array" : typeof value}: ${WANTED}`,
   );
+}
+
+function isRow(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !isArray(value);
+}
+
+/** The first rows, if there are more than anybody sees; the title says so. */
+function shownTable(rows: unknown[], left: number): Shown {
+  const about = rows.length > MAX_ROWS ? ` (the first ${MAX_ROWS} of ${rows.length} rows)` : "";
+  const json = toJson(about ? rows.slice(0, MAX_ROWS) : rows, "display", "rows", MAX_CELLS);
+  // A Date or a Set is an object, and its JSON is none.
+  const at = (parse(json) as unknown[]).findIndex((row) => !isRow(row));
+  if (at >= 0) throw new TypeError(`Cannot display rows[${at}]: it is no object with fields`);
+  const [kind, data, bytes] = measured("table", json, left);
+  return [kind, data, bytes, about];
 }
 
 function shownText(text: string, type: string | undefined, left: number): Shown {
@@ -86,12 +108,25 @@ function decoded(url: string): Uint8Array {
   }
 }
 
+/** A picture, sound or blob as tools give it. What no picture can be made of is given as a file of its type. */
+function shownMedia(type: unknown, mimeType: unknown, bytes: Uint8Array, left: number): Shown {
+  // Without its parameters: "audio/L16; rate=8000".
+  const stated = String(mimeType ?? "").split(";", 1)[0].trim().toLowerCase();
+  const isFile = type === "audio" || type === "blob" || (type === "image" && !OF_PICTURES.test(stated));
+  if (!isFile || pictureKind(bytes) !== null || typeof mimeType !== "string") return shownBytes(bytes, left);
+  if (bytes.length > left) throw tooLarge(bytes.length, left);
+  const mime = MIME_TYPE.test(stated) ? stated : "application/octet-stream";
+  const kind = type === "audio" && mime.startsWith("audio/") ? "audio" : "blob";
+  return [kind, `"${mime};base64,${Reflect.apply(toBase64, bytes, [])}"`, bytes.length];
+}
+
+function pictureKind(bytes: Uint8Array): "png" | "jpeg" | null {
+  if (startsWith(bytes, 0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10)) return "png";
+  return startsWith(bytes, 0xff, 0xd8, 0xff) ? "jpeg" : null;
+}
+
 function shownBytes(bytes: Uint8Array, left: number): Shown {
-  const kind = startsWith(bytes, 0x89, 0x50, 0x4e, 0x47)
-    ? "png"
-    : startsWith(bytes, 0xff, 0xd8, 0xff)
-    ? "jpeg"
-    : null;
+  const kind = pictureKind(bytes);
   if (kind === null) throw new TypeError("Cannot display bytes that are neither PNG nor JPEG");
   // Measured first: a text of base64 is made only for what can be sent.
   if (bytes.length > left) throw tooLarge(bytes.length, left);

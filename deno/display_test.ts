@@ -55,3 +55,48 @@ Deno.test("more, or more bytes, than a run may display throws an error that it m
   );
   assertEquals(pipe.take().length, 2);
 });
+
+Deno.test("sounds and blobs as tools give them are files of their type", async () => {
+  const data = new Uint8Array([1, 2, 3]);
+  const media = (type: string, mimeType: unknown) => shown({ type, mimeType, data }).toSpliced(1, 1);
+  assertEquals(media("audio", "audio/wav"), ["audio", "audio/wav;base64,AQID"]);
+  assertEquals(media("audio", "Audio/L16; rate=8000"), ["audio", "audio/l16;base64,AQID"]);
+  assertEquals(media("audio", "of unknown type"), ["blob", "application/octet-stream;base64,AQID"]);
+  assertEquals(media("blob", "application/pdf"), ["blob", "application/pdf;base64,AQID"]);
+  assertEquals(media("blob", 'a/b"\n'), ["blob", "application/octet-stream;base64,AQID"]);
+  assertEquals(media("image", "image/gif"), ["blob", "image/gif;base64,AQID"]);
+  assertEquals(shown({ type: "blob", mimeType: "a/b", data: PNG })[0], "png");
+  const display = lent();
+  for (const value of [{ type: "image", mimeType: "image/png", data }, { type: "audio", data }, { data }]) {
+    const { message } = await thrownBy(() => display(value));
+    assertEquals(message, "Cannot display bytes that are neither PNG nor JPEG");
+  }
+  const { message } = await thrownBy(() => lent(1, 2)({ type: "blob", mimeType: "a/b", data }));
+  assertEquals(message, "Cannot display 3 bytes: this run may display 2 more");
+});
+
+Deno.test("a long table is shown by its first rows, and its title says so", async () => {
+  const rows = Array.from({ length: 10_000 }, (_, at) => ({ at, name: `row ${at}` }));
+  const display = lendDisplay({ display_limits: [20, 1_000_000], max_frame_bytes: 1_000_000 });
+  display(rows, { title: "Long " + "x".repeat(2_000) });
+  const { title, data } = JSON.parse(pipe.take()[0]) as DisplayFrame;
+  assertEquals([title.length, title.endsWith("xx (the first 1000 of 10000 rows)")], [1_000, true]);
+  assertEquals(JSON.parse(data).length, 1_000);
+  const wide = rows.slice(0, 1_000).map(() =>
+    Object.fromEntries(Array.from({ length: 50 }, (_, at) => [at, 1]))
+  );
+  assertEquals((await thrownBy(() => display(wide))).message.endsWith("more than 20000 values"), true);
+});
+
+Deno.test("rows whose JSON is no object are an error that code may catch", async () => {
+  const display = lent();
+  for (const row of [new Date(0), new Set([1]), new Uint8Array(1), /a/, { toJSON: () => 5 }]) {
+    const { message } = await thrownBy(() => display([{ a: 1 }, row]));
+    assertEquals(message, "Cannot display rows[1]: it is no object with fields");
+  }
+  assertEquals(shown([new Map([["a", 1]])])[2], '[{"a":1}]');
+});
+
+Deno.test("a drawing with a document type is a drawing, which the host refuses", () => {
+  assertEquals(shown('<!DOCTYPE svg [<!ENTITY a "b">]><svg>&a;</svg>')[0], "svg");
+});

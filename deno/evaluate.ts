@@ -26,6 +26,10 @@ const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS
 // other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 
+// No loader can make sense of this mistake, and Deno's ends the process on it: it looks for a file of the system.
+const FUNCTION_WITHOUT_BLOCK =
+  "In strict mode code, functions can only be declared at top level or inside a block.";
+
 const sourceOf = Function.prototype.toString;
 const randomUUID = crypto.randomUUID.bind(crypto);
 
@@ -74,7 +78,7 @@ function attempt(body: string, parameters = ""): Program | undefined {
   try {
     return new AsyncFunction(parameters, `${body}\n//# sourceURL=code.js`);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError && error.message !== FUNCTION_WITHOUT_BLOCK) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { type Answer, callHost, callHostSync } from "./call_host.ts";
-import type { FileFrame, RunFrame } from "./protocol.ts";
+import type { FileFrame, ResideFrame, RunFrame } from "./protocol.ts";
 import { refusalError } from "./refusal_error.ts";
 
 type Params = FileFrame["params"];
@@ -56,7 +56,7 @@ const SIMPLE: Record<string, Operation> = {
 const READ_DIR: Operation = { name: "readDir", params: atPath, result: (entries) => entries };
 
 /** The file functions of `Deno`, asynchronous and synchronous, on the files of the workspace. */
-export function lendFiles({ max_frame_bytes }: RunFrame): object {
+export function lendFiles({ max_frame_bytes }: RunFrame | ResideFrame): object {
   const pieceBytes = Math.min(MAX_PIECE_BYTES, Math.floor((max_frame_bytes - PATH_BYTES) / 4) * 3);
   const write: Operation = { name: "writeFile", params: pieces(pieceBytes), result: nothing };
   const functions: Record<string, unknown> = {
@@ -122,13 +122,22 @@ function resultOf(answer: Answer): unknown {
 
 let lastWrite: Promise<unknown> = Promise.resolve();
 let lastUpload = 0;
+let round = 0;
+
+/** Forget the writes of a signal that has ended: those that had not begun never do, and the next one waits for none. */
+export function forgetWrites(): void {
+  lastWrite = Promise.resolve();
+  round++;
+}
 
 // One write after the other: the host keeps the pieces of each until the last has come.
 async function inTurn(write: () => Promise<unknown>): Promise<unknown> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const before = lastWrite;
+  const mine = round;
   lastWrite = promise;
   await before;
+  if (mine !== round) await new Promise<never>(() => {});
   try {
     return await write();
   } finally {

@@ -381,20 +381,51 @@ return { LimitError };
 })();
 
 // visible_bytes.ts
-const { visibleBytes } = (() => {
+const { requireBytes, visibleBytes } = (() => {
 const isView = ArrayBuffer.isView;
 const Bytes = Uint8Array;
+const Clamped = Uint8ClampedArray;
 const Buffer = ArrayBuffer;
 const Words = DataView;
+const at = Uint8Array.prototype.at;
+const views = Object.getPrototypeOf(Uint8Array.prototype);
+const [arrayBuffer, arrayOffset, arrayLength] = gettersOf(views);
+const [wordsBuffer, wordsOffset, wordsLength] = gettersOf(DataView.prototype);
+function gettersOf(prototype) {
+  return [
+    "buffer",
+    "byteOffset",
+    "byteLength"
+  ].map((name)=>Object.getOwnPropertyDescriptor(prototype, name).get);
+}
 function visibleBytes(value) {
-  if (value instanceof Bytes) return new Bytes(value.buffer, value.byteOffset, value.byteLength);
-  if (value instanceof Buffer) return new Bytes(value);
+  if (value instanceof Bytes || value instanceof Clamped) {
+    requireBytes(value);
+    return bytesOf(value, arrayBuffer, arrayOffset, arrayLength);
+  }
+  if (value instanceof Buffer) return present(()=>new Bytes(value));
   if (isView(value) && value instanceof Words) {
-    return new Bytes(value.buffer, value.byteOffset, value.byteLength);
+    return present(()=>bytesOf(value, wordsBuffer, wordsOffset, wordsLength));
   }
   return undefined;
 }
-return { visibleBytes };
+function requireBytes(view) {
+  present(()=>Reflect.apply(at, view, [
+      0
+    ]));
+}
+function bytesOf(view, ...[buffer, offset, length]) {
+  const read = (getter)=>Reflect.apply(getter, view, []);
+  return new Bytes(read(buffer), read(offset), read(length));
+}
+function present(read) {
+  try {
+    return read();
+  } catch  {
+    throw new TypeError("its bytes are gone: the buffer was transferred or made smaller");
+  }
+}
+return { requireBytes, visibleBytes };
 })();
 
 // to_json.ts
@@ -499,6 +530,7 @@ function instance(value, walk) {
     return walk.bytesAs === "base64" ? Reflect.apply(toBase64, bytes, []) : elements(bytes, walk);
   }
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    requireBytes(value);
     return elements(value, walk);
   }
   if (value instanceof Promise) throw new Refusal("a Promise; await it first");
@@ -553,15 +585,18 @@ return { MAX_VALUES_IN_CALL, NotJson, toJson };
 
 // display.ts
 const { lendDisplay } = (() => {
-const stringify = JSON.stringify;
+const { parse, stringify } = JSON;
 const isArray = Array.isArray;
 const toBase64 = Uint8Array.prototype.toBase64;
-const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>\/]/;
+const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>\s*)*<svg[\s>\/]/;
 const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
 const fromBase64 = Uint8Array.fromBase64;
-const MAX_TITLE = 200;
+const MAX_TITLE = 1_000;
 const MAX_CELLS = 20_000;
+const MAX_ROWS = 1_000;
 const FRAME_BYTES = 256 + 6 * MAX_TITLE;
+const MIME_TYPE = /^[a-z0-9][a-z0-9.+-]{0,59}\/[a-z0-9][a-z0-9.+-]{0,59}$/;
+const OF_PICTURES = /^image\/(?:png|jpe?g)$/;
 const WANTED = "display takes PNG or JPEG bytes, SVG text, rows of objects, or Markdown";
 function lendDisplay({ display_limits, max_frame_bytes }) {
   const [maxCount, maxBytes] = display_limits ?? [
@@ -571,11 +606,12 @@ function lendDisplay({ display_limits, max_frame_bytes }) {
   let count = 0;
   let left = maxBytes;
   return function display(value, options = {}) {
-    const [kind, data, bytes] = shown(value, options?.type, left);
+    const [kind, data, bytes, about = ""] = shown(value, options?.type, left);
     if (count >= maxCount) {
       throw new LimitError(`Cannot display: a run may display at most ${maxCount} times`);
     }
-    const title = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE);
+    const own = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE - about.length);
+    const title = (own + about).trim();
     const line = `{"type":"__display__","kind":"${kind}","title":${stringify(title.toWellFormed())},"data":${data}}`;
     const over = beyond(line, max_frame_bytes - FRAME_BYTES);
     if (over > 0) {
@@ -591,13 +627,31 @@ function tooLarge(bytes, left) {
 }
 function shown(value, type, left) {
   if (typeof value === "string") return shownText(value.toWellFormed(), type, left);
-  const bytes = visibleBytes(value) ?? visibleBytes(value?.data);
+  const bytes = visibleBytes(value);
   if (bytes !== undefined) return shownBytes(bytes, left);
-  if (isArray(value) && value.every((row)=>typeof row === "object" && row !== null && !isArray(row))) {
-    const json = toJson(value, "display", "rows", MAX_CELLS);
-    return measured("table", json, left);
+  if (typeof value === "object" && value !== null) {
+    const { type, mimeType, data } = value;
+    const bytes = visibleBytes(data);
+    if (bytes !== undefined) return shownMedia(type, mimeType, bytes, left);
   }
+  if (isArray(value) && value.every(isRow)) return shownTable(value, left);
   throw new TypeError(`Cannot display ${value === null ? "null" : isArray(value) ? "an array" : typeof value}: ${WANTED}`);
+}
+function isRow(value) {
+  return typeof value === "object" && value !== null && !isArray(value);
+}
+function shownTable(rows, left) {
+  const about = rows.length > MAX_ROWS ? ` (the first ${MAX_ROWS} of ${rows.length} rows)` : "";
+  const json = toJson(about ? rows.slice(0, MAX_ROWS) : rows, "display", "rows", MAX_CELLS);
+  const at = parse(json).findIndex((row)=>!isRow(row));
+  if (at >= 0) throw new TypeError(`Cannot display rows[${at}]: it is no object with fields`);
+  const [kind, data, bytes] = measured("table", json, left);
+  return [
+    kind,
+    data,
+    bytes,
+    about
+  ];
 }
 function shownText(text, type, left) {
   if (type !== "markdown" && DATA_URL.test(text)) return shownBytes(decoded(text), left);
@@ -611,8 +665,25 @@ function decoded(url) {
     throw new TypeError("Cannot display a data URL whose base64 is damaged");
   }
 }
+function shownMedia(type, mimeType, bytes, left) {
+  const stated = String(mimeType ?? "").split(";", 1)[0].trim().toLowerCase();
+  const isFile = type === "audio" || type === "blob" || type === "image" && !OF_PICTURES.test(stated);
+  if (!isFile || pictureKind(bytes) !== null || typeof mimeType !== "string") return shownBytes(bytes, left);
+  if (bytes.length > left) throw tooLarge(bytes.length, left);
+  const mime = MIME_TYPE.test(stated) ? stated : "application/octet-stream";
+  const kind = type === "audio" && mime.startsWith("audio/") ? "audio" : "blob";
+  return [
+    kind,
+    `"${mime};base64,${Reflect.apply(toBase64, bytes, [])}"`,
+    bytes.length
+  ];
+}
+function pictureKind(bytes) {
+  if (startsWith(bytes, 0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10)) return "png";
+  return startsWith(bytes, 0xff, 0xd8, 0xff) ? "jpeg" : null;
+}
 function shownBytes(bytes, left) {
-  const kind = startsWith(bytes, 0x89, 0x50, 0x4e, 0x47) ? "png" : startsWith(bytes, 0xff, 0xd8, 0xff) ? "jpeg" : null;
+  const kind = pictureKind(bytes);
   if (kind === null) throw new TypeError("Cannot display bytes that are neither PNG nor JPEG");
   if (bytes.length > left) throw tooLarge(bytes.length, left);
   return [
@@ -647,6 +718,7 @@ const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
 const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
+const FUNCTION_WITHOUT_BLOCK = "In strict mode code, functions can only be declared at top level or inside a block.";
 const sourceOf = Function.prototype.toString;
 const randomUUID = crypto.randomUUID.bind(crypto);
 const STATEMENT = new RegExp([
@@ -679,7 +751,7 @@ function attempt(body, parameters = "") {
   try {
     return new AsyncFunction(parameters, `${body}\n//# sourceURL=code.js`);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError && error.message !== FUNCTION_WITHOUT_BLOCK) return undefined;
     throw error;
   }
 }
@@ -874,7 +946,7 @@ return { lendFetch };
 })();
 
 // files.ts
-const { lendFiles } = (() => {
+const { forgetWrites, lendFiles } = (() => {
 const stringify = JSON.stringify;
 const fromBase64 = Uint8Array.fromBase64;
 const toBase64 = Uint8Array.prototype.toBase64;
@@ -1048,11 +1120,18 @@ function resultOf(answer) {
 }
 let lastWrite = Promise.resolve();
 let lastUpload = 0;
+let round = 0;
+function forgetWrites() {
+  lastWrite = Promise.resolve();
+  round++;
+}
 async function inTurn(write) {
   const { promise, resolve } = Promise.withResolvers();
   const before = lastWrite;
+  const mine = round;
   lastWrite = promise;
   await before;
+  if (mine !== round) await new Promise(()=>{});
   try {
     return await write();
   } finally{
@@ -1143,7 +1222,7 @@ function fileInfo({ isFile, isDirectory, isSymlink, size, mtime }) {
     ...unknown
   };
 }
-return { lendFiles };
+return { forgetWrites, lendFiles };
 })();
 
 // harden.ts
@@ -1530,6 +1609,7 @@ function grant(frame) {
     tools: lendTools(frame.tools),
     fetch: lendFetch(frame)
   });
+  if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   for (const name of [
     "context",
     "store",
@@ -1560,6 +1640,7 @@ async function run(neuron, signal, state, outbox) {
   outbox.close();
   pipe.isOpen = false;
   forgetCalls();
+  forgetWrites();
   endTimers();
   if (core.eventLoopHasMoreWork()) await turn();
   fail = undefined;
@@ -1630,19 +1711,67 @@ return { resultLine };
 // show_returned.ts
 const { showReturned } = (() => {
 const isArray = Array.isArray;
+const keysOf = Object.keys;
+const prototypeOf = Object.getPrototypeOf;
+const objectPrototype = Object.prototype;
+const MAX_PARTS = 100;
 function showReturned(value, display) {
-  return isArray(value) ? value.map((item)=>withoutBytes(item, display)) : withoutBytes(value, display);
+  if (isArray(value)) return withShownItems(value, display);
+  const shown = withoutBytes(value, display);
+  return shown === value ? withShownParts(value, display) : shown;
+}
+function withShownItems(value, display) {
+  if (value.length > MAX_PARTS) return value;
+  let copy;
+  for(let at = 0; at < value.length; at++){
+    const shown = withoutBytes(value[at], display);
+    if (shown === value[at]) continue;
+    copy ??= [
+      ...value
+    ];
+    copy[at] = shown;
+  }
+  return copy ?? value;
+}
+function withShownParts(value, display) {
+  if (typeof value !== "object" || value === null) return value;
+  try {
+    if (prototypeOf(value) !== objectPrototype || "toJSON" in value) return value;
+    const names = keysOf(value);
+    if (names.length > MAX_PARTS) return value;
+    const found = {};
+    for (const name of names){
+      const part = Object.getOwnPropertyDescriptor(value, name)?.value;
+      const shown = withoutBytes(part, display);
+      if (shown !== part) found[name] = shown;
+    }
+    return keysOf(found).length === 0 ? value : {
+      ...value,
+      ...found
+    };
+  } catch  {
+    return value;
+  }
 }
 function withoutBytes(value, display) {
   if (typeof value !== "object" || value === null) return value;
   try {
-    const { type, mimeType, data } = value;
-    const bytes = type === "image" && typeof mimeType === "string" ? visibleBytes(data) : undefined;
+    const { type, mimeType, uri, data } = value;
+    const isMedia = type === "image" || type === "audio" || type === "blob";
+    const bytes = isMedia && typeof mimeType === "string" ? visibleBytes(data) : undefined;
     if (bytes === undefined) return value;
-    display(bytes);
+    display({
+      type,
+      mimeType,
+      data: bytes
+    });
+    const where = typeof uri === "string" ? {
+      uri
+    } : {};
     return {
       type,
       mimeType,
+      ...where,
       bytes: bytes.length
     };
   } catch  {

@@ -51,6 +51,8 @@ export interface ResideFrame {
   code: string;
   tools: LentTool[];
   tier: Tier;
+  /** Whether the code may use files. */
+  workspace: boolean;
   /** By one signal. */
   max_output_bytes: number;
   max_frame_bytes: number;
@@ -159,10 +161,13 @@ export interface OutputFrame {
   data: string;
 }
 
-/** Something to show to the person and the model. Pictures are base64, rows JSON text. */
+/**
+ * Something to show to the person and the model. Pictures are base64, rows JSON text; sounds and blobs are base64
+ * behind their MIME type, as in a data URL: "audio/wav;base64,…".
+ */
 export interface DisplayFrame {
   type: "__display__";
-  kind: "png" | "jpeg" | "svg" | "table" | "markdown";
+  kind: "png" | "jpeg" | "svg" | "table" | "markdown" | "audio" | "blob";
   title: string;
   data: string;
 }

@@ -3,6 +3,7 @@ import { forgetCalls, nextSignals } from "./call_host.ts";
 import { describeError } from "./describe_error.ts";
 import { compileNeuron, type Neuron } from "./evaluate.ts";
 import { lendFetch } from "./fetch.ts";
+import { forgetWrites, lendFiles } from "./files.ts";
 import { internals } from "./internals.ts";
 import { lendTools } from "./lend_tools.ts";
 import { LimitError } from "./limit_error.ts";
@@ -50,6 +51,7 @@ function grant(frame: ResideFrame): void {
   turn = () => new Promise((resolve) => setImmediate(resolve));
   endTimers = trackTimers();
   Object.assign(globalThis, { tools: lendTools(frame.tools), fetch: lendFetch(frame) });
+  if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   // A rehearsal has left the first two; the third would go on when its signal has ended.
   for (const name of ["context", "store", "Worker"]) Reflect.deleteProperty(globalThis, name);
 }
@@ -80,6 +82,7 @@ async function run(neuron: Neuron, signal: unknown, state: unknown, outbox: Outb
   outbox.close();
   pipe.isOpen = false;
   forgetCalls();
+  forgetWrites();
   endTimers();
   // A rejection that nobody has caught is told only now, and would be taken for a fault of the next signal.
   if (core.eventLoopHasMoreWork()) await turn();

@@ -8,6 +8,7 @@ const terms: Omit<ResideFrame, "code"> = {
   type: "__reside__",
   tools: [{ path: ["add"], name: "add" }],
   tier: "isolated",
+  workspace: false,
   max_output_bytes: 1000,
   max_frame_bytes: 500,
   max_state_bytes: 100,

@@ -1,4 +1,4 @@
-import { visibleBytes } from "./visible_bytes.ts";
+import { requireBytes, visibleBytes } from "./visible_bytes.ts";
 
 /** Why a value has no JSON form, and where it was: "Cannot return result.items[3]: a function". */
 export class NotJson extends TypeError {
@@ -119,6 +119,7 @@ function instance(value: object, walk: Walk): unknown {
     return walk.bytesAs === "base64" ? Reflect.apply(toBase64, bytes, []) : elements(bytes, walk);
   }
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    requireBytes(value);
     return elements(value as unknown as ArrayLike<unknown>, walk);
   }
   if (value instanceof Promise) throw new Refusal("a Promise; await it first");

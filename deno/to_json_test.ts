@@ -117,6 +117,9 @@ const { proxy: revoked, revoke } = Proxy.revocable({}, {});
 revoke();
 const endless = (): unknown => ({ toJSON: endless });
 
+const gone = new Float64Array(2);
+structuredClone(gone.buffer, { transfer: [gone.buffer] });
+
 const refusals: [string, unknown, string][] = [
   ["a function is refused, with its place", { items: [1, () => 1] }, ".items[1]: a function"],
   ["a class is refused", Point, ": a function"],
@@ -126,6 +129,11 @@ const refusals: [string, unknown, string][] = [
   ["a BigInt too long is refused", [10n ** 1000n], "[0]: a BigInt of more than 1000 digits"],
   ["a Promise is refused with advice", { a: Promise.resolve(1) }, ".a: a Promise; await it first"],
   ["a DataView is refused", new DataView(new ArrayBuffer(1)), ": an object of type DataView"],
+  [
+    "an array whose bytes are gone is refused",
+    { a: gone },
+    ".a: reading it threw TypeError: its bytes are gone: the buffer was transferred or made smaller",
+  ],
   ["a WeakMap is refused", [new WeakMap()], "[0]: an object of type WeakMap"],
   ["a Blob is refused", new Blob([]), ": an object of type Blob"],
   ["a huge array is refused before it is walked", new Array(2 ** 32 - 1), ": more than 1000000 values"],

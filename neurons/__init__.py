@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .contracts.neuron import (
         Approval as Approval,
         Counters as Counters,
+        FileGrant as FileGrant,
         Metadata as Metadata,
         Neuron as Neuron,
         Policy as Policy,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         Document as Document,
         Energy as Energy,
         Lease as Lease,
+        LentFolders as LentFolders,
         Record as Record,
         Recording as Recording,
         Skills as Skills,
@@ -62,7 +64,11 @@ if TYPE_CHECKING:
     from .habits.habits import Habits as Habits
     from .habits.recordings import Recordings as Recordings
     from .habits.similarity import Parameter as Parameter
-    from .pipeline.approval import ApprovalKey as ApprovalKey, why_not_awake as why_not_awake
+    from .pipeline.approval import (
+        ApprovalKey as ApprovalKey,
+        granted_files as granted_files,
+        why_not_awake as why_not_awake,
+    )
     from .pipeline.hashes import code_hash as code_hash, policy_hash as policy_hash
     from .pipeline.neuron_grants import network_for as network_for, unreachable_host as unreachable_host
     from .pipeline.owner_channel import ChannelError as ChannelError, Notice as Notice, OwnerChannel as OwnerChannel
@@ -91,10 +97,10 @@ else:
             "autonomic.signal_queue": "Drop",
             "contracts.errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "contracts.neuron": (
-                "Approval Counters Metadata Neuron Policy Report Request ScenarioResult Status StatusChange Trial "
-                "Version"
+                "Approval Counters FileGrant Metadata Neuron Policy Report Request ScenarioResult Status StatusChange "
+                "Trial Version"
             ),
-            "contracts.ports": "Document Energy Lease Record Recording Skills Storage ToolExchange Wake",
+            "contracts.ports": "Document Energy LentFolders Lease Record Recording Skills Storage ToolExchange Wake",
             "contracts.settings": (
                 "HabitSettings NeuronSettings OwnerSettings is_local_name is_loopback webhook_problem"
             ),
@@ -104,7 +110,7 @@ else:
             "habits.habits": "Habits",
             "habits.recordings": "Recordings",
             "habits.similarity": "Parameter",
-            "pipeline.approval": "ApprovalKey why_not_awake",
+            "pipeline.approval": "ApprovalKey granted_files why_not_awake",
             "pipeline.hashes": "code_hash policy_hash",
             "pipeline.neuron_grants": "network_for unreachable_host",
             "pipeline.owner_channel": "ChannelError Notice OwnerChannel",

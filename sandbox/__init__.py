@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         Displayed as Displayed,
         display_note as display_note,
         picture_type as picture_type,
+        shown_picture as shown_picture,
         table_text as table_text,
     )
     from .contracts.errors import (
@@ -157,7 +158,7 @@ else:
             "tool_types.tool_names": "place_of_tools",
             "workspace.terms": "WorkspaceBusy WorkspaceConflict WorkspaceError WorkspaceLimits",
             "workspace.transaction": "Workspace",
-            "contracts.displays": "Displayed display_note picture_type table_text",
+            "contracts.displays": "Displayed display_note picture_type shown_picture table_text",
             "process.svg": "NotRendered render_svg",
         },
     )

@@ -204,6 +204,7 @@ class DenoRuntime:
             self._pool.pause(reason)  # first: the pool must not replace the killed processes
         if self._spawner is not None:
             self._spawner.kill_all()
+        self._programs.kill()
 
     def allow(self) -> None:
         """Undo `stop`."""
@@ -233,9 +234,16 @@ class DenoRuntime:
 
     @asynccontextmanager
     async def resident(
-        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+        self,
+        program: ResidentProgram,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
     ) -> AsyncIterator[Resident]:
         """Run a program in a process of its own that stays and answers signals for as long as the block lasts.
+
+        With a workspace it is given one signal at a time, and each answer has the changes that it would make.
 
         Raises SandboxUnavailable when no process is available, or a secret of the policy is missing. Mistakes in the
         code are reported by its answers.
@@ -250,7 +258,7 @@ class DenoRuntime:
             raise RuntimeError("the runtime is not open: use it as `async with DenoRuntime() as runtime`")
         policy = network or self.settings.network
         source = Source(self._take, self._running.of(program.name))
-        async with open_resident(program, self.settings, source, self._tasks, tools, policy) as resident:
+        async with open_resident(program, self.settings, source, self._tasks, tools, policy, workspace) as resident:
             yield resident
 
     async def _take(self) -> tuple[Worker, Spawner]:
@@ -464,13 +472,18 @@ class DenoRuntime:
 
     def _stopped_outcome(self) -> ExecutionOutcome | None:
         reason = self.refusal()
-        return refused(ErrorType.PERMISSION, reason) if reason is not None else None
+        if reason is None:
+            return None
+        # The reader of programs runs no code and is in no note, so the kill switch of another process does not find it.
+        self._programs.kill()
+        return refused(ErrorType.PERMISSION, reason)
 
     def _with_reason(self, fault: RunFault) -> RunFault:
         """Replace a crash by "The run was stopped", if the process was killed because running is forbidden."""
         stopped = self.refusal()
         if stopped is None or fault.error.type not in {ErrorType.CRASH, ErrorType.MEMORY}:
             return fault
+        self._programs.kill()
         return RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
 
     async def _close(self, pool: Pool | None, tasks: anyio.abc.TaskGroup) -> None:

@@ -91,9 +91,14 @@ class ScriptedResidents:
 
     @asynccontextmanager
     async def resident(
-        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+        self,
+        program: ResidentProgram,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
     ) -> AsyncIterator[Resident]:
-        del tools, network  # nothing runs that could use them
+        del tools, network, workspace  # nothing runs that could use them
         self.check_available()
         self.opened.append(program)
         function = self._functions if callable(self._functions) else self._functions[program.code]

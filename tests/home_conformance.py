@@ -250,6 +250,7 @@ class LedgerConformance(HomeConformance):
         with pytest.raises(ValueError, match="settled"):
             await ledger.settle(taken, 0.0)
         assert self.ledger(home).level() == pytest.approx(0.5 - taken.cost / 2)
+        assert ledger.entries(1)[0].of == taken.seq
 
     async def test_spending_stops_at_its_floor_and_takes_nothing_then(self, home):
         ledger = self.ledger(home)

@@ -103,7 +103,7 @@ class Journal:
                     origin=event.origin,
                     allowed=event.allowed,
                     reason=event.reason,
-                    arguments_hash=_digest(event.arguments),
+                    arguments_hash=event.arguments_hash or digest(event.arguments),
                 )
             case FilesChanged(state="committing"):
                 # Before the commit, as with a run: what cannot be written down is not done.
@@ -147,7 +147,7 @@ class Journal:
             ok=event.error_code is None,
             error_code=event.error_code,
             duration_ms=round(event.duration_ms, 3),
-            arguments_hash=_digest(event.arguments),
+            arguments_hash=digest(event.arguments),
         )
 
     def energy(self, entry: Entry) -> None:
@@ -205,7 +205,7 @@ def _facts(facts: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return {name: value for name, value in {**facts, **more}.items() if value is not None}
 
 
-def _digest(arguments: Any) -> str:
+def digest(arguments: Any) -> str:
     """The hash of what a model sent, even if it is not JSON."""
     try:
         data = to_json(arguments, inf_nan_mode="strings", serialize_unknown=True)

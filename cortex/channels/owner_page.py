@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from cortex.text import beyond_ascii, code_lines, local_time, visible, visible_code
+from neurons import granted_files
 
 if TYPE_CHECKING:
     from neurons import Neuron, Report, ScenarioResult
@@ -81,7 +82,20 @@ def _about(neuron: Neuron, habit: HabitSeen | None) -> Iterator[str]:
     yield _line("tier", str(neuron.tier))
     yield _line("hosts", _names(neuron.hosts))
     yield _line("tools", _names(neuron.tools))
+    if files := _files(neuron):
+        yield _line("files", files)
     yield _line("energy budget", f"{neuron.energy_budget:g} for one signal")
+
+
+def _files(neuron: Neuron) -> str:
+    """The folder that was granted, or what the code wants of one; empty for a neuron without files."""
+    grant = granted_files(neuron)
+    if grant is not None:
+        return f"{one_name(grant.folder)}, {'read and written' if grant.write else 'read-only'}"
+    wants = neuron.report.files if neuron.report is not None else ""
+    if not wants:
+        return ""
+    return f"wants to {'read and write' if wants == 'write' else 'read'} a folder; none is granted"
 
 
 def _habit(neuron: Neuron, habit: HabitSeen | None) -> str:

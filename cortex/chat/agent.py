@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from pydantic_core import to_json
 
+from cortex.jobs import JOB_ENDED
 from cortex.loop import ModelReply, Waiting, ignore, run_turn
 from cortex.redaction import Redactor, Tokens
 from cortex.text import bounded, whole
@@ -76,11 +77,12 @@ class Agent:
     async def __aexit__(self, *exc: object) -> None:
         await self._stack.aclose()
 
-    async def turn(self, text: str, *, is_from_user: bool = True) -> TurnEnd | None:
-        """Run one turn and return its end, or None when it was stopped. Raises ConversationError and OutputLost."""
+    async def turn(self, text: str, *, is_from_user: bool = True, job: str | None = None) -> TurnEnd | None:
+        """Run one turn and return its end, or None when it was stopped. What the job displayed, whose end starts the
+        turn, is shown first. Raises ConversationError and OutputLost."""
         end = None
         with anyio.CancelScope() as self._scope:
-            end = await self._turn(text, is_from_user)
+            end = await self._turn(text, is_from_user, job)
         self._tell(lambda: self._output.ended(end))
         if self._lost is not None:
             raise OutputLost from self._lost
@@ -97,7 +99,8 @@ class Agent:
     async def woken_turn(self, signal: Signal) -> TurnEnd | None:
         """Like `turn`, with the signal as its event."""
         # Redacted: the neuron may have these words from a server.
-        return await self.turn(self._redactor.text(wake_words(signal)), is_from_user=False)
+        words = self._redactor.text(wake_words(signal))
+        return await self.turn(words, is_from_user=False, job=ended_job(signal))
 
     def stop(self) -> None:
         """Cancel the running turn, if there is one, with everything that it has started."""
@@ -108,12 +111,14 @@ class Agent:
         """Show an event of the running turn."""
         self._tell(lambda: self._output.event(event))
 
-    async def _turn(self, text: str, is_from_user: bool) -> TurnEnd:
+    async def _turn(self, text: str, is_from_user: bool, job: str | None) -> TurnEnd:
         cortex = self.cortex
         message = text if is_from_user else None
         kept_for = f"chat:{self.conversation.id}"
         async with cortex.turn(self.watch, message=message, redactor=self._redactor, conversation=kept_for) as turn:
             self._tell(lambda: self._output.started(self.conversation.id, turn.id, text))
+            shown = () if job is None else await turn.show_job(job)
+            self._tell(lambda: self._output.displayed(shown))
             await self._opened.wait()
             assert self._model is not None
             settings = cortex.settings.loop
@@ -121,7 +126,15 @@ class Agent:
             model = PatientModel(self._model, self.watch, self._silence_s)
             tools = cortex.openai_tools()
             return await run_turn(
-                model, turn, tools, self.conversation, text, settings, watch=self.watch, memories=memories
+                model,
+                turn,
+                tools,
+                self.conversation,
+                text,
+                settings,
+                watch=self.watch,
+                memories=memories,
+                pictures=shown,
             )
 
     def _tell(self, work: Callable[[], None]) -> None:
@@ -199,6 +212,12 @@ class Wakes:
             return self._waiting.popleft()
         except IndexError:
             return None
+
+
+def ended_job(signal: Signal) -> str | None:
+    """The handle of the job whose end this signal tells; None for any other signal."""
+    handle = signal.data.get("job") if signal.type == JOB_ENDED and isinstance(signal.data, Mapping) else None
+    return handle if isinstance(handle, str) else None
 
 
 def wake_words(signal: Signal) -> str:

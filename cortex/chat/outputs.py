@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     from .gallery import Gallery
 
 INTERRUPTED = "interrupted"
+# More than a terminal is shown of it.
+_MAX_TABLE_BYTES = 16_384
 
 
 class Output(Protocol):
     def started(self, conversation: str, turn: str, text: str) -> None: ...
 
     def event(self, event: TurnEvent | Event) -> None: ...
+
+    def displayed(self, shown: Sequence[Displayed]) -> None:
+        """Show what a job displayed, whose end started this turn."""
+        ...
 
     def ended(self, end: TurnEnd | None) -> None:
         """The turn has ended; None means that it was interrupted."""
@@ -68,17 +74,19 @@ class ForPeople:
             self._says.end()
             self._does.event(event)
             if isinstance(event, CallEnded):
-                self._display(event.answer.displayed)
+                self.displayed(event.answer.displayed)
 
-    def _display(self, displayed: Sequence[Displayed]) -> None:
+    def displayed(self, shown: Sequence[Displayed]) -> None:
         stream = self._out if self._out.isatty() else self._err
-        for item in displayed:
-            if item.type == "image":
+        for item in shown:
+            if item.is_file:
                 if pictures := inline(item, picture_protocol(stream)):
                     stream.write(pictures)
-                self._does.note(f"displayed {item.title} {_kept(item, self._gallery)}", "cyan")
+                self._does.displayed_file(_kept(item, self._gallery), item.title)
             else:
-                self._does.displayed(table_text(item.rows) if item.type == "table" else item.text, item.title)
+                self._does.displayed(
+                    table_text(item.rows, _MAX_TABLE_BYTES) if item.type == "table" else item.text, item.title
+                )
 
     def ended(self, end: TurnEnd | None) -> None:
         self._says.end()
@@ -101,7 +109,7 @@ class ForPeople:
 
 
 def _kept(item: Displayed, gallery: Gallery | None) -> str:
-    """Where the picture is, or why it is nowhere."""
+    """Where the picture, sound or blob is, or why it is nowhere."""
     if gallery is None:
         return "(not kept)"
     try:
@@ -126,10 +134,13 @@ class ForPrograms:
         call = answered_call()
         self._write(as_json(event) if call is None else {**as_json(event), "id": call})
         if isinstance(event, CallEnded):
-            for item in event.answer.displayed:
-                about = {"type": item.type, "mime_type": item.mime_type, "title": item.title}
-                shown = {"path": _kept(item, self._gallery)} if item.type == "image" else {"text": item.text}
-                self._write({"event": "displayed", "id": event.call.id, **about, **shown})
+            self.displayed(event.answer.displayed, event.call.id)
+
+    def displayed(self, shown: Sequence[Displayed], call_id: str | None = None) -> None:
+        for item in shown:
+            about = {"id": call_id, "type": item.type, "mime_type": item.mime_type, "title": item.title}
+            where = {"path": _kept(item, self._gallery)} if item.is_file else {"text": item.text}
+            self._write({"event": "displayed", **about, **where})
 
     def ended(self, end: TurnEnd | None) -> None:
         how = {"stopped": INTERRUPTED} if end is None else asdict(end)

@@ -90,6 +90,10 @@ class ProposalDesk:
                 return
 
     def _approve(self, neuron: Neuron) -> bool:
+        if neuron.report is not None and neuron.report.files:
+            # A folder is granted where its path can be typed and completed.
+            self._write([f"It uses files. Say which folder it may use: cortex neurons approve {neuron.id} --files DIR"])
+            return False
         # Show all of it, whatever was shown before: the hash is the last line of the text that it covers.
         self._show(owner_view(neuron, self._habit(neuron)))
         words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "

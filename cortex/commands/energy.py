@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -42,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--last", type=number_of("entries"), metavar="N", help=f"show at most N entries, by default {DEFAULT_LAST}"
     )
-    parser.add_argument("--json", action="store_true", help="print {level, full_in_s, tiers, entries, …}")
+    parser.add_argument("--json", action="store_true", help="print {level, full_in_s, tiers, jobs, entries, …}")
     actions = parser.add_subparsers(dest="action", metavar="[set LEVEL | top-up AMOUNT]")
     common = behind_an_action("print the entry of the ledger")
     set_ = actions.add_parser("set", parents=[common], help="make this the level")
@@ -112,8 +113,9 @@ def _number(action: str, text: str) -> float:
 def _look(level: float, entries: list[Entry], options: Namespace, settings: Settings) -> Iterator[str]:
     seen = forecast(level, settings.energy)
     killed = KillSwitch(settings.home / "state").refusal()
+    jobs = _jobs(settings)
     if options.json:
-        yield json.dumps(_as_json(seen, entries, settings.energy, killed))
+        yield json.dumps({**_as_json(seen, entries, settings.energy, killed), "jobs": jobs})
         return
     heading = f"{styled('Energy', 'bold', sys.stdout)} {rounded_down(seen.level)}"
     yield f"{heading}{_gauge(seen)}  {_full(seen)}".rstrip()
@@ -121,6 +123,8 @@ def _look(level: float, entries: list[Entry], options: Namespace, settings: Sett
         yield f"recharges {settings.energy.recharge_per_minute:g} a minute"
     else:
         yield "does not recharge by itself: cortex energy top-up AMOUNT"
+    if jobs["under_way"]:
+        yield f"{_price(jobs['reserved'])} more is reserved for jobs; under way: {jobs['under_way']} (cortex jobs)"
     if killed is not None:
         for line in wrapped(f"Nothing runs, whatever the level: {killed}", width()):
             yield styled(line, "red", sys.stdout)
@@ -148,6 +152,21 @@ def _as_json(seen: Forecast, entries: list[Entry], settings: EnergySettings, kil
         "entries": [entry.model_dump(mode="json") for entry in entries],
         **({} if killed is None else {"killed": killed}),
     }
+
+
+def _jobs(settings: Settings) -> dict[str, Any]:
+    """How many jobs are under way, and the energy that is taken for them."""
+    from cortex.jobs import JobRecords
+    from neurons import DeferredStorage, StorageError
+
+    records = JobRecords(DeferredStorage(Home(settings.home).state_to_read), time.time)
+    try:
+        costs = [record.cost for record in records.under_way()]
+    except StorageError as error:
+        raise EnergyError(f"Cannot look at the jobs: {error}") from error
+    finally:
+        records.close()
+    return {"under_way": len(costs), "reserved": round(sum(costs), 6)}
 
 
 def _gauge(seen: Forecast) -> str:

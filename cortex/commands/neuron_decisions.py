@@ -14,8 +14,8 @@ from cortex.channels import HASH_CHARACTERS, WebhookChannel, owner_view, set_in
 from cortex.home import Home, HomeFiles
 from cortex.learning import Learning, killed_by
 from cortex.settings import Settings
-from cortex.text import is_person_there, styled, terminal_columns, typed, visible
-from neurons import ApprovalKey, KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
+from cortex.text import is_person_there, styled, terminal_columns, typed, visible, visible_code
+from neurons import ApprovalKey, FileGrant, KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
 from sandbox import DenoRuntime, Guard, Running, SandboxError
 
 from .editor import edit
@@ -57,8 +57,9 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
 def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
     pipeline = learning.pipeline
     neuron = learning.store.get(options.neuron)
+    files = _files(learning, options)
     if options.hash is not None:
-        return pipeline.approve(neuron.id, options.hash)
+        return pipeline.approve(neuron.id, options.hash, files=files)
     if not is_person_there(sys.stdin, sys.stderr):
         raise CommandError(
             f'there is no terminal to ask at; look at it with "cortex neurons show {neuron.id}", and then repeat the'
@@ -68,15 +69,31 @@ def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
     waiting = next((one for one in pipeline.pending() if one.id == neuron.id), None)
     if waiting is None:
         # Raises, and says why: no question is open, or it has expired, or the document was changed.
-        return pipeline.approve(neuron.id, "")
+        return pipeline.approve(neuron.id, "", files=files)
     habit = learning.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
     first, *rest = set_in(owner_view(waiting, habit), terminal_columns(sys.stderr))
     print("\n".join([styled(first, "bold", sys.stderr), *rest]), file=sys.stderr)
+    if files is not None:
+        how = "read and write" if files.write else "read"
+        print(f"With your yes it may {how} {visible_code(files.folder)}", file=sys.stderr)
+    elif waiting.report is not None and waiting.report.files:
+        raise CommandError(
+            f"its code uses files; say which folder it may use: cortex neurons approve {waiting.id} --files DIR",
+            REFUSED,
+        )
     words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
     answer = typed(words, sys.stdin, sys.stderr)
     if not answer:
         raise CommandError(f'nothing was approved; "{waiting.id}" still waits', REFUSED)
-    return pipeline.approve(waiting.id, answer)
+    return pipeline.approve(waiting.id, answer, files=files)
+
+
+def _files(learning: Learning, options: Namespace) -> FileGrant | None:
+    if options.files is None:
+        if options.files_write:
+            raise CommandError("--files-write needs --files DIR")
+        return None
+    return learning.grant(options.files, write=options.files_write)
 
 
 def _reject(learning: Learning, options: Namespace, _: Settings) -> Neuron:

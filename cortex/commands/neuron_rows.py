@@ -140,7 +140,8 @@ def what_now(neuron: Neuron) -> str:
         case Status.ACTIVE:
             return f"{neuron.id} is active again"
         case Status.AWAITING_OWNER:
-            return f"{neuron.id} has passed its quarantine; to let it run: cortex neurons approve {neuron.id}"
+            files = " --files DIR" if neuron.report is not None and neuron.report.files else ""
+            return f"{neuron.id} has passed its quarantine; to let it run: cortex neurons approve {neuron.id}{files}"
         case Status.QUARANTINE:
             return f"{neuron.id} is in quarantine; the next agent that runs on this home tries it"
         case Status.DISABLED:

@@ -34,6 +34,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     habits.add_argument("habit", metavar="ID", nargs="?", help="show one habit, with its code")
     approve = action("approve", "let it run on trial: exactly the code and the policy that are shown")
     approve.add_argument("--hash", metavar="HASH", help="8 or more characters of the hash that show prints")
+    approve.add_argument("--files", metavar="DIR", type=Path, help="a folder that its code may read, as /workspace")
+    approve.add_argument("--files-write", action="store_true", help="and write: what a signal that succeeds changes")
     reject = action("reject", "do not learn it; it may not be proposed again")
     reject.add_argument("--reason", metavar="TEXT", required=True, help="why; the agent is told")
     modify = action("modify", "open its code in VISUAL or EDITOR; the result goes through quarantine")

@@ -11,7 +11,7 @@ import anyio
 from pydantic import ValidationError
 
 from cortex.cache import CachedRuntime, open_cache, with_cache
-from cortex.contracts import blocked, calls_told, headline
+from cortex.contracts import blocked, calls_told, headline, where_told
 from cortex.home import Home
 from cortex.settings import SettingsError
 from cortex.text import styled, visible
@@ -264,7 +264,7 @@ def _show(outcome: ExecutionOutcome, output: str) -> None:
     if outcome.refused and not rest.endswith(error.message):
         print(visible(error.message), file=sys.stderr)
     if error.where is not None:
-        print(f"  {visible(error.where)}", file=sys.stderr)
+        print(f"  {visible(where_told(error.where))}", file=sys.stderr)
     for line in calls_told(outcome):
         print(visible(line), file=sys.stderr)
     if error.stack:

@@ -7,11 +7,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from cortex.settings import Settings, load_settings
+from cortex.settings import Settings
 from cortex.text import fit, local_time, padded, visible
 
 from .exits import REFUSED, SUCCESS, CommandError
-from .options import behind_an_action
+from .options import behind_an_action, load_existing
 from .rows import paint, width
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(options: Namespace) -> int:
     from cortex.audit import AuditError
     from neurons import StorageError
 
-    settings = load_settings(options.config, home=options.home)
+    settings = load_existing(options)
     if options.action == "clear" and (options.name is None) is not options.all:
         raise CommandError("say what to clear: the NAME of a conversation, or --all")
     try:

@@ -36,11 +36,12 @@ if TYPE_CHECKING:
         denied,
         failed,
         headline,
-        printed_in,
         reason_of,
         reason_of_fault,
         reply,
         reply_code,
+        said_in,
+        where_told,
     )
 else:
     __all__, __getattr__ = lazy_door(
@@ -53,8 +54,8 @@ else:
             ),
             "intents": "RunCode RunCodeIntent Trace",
             "replies": (
-                "Blocked Denied Reason Refusal blocked calls_told denied failed headline printed_in reason_of "
-                "reason_of_fault reply reply_code"
+                "Blocked Denied Reason Refusal blocked calls_told denied failed headline reason_of "
+                "reason_of_fault reply reply_code said_in where_told"
             ),
         },
     )

@@ -29,6 +29,8 @@ class ExecutionStarted:
     level: float
     code_hash: str = ""
     cost: float = 0.0
+    reservation: int = 0
+    """The number of the ledger's entry that has taken the energy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,9 @@ class OwnerAnswered:
     reason: str
     turn: str = ""
     arguments: Any = field(default=None, repr=False)
+    """What the owner was asked about, without secrets."""
+    arguments_hash: str = ""
+    """The hash of what the owner was asked about, as the owner saw it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,33 +36,72 @@ OK = "OK"
 
 
 MAX_PRINTED_BYTES = 4_096
+MAX_WHERE_CHARACTERS = 240
 MAX_CALL_LINES = 10
+QUOTED = "| "
+"""Begins every line that is not the host's: printed output, and an error's message after its first line. Code chooses
+those texts, and must not be able to say what only the host can know, such as which files were written."""
 NO_VALUE = "The code gave no value: end it with `return value`, or with the value as its last line."
 
 
-def reply(outcome: ExecutionOutcome, lines: Sequence[str] = (), output: str | None = None) -> str:
+class SaidByCode(NamedTuple):
+    """The parts of a reply that the code chose. Secrets are taken out of each part as a whole, before it is cut or
+    quoted: half a secret is not recognized, and neither is one whose lines begin with a mark."""
+
+    error: str = ""
+    """The headline of a run that failed."""
+    where: str = ""
+    output: str = ""
+
+
+def said_in(outcome: ExecutionOutcome) -> SaidByCode:
+    if outcome.ok:
+        return SaidByCode(output=_printed(outcome))
+    where = None if outcome.error is None else outcome.error.where
+    return SaidByCode(headline(outcome), where or "", _printed(outcome))
+
+
+def reply(outcome: ExecutionOutcome, lines: Sequence[str] = (), said: SaidByCode | None = None) -> str:
     """The reply to an outcome: a result as JSON, or one of the codes with the reason. Never empty.
 
     The first line of a result is JSON and nothing else. Where there is no value, what the code printed follows; where
-    the code failed, also the calls that it has already made. `lines` come last. `output` is `printed_in(outcome)`
-    without secrets: they must be taken out before a long output is cut, because half a secret is not recognized.
+    the code failed, also the calls that it has already made. `lines` come last. `said` is `said_in(outcome)` without
+    secrets. Of what the code chose, each line after the first begins with QUOTED.
     """
-    parts = [headline(outcome)]
-    if outcome.error is not None and outcome.error.where is not None:
-        parts.append(f"  {outcome.error.where}")
+    said = said_in(outcome) if said is None else said
+    parts = [headline(outcome)] if outcome.ok else _first_line_and_quoted(said.error)
+    if said.where:
+        parts.append(f"  {where_told(said.where)}")
     if not outcome.ok:
         parts += calls_told(outcome)
-    if text := _cut(printed_in(outcome) if output is None else output):
-        parts.append(f"It printed:\n{text}")
+    if said.output:
+        parts += ("It printed:", _cut(said.output))
     elif outcome.ok and not outcome.has_value and not outcome.displayed:
         parts.append(NO_VALUE)
     return "\n".join((*parts, *lines))
 
 
+def one_line(text: str) -> str:
+    """The text with a space for each end of a line."""
+    return " ".join(text.splitlines())
+
+
+def _first_line_and_quoted(text: str) -> list[str]:
+    first, *others = text.splitlines() or [""]
+    return [first, *(QUOTED + line for line in others)]
+
+
+def where_told(where: str) -> str:
+    """The place of an error with the author's line, cut if that is long."""
+    text = one_line(where)
+    return text if len(text) <= MAX_WHERE_CHARACTERS else f"{text[:MAX_WHERE_CHARACTERS]}…"
+
+
 def headline(outcome: ExecutionOutcome) -> str:
     """The reply without its place in the code, and without what was printed and called."""
     if outcome.ok:
-        return str(outcome.result) if outcome.truncated else _json(outcome.result)
+        # A cut result is a text, which a forged frame may have filled with lines.
+        return one_line(str(outcome.result)) if outcome.truncated else _json(outcome.result)
     error = outcome.error
     assert error is not None
     match reply_code(outcome):
@@ -83,7 +122,7 @@ def reply_code(outcome: ExecutionOutcome) -> str:
     return "EXECUTION_TIMEOUT" if outcome.error.type == "TimeoutError" else "EXECUTION_ERROR"
 
 
-def printed_in(outcome: ExecutionOutcome) -> str:
+def _printed(outcome: ExecutionOutcome) -> str:
     """All that the code printed, if the reply has to tell it: the code failed or gave no value."""
     if outcome.ok and outcome.has_value:
         return ""
@@ -94,13 +133,15 @@ def printed_in(outcome: ExecutionOutcome) -> str:
 
 
 def _cut(output: str) -> str:
-    """The output, or the beginning and the end of a long one with a mark between them."""
-    data = output.encode(errors="replace")
+    """The output, each line quoted; or the beginning and the end of a long one with a mark between them."""
+    printed = output.encode(errors="replace")
+    data = "\n".join(QUOTED + line for line in printed.decode().splitlines()).encode()
     if len(data) <= MAX_PRINTED_BYTES:
         return data.decode()
-    mark = f"\n… [{len(data)} bytes printed in all] …\n"
+    # The end may begin inside a line, and so it is quoted once more.
+    mark = f"\n… [{len(printed)} bytes printed in all] …\n{QUOTED}"
     half = (MAX_PRINTED_BYTES - len(mark.encode())) // 2
-    return data[:half].decode(errors="ignore") + mark + data[-half:].decode(errors="ignore")
+    return data[:half].decode(errors="ignore").rstrip("\n") + mark + data[-half:].decode(errors="ignore").lstrip("\n")
 
 
 def calls_told(outcome: ExecutionOutcome) -> list[str]:

@@ -46,6 +46,8 @@ class Entry(BaseModel):
     reserved: Finite | None = None
     settled: Finite | None = None
     """The measured cost of the run for which `reserved` had been taken."""
+    of: Annotated[int, Field(ge=1)] | None = None
+    """The number of the entry that had taken `reserved`: after a crash it tells whether that was settled."""
     by: str | None = None
     note: str | None = None
 

@@ -46,8 +46,8 @@ class Ledger(Protocol):
         ...
 
     async def settle(self, reservation: Reservation, cost: float) -> float:
-        """Correct the energy taken for a run to its real cost, once, and return the level. Raises ValueError for a
-        reservation that was settled before."""
+        """Correct the energy taken for a run to its real cost, once, and return the level. The new entry names that
+        of the reservation (`of`). Raises ValueError for a reservation that was settled before."""
         ...
 
     async def spend(self, amount: float, *, reason: str, floor: float = 0.0, code_hash: str | None = None) -> bool:

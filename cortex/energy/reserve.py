@@ -210,6 +210,7 @@ class EnergyReserve:
             code_hash=reservation.code_hash,
             reserved=reservation.cost,
             settled=cost,
+            of=reservation.seq or None,
         )
         reservation.is_settled = True
         reservation.charged = reservation.cost - entry.amount

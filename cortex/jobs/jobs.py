@@ -21,13 +21,13 @@ import anyio.to_thread
 from pydantic_core import to_json
 
 from cortex.contracts import Denied, ExecutionStarted, Refused, denied, failed, reason_of, reason_of_fault
-from cortex.energy import EnergyError, Reservation
 from cortex.tools import cut
 from cortex.turn import Begun, HostFailed, JobLook, NotRun, Ran, execute
 from neurons import Signal, StorageError
-from sandbox import ErrorType, ExecutionError, ExecutionOutcome, LockBusy, Tier
+from sandbox import ErrorType, ExecutionError, ExecutionOutcome, LockBusy
 
 from .job_records import CUT_SHORT, MAY_HAVE_HAPPENED, JobRecord, JobRecords, State, conversation_hash, new_handle
+from .left_behind import settle_left
 
 if TYPE_CHECKING:
     from typing import Self
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
     from cortex.turn import Caller, Executed, Services
     from neurons import Lease, Switch, Wake
-    from sandbox import CodeRuntime, ExecutionRequest, HostTools
+    from sandbox import CodeRuntime, Displayed, ExecutionRequest, HostTools
 
 log = logging.getLogger("motor_cortex")
 
@@ -116,6 +116,7 @@ class Jobs:
         self._tasks = await anyio.create_task_group().__aenter__()
         try:
             await self._take_lead()
+            self._tasks.start_soon(self._watch_owner)
         except BaseException:
             self._tasks.cancel_scope.cancel()
             await self._tasks.__aexit__(None, None, None)
@@ -181,7 +182,9 @@ class Jobs:
             if record.is_under_way:
                 return JobLook(CUT_SHORT, ok=False)
         if record.reply is not None:
-            return JobLook(record.reply, ok=record.ok)
+            ended = record
+            displayed = await self._in_thread(lambda: self._records.displays(ended))
+            return JobLook(record.reply, ok=record.ok, displayed=displayed)
         for_s = max(0.0, self._now() - record.at)
         return JobLook(_as_text(handle, record.state, forSeconds=round(for_s)), ok=True)
 
@@ -227,7 +230,10 @@ class Jobs:
     async def _kept(self, job: _Job) -> str | None:
         """Write the record of a job that has its energy. Returns why that was not possible."""
         assert job.started is not None
-        job.record = replace(job.record, cost=job.started.cost, code_hash=job.started.code_hash)
+        started = job.started
+        job.record = replace(
+            job.record, cost=started.cost, code_hash=started.code_hash, reservation=started.reservation
+        )
         try:
             await self._in_thread(lambda: self._records.write(job.record))
         except _DISK_FAULTS as error:
@@ -248,9 +254,11 @@ class Jobs:
             return
         state: State
         ok = False
+        displayed: tuple[Displayed, ...] = ()
         match done:
             case Ran(outcome, text):
                 state, ok = ("done" if outcome.ok else "failed"), outcome.ok
+                displayed = done.displayed
             case NotRun(refusal, code_hash):
                 state, text = job.stopped or "refused", reason_of(refusal).text
                 caller.announce(Refused("core.execute", text, intent, caller.id, code_hash))
@@ -262,6 +270,13 @@ class Jobs:
                     state, text = "failed", reason_of_fault(job.fault).text
                 elif job.stopped == "cancelled":
                     text = failed("CrashError", f"{job.why}; {MAY_HAVE_HAPPENED}")
+        if not isinstance(done, Ran):
+            text = await caller.show(text)
+        try:
+            # Before its end is written: who sees that it has ended sees what it displayed.
+            job.record = await self._in_thread(lambda: self._records.keep_displays(job.record, displayed))
+        except _DISK_FAULTS as error:
+            log.warning("Cannot write down what a job displayed: %s", error)
         # A job that ends because the host stops is told by the next process.
         job.record = replace(job.record.ended(state, text, self._now(), ok=ok), is_told=not self._is_closing)
         try:
@@ -286,9 +301,8 @@ class Jobs:
             starts_turn = self._emit(signal)
             if self._wake is None or starts_turn or self._switch.refusal() is not None or not self._may_wake():
                 return
-            woken = replace(record, is_told=True, woke_at=self._now())
-            # First on disk: a host that restarts in a loop starts one turn for a job, and not one for each start.
-            await self._in_thread(lambda: self._records.write(woken))
+            # First on disk: wakes are counted over restarts, too.
+            await self._in_thread(lambda: self._records.woke(record))
             async with self._one_wake:
                 await self._wake(signal)
         except Exception:
@@ -316,9 +330,8 @@ class Jobs:
 
     async def _settle(self) -> None:
         try:
-            never_began = await self._in_thread(self._records.cut_short)
-            for record in never_began:
-                await self._give_back(record)
+            await settle_left(self._records, self._energy)
+            await self._in_thread(self._records.asked_to_cancel)  # of jobs that have ended now
             await self._in_thread(self._records.forget_old)
             records = await self._in_thread(self._records.all)
             self._wakes += [record.woke_at for record in records if record.woke_at is not None]
@@ -330,12 +343,22 @@ class Jobs:
         except _DISK_FAULTS as error:
             log.warning("Cannot settle the jobs of an earlier process: %s", error)
 
-    async def _give_back(self, record: JobRecord) -> None:
-        try:
-            taken = Reservation(Tier(record.tier), record.cost, 0.0, 0.0, 0, code_hash=record.code_hash)
-            await self._energy.settle(taken, 0.0)
-        except (EnergyError, ValueError) as error:
-            log.warning("Cannot give back the energy of a job that never began: %s", error)
+    async def _watch_owner(self) -> None:
+        """Cancel what the owner asks another process to cancel: `cortex jobs cancel`. Looks as often as for the kill
+        switch, and only while there are jobs."""
+        seen: object = None
+        while True:
+            await anyio.sleep(self._settings.neurons.kill_poll_ms / 1_000)
+            if not self._jobs:
+                continue
+            try:
+                stamp = await self._in_thread(self._records.stamp_of_requests)
+                if stamp != seen:
+                    for handle in await self._in_thread(self._records.asked_to_cancel):
+                        self.cancel(handle)
+                seen = stamp
+            except _DISK_FAULTS as error:
+                log.warning("Cannot look whether the owner wants a job cancelled: %s", error)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # Not abandoned: what is being written is written, and only then is anything else.

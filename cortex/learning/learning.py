@@ -11,12 +11,13 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
 from cortex.channels import ConsoleChannel, WebhookChannel
-from cortex.turn import ConsolidateTool, HabitWatch
+from cortex.turn import ConsolidateTool, HabitWatch, own_files
 from neurons import (
     Autonomic,
     Candidates,
@@ -33,6 +34,7 @@ from neurons import (
 )
 from sandbox import SandboxUnavailable
 
+from .neuron_files import NeuronFolders, file_grant
 from .notices import Notices
 
 if TYPE_CHECKING:
@@ -40,7 +42,19 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
     from cortex.tools import OnCall
     from cortex.turn import Observer
-    from neurons import ApprovalKey, Energy, Fingerprint, Neuron, OwnerChannel, Proposal, Record, Skills, Switch, Wake
+    from neurons import (
+        ApprovalKey,
+        Energy,
+        FileGrant,
+        Fingerprint,
+        Neuron,
+        OwnerChannel,
+        Proposal,
+        Record,
+        Skills,
+        Switch,
+        Wake,
+    )
     from sandbox import Guard, HostTools, NetworkPolicy, ResidentHost
 
     from .neuron_tools import NeuronTools
@@ -90,6 +104,7 @@ class Learning:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
+        self._record = record
         self._now = now
         self._quarantine_lease = home.lease("quarantine")
         self._autonomic_lease = home.lease("autonomic")
@@ -99,6 +114,11 @@ class Learning:
         self.reader = FingerprintReader()
         self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
         self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
+
+    def grant(self, folder: Path | str, *, write: bool = False) -> FileGrant:
+        """The folder, to be granted to a neuron with `pipeline.approve(…, files=…)`; read-only by default. Raises
+        Refused for one that cannot be used, or that the home of the cortex lies in."""
+        return file_grant(folder, self._settings.home, write=write)
 
     @asynccontextmanager
     async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
@@ -188,6 +208,9 @@ class Learning:
             is_killed=around.is_killed,
             lock=self._autonomic_lease,
             storage=self.storage,
+            folders=NeuronFolders(
+                self._settings.home, self.pipeline, around.is_killed, self._record, own_files(self._settings)
+            ),
         )
 
     def unreachable(self, wish: Neuron | Proposal, tools: NeuronTools) -> str | None:

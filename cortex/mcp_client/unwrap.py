@@ -3,7 +3,6 @@ blobs with their bytes, or else its text parsed as JSON, or else its text. Pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from sandbox import ReadyJson, ToolError, bounded_json
 MAX_ERROR_CHARACTERS = 2_000
 # The SDK checks each part against each kind of part: 16 µs for a part that matches none.
 MAX_PARTS = 5_000
-_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson:
@@ -27,8 +26,12 @@ def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson
     if answer.get("isError"):
         raise ToolError(_error(parts, answer.get("structuredContent"), tool), code="tool_failed")
     structured = answer.get("structuredContent")
-    if structured is None and any(map(_holds_bytes, parts[:MAX_PARTS])):
-        return _with_media(parts[:MAX_PARTS], tool, max_bytes)
+    if structured is None:
+        # Checked before the base64 is read: it may be much larger than the limit.
+        _check_size(sum(_media_size(part) for part in parts[:MAX_PARTS]), tool, max_bytes)
+        media = [_media(part) for part in parts[:MAX_PARTS]]
+        if any(media):
+            return _with_media(parts, media, tool, max_bytes)
     texts = [] if structured is not None else list(_texts(parts))
     # Checked before the texts are copied: they may be much larger than the limit.
     _check_size(sum(map(len, texts)), tool, max_bytes)
@@ -37,8 +40,11 @@ def unwrapped(answer: Mapping[str, Any], tool: str, max_bytes: int) -> ReadyJson
     return ReadyJson(data)
 
 
-def _holds_bytes(part: Mapping[str, Any]) -> bool:
-    return _media(part) is not None
+def _media_size(part: Mapping[str, Any]) -> int:
+    match part:
+        case {"type": "image" | "audio", "data": str(data)} | {"type": "resource", "resource": {"blob": str(data)}}:
+            return len(data)
+    return 0
 
 
 def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -51,12 +57,22 @@ def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
             media = {"type": "blob", "mimeType": mime_type, "uri": uri, "data": data}
         case _:
             return None
-    return media if _BASE64.fullmatch(data) and len(data) % 4 == 0 else None
+    return media if _is_base64(data) else None
 
 
-def _with_media(parts: Sequence[Mapping[str, Any]], tool: str, max_bytes: int) -> ReadyJson:
+def _is_base64(data: str) -> bool:
+    end = data[-2:].rstrip("=")
+    # Ten times as fast as a pattern.
+    return len(data) % 4 == 0 and data.isascii() and not (data[:-2] + end).encode().translate(None, _BASE64)
+
+
+def _with_media(
+    parts: Sequence[Mapping[str, Any]], media: Sequence[dict[str, Any] | None], tool: str, max_bytes: int
+) -> ReadyJson:
     """The only part itself, or all parts in a list: those with bytes, and texts as `{ type: "text", text }`."""
-    found = [_media(part) or {"type": "text", "text": "".join(_texts([part]))} for part in parts]
+    found = [
+        given or {"type": "text", "text": "".join(_texts([part]))} for part, given in zip(parts, media, strict=False)
+    ]
     _check_size(sum(len(part.get("data") or part.get("text", "")) for part in found), tool, max_bytes)
     is_alone = len(found) == 1
     data = to_json(found[0] if is_alone else found)

@@ -10,13 +10,14 @@ import logging
 from base64 import b64encode
 from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
+from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
 from cortex.contracts import Denied, reason_of, reason_of_fault
-from cortex.text import whole
+from cortex.text import off_loop, whole
 from cortex.tools import EXECUTE_CODE
 from cortex.turn import MAX_TEXT_BYTES, answer_without_result
 from sandbox import table_text
@@ -148,11 +149,18 @@ class _Answers:
         own = {} if folder is None else {"workspace": folder}
         async with self._cortex.turn(progress.watch, conversation=conversation, **own) as turn:
             if name == EXECUTE_CODE:
-                return code_result(await turn.execute_code(arguments))
-            return answer_result(await turn.answer(name, arguments))
+                code = await turn.execute_code(arguments)
+                return await off_loop(_size(code), code_result, code)
+            answer = await turn.answer(name, arguments)
+            return await off_loop(_size(answer), answer_result, answer)
 
 
 MAX_DEPTH = 200
+
+
+def _size(answer: Answer | CodeAnswer) -> int:
+    """Of what is displayed. Megabytes become base64, and rows a table: not on the event loop."""
+    return sum(len(item.data) for item in getattr(answer, "displayed", ()))
 
 
 def answer_result(answer: Answer) -> dict[str, Any]:
@@ -183,9 +191,15 @@ def _result(
 
 
 def _block(item: Displayed) -> dict[str, Any] | None:
-    """A display as a content block: a picture, or a text that is longer than the beginning of it in the reply."""
-    if item.type == "image":
-        return {"type": "image", "mimeType": item.mime_type, "data": b64encode(item.data).decode()}
+    """A display as a content block: a picture, sound or blob, or a text that is longer than the beginning of it in the
+    reply."""
+    if item.is_file:
+        data = b64encode(item.data).decode()
+        if item.type != "blob":
+            return {"type": item.type, "mimeType": item.mime_type, "data": data}
+        # A name that says nothing but what the bytes are: that of the tool's server leads nowhere for this client.
+        uri = f"cortex://displayed/{sha256(item.data).hexdigest()}"
+        return {"type": "resource", "resource": {"uri": uri, "mimeType": item.mime_type, "blob": data}}
     text = whole(table_text(item.rows) if item.type == "table" else item.text)
     return {"type": "text", "text": text} if len(text.encode()) > MAX_TEXT_BYTES else None
 

@@ -40,7 +40,6 @@ _MAX_TOKENS = 10**9
 MAX_NAME_CHARS = 256
 _BYTES_PER_TOKEN = 4
 _TOKENS_PER_PICTURE = 1_500
-_PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=]+", re.ASCII)
 
 
 def chat_request(
@@ -238,7 +237,21 @@ class ReplyAssembly:
 def estimated_tokens(value: object) -> int:
     """An estimate from the size of the JSON, rather too high than too low. A picture counts as a picture: its base64 is
     not read as text."""
-    text, pictures = _PICTURE.subn("", json.dumps(value))
+    pictures = 0
+
+    def without_pictures(part: Any) -> Any:
+        nonlocal pictures
+        match part:
+            case {"type": "image_url"}:
+                pictures += 1
+                return None
+            case {"content": list(content)}:
+                return {**part, "content": list(map(without_pictures, content))}
+            case list():
+                return list(map(without_pictures, part))
+        return part
+
+    text = json.dumps(without_pictures(value))
     return -(-len(text) // _BYTES_PER_TOKEN) + pictures * _TOKENS_PER_PICTURE
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .spans import Span
+from .spans import Span, searched
 from .strength import is_random
 
 # Words before four dotted numbers that make them a version; the second list only as whole words.
@@ -73,7 +73,7 @@ def _is_version(before: str) -> bool:
 
 def ipv6(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     begin = 0
-    while (colons := _COLONS.search(text, begin)) is not None:
+    while (colons := next(searched(_COLONS, text, begin), None)) is not None:
         start = colons.start()
         while start > begin and colons.start() - start < 5 and text[start - 1] in _HEX:
             start -= 1
@@ -103,7 +103,7 @@ def _is_ipv6(found: str) -> bool:
 
 def emails(text: str, lowered: str) -> Iterator[Span]:
     begin = 0
-    for at in _AT.finditer(text):
+    for at in searched(_AT, text):
         domain = _DOMAIN.match(text, at.end())
         if domain is None:
             continue

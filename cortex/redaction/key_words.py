@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .spans import NAMED, Span
+from .spans import NAMED, Span, searched
 from .strength import is_password, is_placeholder, is_random
 
 # The word in small letters, and what must stand before it to mean a secret; () means anything.
@@ -118,7 +118,7 @@ def _is_code(value: str, after: str, between: str) -> bool:
 
 
 def bearers(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    for match in _BEARER.finditer(text):
+    for match in searched(_BEARER, text):
         if is_random(match[1]) and not text[match.start() - 1 : match.start()].isalnum():
             yield Span(match.start(1), match.end(1), "secret")
 

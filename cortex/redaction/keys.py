@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from .spans import BETWEEN, MAX_VALUE_CHARACTERS, NAMED, Span
+from .spans import BETWEEN, MAX_VALUE_CHARACTERS, NAMED, Span, searched
 from .strength import is_random
 
 # Prefixes that end with a sign. One search for the sign, with two letters before it and a long word after it, finds the
@@ -81,7 +81,7 @@ _MIN_PEM = 72
 def signed_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     for sign in [sign for sign in "-_." if sign in text]:
         by_end, places = _places(sign)
-        for place in places.finditer(text):
+        for place in searched(places, text):
             begin = place.end()
             for prefix in by_end[text[begin - 3 : begin]]:
                 start = begin - len(prefix)
@@ -106,13 +106,13 @@ def unsigned_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
 
 
 def hooks(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    for match in _HOOKS.finditer(text):
+    for match in searched(_HOOKS, text):
         yield Span(match.start(match.lastindex or 0), match.end(), "api_key")
 
 
 def bots(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     """Keys of Telegram bots: the number of a bot, and its key."""
-    for match in _TELEGRAM.finditer(text):
+    for match in searched(_TELEGRAM, text):
         before = _BOT.search(text[max(0, match.start() - 15) : match.start()])
         if before is not None:
             yield Span(match.start() - len(before[0]), match.end(), "api_key")
@@ -188,7 +188,7 @@ def private_keys(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
             continue
         # Searched once: a thousand BEGIN lines without an END must not search the text a thousand times.
         if end is None or end < label.end():
-            found = _PEM_END.search(text, label.end())
+            found = next(searched(_PEM_END, text, label.end()), None)
             end = found.end() if found else len(text) + MAX_VALUE_CHARACTERS
         is_whole = end - at <= MAX_VALUE_CHARACTERS
         begin = end if is_whole else _end_of_string(text, at)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from .addresses import is_ipv4
 from .checksums import IBAN_LENGTHS, is_card, is_iban
-from .spans import NAMED, Span
+from .spans import NAMED, Span, searched
 
 _NUMBER = re.compile(
     # The first digit is taken before the lookbehind, because a pattern that begins with a lookbehind is slow to search.
@@ -62,7 +62,7 @@ _NAMED_PHONE = re.compile(
 
 
 def numbers(text: str, lowered: str) -> Iterator[Span]:
-    for match in _NUMBER.finditer(text):
+    for match in searched(_NUMBER, text):
         start, end = match.start(), match.end()
         if match["ssn"] is not None:
             if is_ssn(text[start : start + 3], text[start + 4 : start + 6], text[start + 7 : end]):
@@ -82,15 +82,15 @@ def _is_negative(text: str, start: int) -> bool:
 
 
 def phones(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    for match in _INTERNATIONAL.finditer(text) if "+" in text else ():
+    for match in searched(_INTERNATIONAL, text) if "+" in text else ():
         if is_international(match[0][1:]):
             yield Span(match.start(), match.end(), "phone")
-    for match in _AMERICAN.finditer(text) if "(" in text else ():
+    for match in searched(_AMERICAN, text) if "(" in text else ():
         yield Span(match.start(), match.end(), "phone")
 
 
 def ibans(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
-    for match in _IBAN.finditer(text):
+    for match in searched(_IBAN, text):
         length = IBAN_LENGTHS.get(match[0][:2], 0)
         account = _BLANKS.sub("", match[0])
         # The match may include capitals or digits that follow the account.
@@ -102,7 +102,7 @@ def ibans(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
 def named_ssns(text: str, lowered: str) -> Iterator[Span]:  # noqa: ARG001
     """Nine digits without hyphens count only after a word that says what they are."""
     if "ssn" in lowered or "social" in lowered:
-        for match in _SSN_WORDS.finditer(lowered.replace(NAMED, ":")):
+        for match in searched(_SSN_WORDS, lowered.replace(NAMED, ":")):
             if is_ssn(*match.groups()):
                 yield Span(match.start(1), match.end(3), "ssn")
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from cortex.settings import RedactedKind
 
+from .spans import searched
+
 if TYPE_CHECKING:
     from .token_file import TokenFile
 
@@ -68,7 +70,7 @@ class Tokens:
         """Skip the numbers of tokens that occur in outside text, so that they are never confused with ours."""
         if "[" not in text or "_" not in text:
             return
-        for match in TOKEN.finditer(text):
+        for match in searched(TOKEN, text):
             kind, number = _KINDS[match[1]], int(match[2])
             if number > self._last.get(kind, 0) and len(self._foreign) < _MAX_FOREIGN:
                 self._foreign.add((kind, number))

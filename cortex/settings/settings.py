@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from neurons import NeuronSettings
 from sandbox import SandboxSettings, data_file
@@ -71,6 +71,12 @@ class Settings(BaseModel):
     redaction: RedactionSettings = Field(default_factory=RedactionSettings)
     cache: CacheSettings = Field(default_factory=CacheSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
+    _read_from: tuple[Path, ...] = PrivateAttr(default=())
+
+    @property
+    def read_from(self) -> tuple[Path, ...]:
+        """The settings files that `load_settings` has read; those of the package are not among them."""
+        return self._read_from
 
 
 def load_settings(
@@ -83,7 +89,11 @@ def load_settings(
 
     Raises SettingsError for a file that cannot be read, and for every key that does not exist.
     """
-    return _settled(list(_all_said(config, environment, home, overrides)))
+    settings = _settled(list(_all_said(config, environment, home, overrides)))
+    file = _config_file(config, os.environ if environment is None else environment)
+    if file is not None:
+        settings._read_from = (file.absolute(),)
+    return settings
 
 
 def explain_settings(
@@ -114,10 +124,17 @@ def _all_said(
     for key, name in MODEL_VARIABLES.items():
         if environment.get(name):
             yield SettingValue(("model", key), environment[name], name)
-    if config is not None or environment.get(CONFIG_VARIABLE):
-        yield from _from_file(Path(os.path.expanduser(config or environment[CONFIG_VARIABLE])))
+    file = _config_file(config, environment)
+    if file is not None:
+        yield from _from_file(file)
     yield from _from_environment(environment)
     yield from _flat(overrides if home is None else {**overrides, "home": home}, OPTION)
+
+
+def _config_file(config: Path | None, environment: Mapping[str, str]) -> Path | None:
+    if config is None and not environment.get(CONFIG_VARIABLE):
+        return None
+    return Path(os.path.expanduser(config or environment[CONFIG_VARIABLE]))
 
 
 def _from_file(path: Path) -> Iterator[SettingValue]:

@@ -59,13 +59,13 @@ def as_json(event: TurnEvent | Event) -> dict[str, Any]:  # noqa: PLR0911, PLR09
 
 
 def _displayed(ended: ExecutionEnded) -> dict[str, Any]:
-    """What was displayed, without the bytes of pictures; nothing where nothing was."""
+    """What was displayed, without the bytes of files; nothing where nothing was."""
     if not ended.displayed:
         return {}
     return {
         "displayed": [
             {"type": item.type, "mime_type": item.mime_type, "title": item.title, "bytes": len(item.data)}
-            | ({} if item.type == "image" else {"text": item.text})
+            | ({} if item.is_file else {"text": item.text})
             for item in ended.displayed
         ]
     }

@@ -123,6 +123,12 @@ class Show:
         self._lines("", excerpt(text, self._width - 4, _DISPLAYED_ROWS), "")
         self._stream.flush()
 
+    def displayed_file(self, where: str, title: str = "") -> None:
+        """Write where a file is that code displays, in one line however long it is: a path is there to be copied."""
+        self.note(f"displayed {title}".rstrip(), "cyan")
+        self._write(f"  {visible(' '.join(where.splitlines()))}")
+        self._stream.flush()
+
     def note(self, text: str, style: str = "dim") -> None:
         """Write a small line between the others."""
         self._show_call()

@@ -5,9 +5,13 @@ There is no other way to call a tool for a model or for its code in the sandbox,
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import anyio
+import anyio.to_thread
 
 from cortex.redaction import MAX_VALUE_CHARACTERS
 from cortex.text import beginning, whole
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     from .owner import Origin
 
 MAX_MESSAGE_CHARACTERS = 500
+_MAX_REDACTED_CHARACTERS = MAX_MESSAGE_CHARACTERS + MAX_VALUE_CHARACTERS
+_MAX_READ_CHARACTERS = 4 * 1024 * 1024
+_BLANKS = re.compile(r"\s{2,}+|[^\S\n ]")
 
 OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]
 """The caller, the tool's name, the arguments, whether it succeeded, the error code if not, and the milliseconds that
@@ -68,7 +75,7 @@ class UsableTool(Protocol):
 class Calls:
     """The calls of one turn, by the model and by its code. `require` raises ToolError while nothing may be done;
     `restored` puts back the values for which the model was shown tokens. `settings` say whose exceptions are told with
-    their message, which `redacted` makes fit to be seen; without settings none are."""
+    their message, which `redacted` makes fit to be seen, in a thread; without settings none are."""
 
     def __init__(
         self,
@@ -86,6 +93,7 @@ class Calls:
         self._restored = restored
         self._settings = settings
         self._redacted = redacted
+        self._telling = anyio.CapacityLimiter(1)
 
     async def make(
         self,
@@ -116,7 +124,7 @@ class Calls:
             result = await tool.call_json(read, timeout_ms=timeout_ms)
         except ToolError as error:
             error_code = str(error.code)
-            told = self._told(tool.name, error)
+            told = await self._told(tool.name, error)
             if told is not None:
                 raise told from error
             raise
@@ -131,21 +139,34 @@ class Calls:
             self._on_call(origin, tool.name, given, error_code is None, error_code, duration_ms)
         return result
 
-    def _told(self, tool: str, error: ToolError) -> ToolError | None:
+    async def _told(self, tool: str, error: ToolError) -> ToolError | None:
         """The error with the message of the tool's exception, where the owner lets it be shown; else None."""
         cause = error.__cause__
         if error.code != "internal" or cause is None or self._settings is None:
             return None
         if not shows_messages(tool, self._settings):
             return None
-        try:
-            text = str(cause)
-        except Exception:  # noqa: BLE001 - the exception is of the tool's author, and so is its `__str__`
-            return None
-        # Redacted before it is cut: half a secret may not be recognized.
-        seen = whole(self._redacted(text[: MAX_MESSAGE_CHARACTERS + MAX_VALUE_CHARACTERS]))
-        said = beginning(" ".join(seen.split()), MAX_MESSAGE_CHARACTERS)
+        # In a thread, one after the other: code makes many calls at once, and a long message takes 25 ms to redact.
+        said = await anyio.to_thread.run_sync(
+            _message_of, cause, self._redacted, abandon_on_cancel=True, limiter=self._telling
+        )
         return ToolError(f"{error}: {said}", code="internal", retryable=error.retryable) if said else None
+
+
+def _message_of(error: BaseException, redacted: Callable[[str], str]) -> str:
+    """The beginning of the message, redacted, on one line; empty if it has none."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the exception is of the tool's author, and so is its `__str__`
+        return ""
+    # Blanks first: if they were removed later, half a secret from the end of a long text could move into what is shown.
+    # Lines stay lines until all is redacted: some secrets have several.
+    text = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", text[:_MAX_READ_CHARACTERS].strip())
+    if len(text) > _MAX_REDACTED_CHARACTERS:
+        # Cut between two words: half a secret is not recognized, and what is redacted before it makes room for it.
+        text = text[:_MAX_REDACTED_CHARACTERS]
+        text = text[: max(text.rfind(" "), text.rfind("\n"), 0)]
+    return beginning(" ".join(whole(redacted(text)).split()), MAX_MESSAGE_CHARACTERS)
 
 
 class LentTools:

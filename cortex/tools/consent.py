@@ -6,7 +6,7 @@ The same for the model's calls and for those from its code; everything that is n
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
@@ -43,6 +43,10 @@ class NotAllowed:
 Permission: TypeAlias = Allowed | NotAllowed
 
 
+async def _as_they_are(arguments: dict[str, Any]) -> dict[str, Any]:
+    return arguments
+
+
 class Consent:
     """The consent of one turn: it counts the questions to the owner."""
 
@@ -53,12 +57,15 @@ class Consent:
         *,
         turn: str = "",
         asking: anyio.Lock | None = None,
-        on_decision: Callable[[Question, Decision], None] = lambda *_: None,
+        on_decision: Callable[[Question, Decision, dict[str, Any]], None] = lambda *_: None,
+        redacted: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _as_they_are,
     ) -> None:
+        """`on_decision` is told the question, the decision, and the arguments as `redacted` returns them."""
         self._owner = owner
         self._settings = settings
         self._turn = turn
         self._on_decision = on_decision
+        self._redacted = redacted
         self._questions = 0
         # One question at a time: two prompts in one terminal would take each other's answers.
         self._asking = anyio.Lock() if asking is None else asking
@@ -86,12 +93,14 @@ class Consent:
         self._questions += 1
         # A copy: changes that the owner's side makes must not affect the call.
         question = Question(name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
+        # Before the question: nothing may come between the owner's answer and its record.
+        shown = await self._redacted(question.arguments)
         # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of all
         # questions of a turn, which may all come before this one.
         with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
             async with self._asking:
                 decision = await self._decision(question)
-        self._on_decision(question, decision)
+        self._on_decision(question, decision, shown)
         if decision.allowed is True:
             return Allowed()
         if isinstance(self._owner, AbsentOwner):

@@ -42,7 +42,7 @@ Markdown, store for JSON kept between runs (await store.get(key), set(key, value
 No import, require, {files} Each run costs energy.{limit} EXECUTION_… is no result and says why: correct the code, or \
 tell the user."""
 _NO_FILES = "process or files."
-_FILES = "process. Files: Deno.readTextFile, writeTextFile, readDir … in the current folder; a failed run changes none."
+_FILES = "process. Files: Deno.readTextFile, writeTextFile, readDir … in /workspace; a failed run changes none."
 _SEARCH = "Find functions for code by what they do. Then core_describe them."
 _DESCRIBE = "TypeScript declarations of functions by name, or of store, display, files."
 _INTENT = "Lends functions that fit these words"

@@ -14,11 +14,13 @@ from typing import Annotated, Any, Union
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import from_json, to_json
 
-from sandbox import Displayed, ReadyJson, picture_type
+from sandbox import Displayed, ReadyJson, display_note, picture_type, shown_picture
 
 # A result with more values is taken as it is: looking at each of a million rows would stall the host.
 MAX_LOOKED_AT = 10_000
 MAX_DEPTH = 20
+MAX_PICTURES = 20
+"""Of one result that a model is shown. Words stand for the others."""
 _BYTES_SCHEMA = {"type": "string", "format": "byte", "contentEncoding": "base64"}
 
 
@@ -122,7 +124,8 @@ def pictures_of(result: ReadyJson) -> tuple[bytes, tuple[Displayed, ...]]:
     if not result.bytes_at:
         return result.data, ()
     root = {"result": from_json(result.data)}
-    shown = []
+    shown: list[Displayed] = []
+    left_out = 0
     for path in result.bytes_at:
         *above, last = "result", *path
         place: Any = root
@@ -130,7 +133,12 @@ def pictures_of(result: ReadyJson) -> tuple[bytes, tuple[Displayed, ...]]:
             place = place[step]
         data = binascii.a2b_base64(place[last])
         kind = picture_type(data)
-        if kind is not None:
-            shown.append(Displayed("image", kind, data))
-            place[last] = f"[{kind}, {len(data)} bytes]"
+        if kind is None:
+            continue
+        place[last] = f"[{kind}, {len(data)} bytes]"
+        left_out += len(shown) == MAX_PICTURES
+        if len(shown) < MAX_PICTURES:
+            shown.append(shown_picture(data))
+    if left_out:
+        shown.append(display_note(f"{left_out} more pictures were not shown: of a result at most {MAX_PICTURES} are"))
     return to_json(root["result"]), tuple(shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
 
 from cortex.settings import Policy
@@ -113,6 +114,11 @@ class Toolbox:
     def declarations(self, settings: ToolSettings | None = None) -> list[ToolDeclaration]:
         """The declarations, for the model, of the tools that its code may call."""
         return [tool.declaration for tool in self if tool.for_code and not _is_denied(tool, settings)]
+
+    def source_files(self) -> set[Path]:
+        """The files that its functions are written in, as far as that is known."""
+        codes = (getattr(inspect.unwrap(tool.function), "__code__", None) for tool in self)
+        return {Path(code.co_filename) for code in codes if code is not None and not code.co_filename.startswith("<")}
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from .consolidate_tool import ConsolidateTool
     from .displays import MAX_TEXT_BYTES, shown_displays
     from .execution import Caller, Executed, HostFailed, NotRun, Ran, RunCount, Services, execute, require_acting
-    from .files import Commit, Folder
+    from .files import Commit, Folder, facts_of_changes, without_place
     from .habit_watch import HabitWatch, Observer
     from .kept_state import takes_store
     from .later import Begun, JobLook, Later
     from .turn import Turn
+    from .watched_files import needs_eyes, own_files
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -23,11 +24,12 @@ else:
             "code_answer": "CodeAnswer answer_without_result",
             "consolidate_tool": "ConsolidateTool",
             "execution": "Caller Executed HostFailed NotRun Ran RunCount Services execute require_acting",
-            "files": "Commit Folder",
+            "files": "Commit Folder facts_of_changes without_place",
             "habit_watch": "HabitWatch Observer",
             "kept_state": "takes_store",
             "later": "Begun JobLook Later",
             "turn": "Turn",
+            "watched_files": "needs_eyes own_files",
             "displays": "MAX_TEXT_BYTES shown_displays",
         },
     )

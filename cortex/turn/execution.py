@@ -8,7 +8,7 @@ consent of the one who asks, and `Services` has the parts of the cortex that all
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,16 +25,18 @@ from cortex.contracts import (
     RunCode,
     RunCodeIntent,
     Trace,
-    printed_in,
     reply,
+    said_in,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
+from cortex.text import off_loop
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import Displayed, ExecutionOutcome, ExecutionRequest, Tier, ToolError
 
 from .displays import display_lines, shown_displays
 from .files import FileTerms, settle_files
 from .kept_state import keep_state, lent, store_of
+from .watched_files import own_files
 
 if TYPE_CHECKING:
     from cortex.audit import Journal, Spine
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from cortex.settings import ExecuteSettings, Settings
     from cortex.tools import Calls, Consent, Owner, Toolbox
     from neurons import Switch
-    from sandbox import CodeRuntime, Guard
+    from sandbox import CodeRuntime, Guard, Running
 
     from .consolidate_tool import ConsolidateTool
     from .files import Folder, SettledFiles
@@ -89,6 +91,8 @@ class Services:
     """Runs jobs; None where that is disabled."""
     stores: Stores | None = None
     """What conversations keep from run to run; None where the runtime cannot be given it."""
+    running: Running | None = None
+    """Where the processes that render drawings are noted, so that the kill switch finds them; None for nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +215,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             return NotRun(Denied(str(taken)), journal.keep_refused_code(payload.code, max_code_bytes))
         try:
             journal.keep_code(payload.code, max_code_bytes)
-            caller.announce(ExecutionStarted(intent, taken.level_before, taken.level, own_hash, taken.cost))
+            caller.announce(ExecutionStarted(intent, taken.level_before, taken.level, own_hash, taken.cost, taken.seq))
         except AuditError:
             await _settle(services, taken, 0.0)
             raise
@@ -241,13 +245,13 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             place.is_without_effect = has_no_effect(outcome)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
-            terms = None if folder is None else FileTerms(folder, caller.consent, services.switch, caller.announce)
+            own = () if folder is None else own_files(settings, services.toolbox)
+            terms = None if folder is None else FileTerms(folder, caller.consent, services.switch, caller.announce, own)
             files = None if terms is None else await settle_files(outcome, intent, own_hash, terms)
             # Inside: drawings and long replies take time, and a caller who cancels meanwhile has still run the code.
-            shown = await shown_displays(outcome.displayed, caller.show)
-            output = await caller.show(printed_in(outcome))
-            text = await caller.show(reply(outcome, () if files is None else files.lines, output))
-            text += display_lines(shown)
+            shown = await shown_displays(outcome.displayed, caller.show, services.running)
+            text = await _told(outcome, () if files is None else files.lines, caller.show)
+            text += await off_loop(sum(len(item.data) for item in shown), display_lines, shown)
         except BaseException as error:
             is_fault = isinstance(error, Exception)
             why = "HOST_FAILED" if is_fault else "CANCELLED"
@@ -257,11 +261,16 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             return HostFailed(error)
         facts = None if stored is None else asdict(stored)
         caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts, shown))
-        # Code that uses files cannot be learned: a neuron has none.
-        uses_files = folder is not None and "Deno" in payload.code
-        if observed is not None and services.observer is not None and not uses_files:
+        if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level, files, shown)
+
+
+async def _told(outcome: ExecutionOutcome, lines: Sequence[str], show: Callable[[str], Awaitable[str]]) -> str:
+    """The reply, redacted: first each text that the code chose, because the reply cuts and quotes them."""
+    said = said_in(outcome)
+    shown = said._replace(**{part: await show(text) for part, text in said._asdict().items() if text})
+    return await show(reply(outcome, lines, shown))
 
 
 def has_no_effect(outcome: ExecutionOutcome) -> bool:

@@ -25,12 +25,13 @@ from cortex.tools import COMMIT, NotAllowed
 from sandbox import SandboxError, Workspace, WorkspaceConflict, WorkspaceError
 
 from .file_lines import MAX_READ_BYTES, MAX_READ_TOTAL_BYTES, diff_lines, heading, listed, reply_lines
+from .watched_files import needs_eyes
 
 if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, RunCodeIntent
     from cortex.tools import Consent
     from neurons import Switch
-    from sandbox import Change, Changes, ExecutionOutcome, WorkspaceLimits
+    from sandbox import Changes, ExecutionOutcome, WorkspaceLimits
 
 log = logging.getLogger("motor_cortex")
 
@@ -88,6 +89,8 @@ class FileTerms:
     consent: Consent
     switch: Switch
     announce: Callable[[CortexEvent], None]
+    own: tuple[Path, ...] = ()
+    """Files that decide what the cortex does, about which the owner is always asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +132,35 @@ async def settle_files(
 
 
 async def _proposed(changes: Changes, intent: RunCodeIntent, code_hash: str) -> FilesChanged:
-    hashes = await changes.hashes()
-    named = [(change.kind, change.path, hash_) for change, hash_ in zip(changes, hashes, strict=True)]
+    content_hashes, changes_hash = await _hashes(changes)
     return FilesChanged(
         intent,
         "committing",
         Counter(change.kind for change in changes),
-        tuple(hash_ for hash_ in hashes if hash_ is not None)[:_MAX_HASHES],
-        hashlib.sha256(to_json(named)).hexdigest(),
+        content_hashes,
+        changes_hash,
         code_hash=code_hash,
     )
+
+
+async def _hashes(changes: Changes) -> tuple[tuple[str, ...], str]:
+    """The hashes of the new contents, and one of all of the changes with their names."""
+    hashes = await changes.hashes()
+    named = [(change.kind, change.path, hash_) for change, hash_ in zip(changes, hashes, strict=True)]
+    contents = tuple(hash_ for hash_ in hashes if hash_ is not None)[:_MAX_HASHES]
+    return contents, hashlib.sha256(to_json(named)).hexdigest()
+
+
+async def facts_of_changes(changes: Changes) -> dict[str, Any]:
+    """What the audit says of changes that no run of an agent proposes: counts and hashes, neither a name nor a
+    content."""
+    content_hashes, changes_hash = await _hashes(changes)
+    counts = Counter(change.kind for change in changes)
+    return {
+        **{kind: counts[kind] for kind in ("added", "changed", "removed")},
+        "changes_hash": changes_hash,
+        "content_hashes": content_hashes,
+    }
 
 
 async def _refusal(changes: Changes, intent: RunCodeIntent, terms: FileTerms) -> str:
@@ -146,7 +168,7 @@ async def _refusal(changes: Changes, intent: RunCodeIntent, terms: FileTerms) ->
     match terms.folder.commit:
         case "never":
             return _ONLY_SHOWN
-        case "auto" if not any(map(_needs_eyes, changes)):
+        case "auto" if not await needs_eyes(changes, terms.folder.workspace.folder, terms.own):
             return ""
     files = await changes.files(MAX_READ_BYTES, MAX_READ_TOTAL_BYTES)
     asked = {
@@ -157,11 +179,6 @@ async def _refusal(changes: Changes, intent: RunCodeIntent, terms: FileTerms) ->
     }
     permission = await terms.consent.ask(COMMIT, asked, origin="code", purpose=intent.payload.purpose)
     return permission.reason if isinstance(permission, NotAllowed) else ""
-
-
-def _needs_eyes(change: Change) -> bool:
-    """Whether the owner is asked also with "auto": git runs what its own folder says, at the next `git status`."""
-    return any(part.casefold() == ".git" for part in change.path.split("/"))
 
 
 async def _commit(changes: Changes, proposed: FilesChanged, terms: FileTerms) -> str:
@@ -176,16 +193,17 @@ async def _commit(changes: Changes, proposed: FilesChanged, terms: FileTerms) ->
     except AuditError as error:
         return str(error)
     except WorkspaceConflict as error:
-        return f"{_said(error, terms.folder)}. Look at it again, and repeat what is still to be done"
+        said = without_place(error, terms.folder.workspace.folder)
+        return f"{said}. Look at it again, and repeat what is still to be done"
     except SandboxError as error:
         log.warning("The changes of a run cannot be committed: %s", error)
-        return _said(error, terms.folder)
+        return without_place(error, terms.folder.workspace.folder)
     return ""
 
 
-def _said(error: SandboxError, folder: Folder) -> str:
+def without_place(error: SandboxError, folder: Path | str) -> str:
     """The message, without the place of the folder, which is no business of the model's."""
-    text = str(error).replace(str(folder.workspace.folder), "/workspace")
+    text = str(error).replace(str(folder), "/workspace") if str(folder) else str(error)
     return " ".join(visible(text[:_MAX_REASON]).split())
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from cortex.catalogue import Wish
     from cortex.contracts import RunCodeIntent
+    from sandbox import Displayed
 
     from .execution import Caller, Executed, Services
 
@@ -32,6 +33,8 @@ class JobLook:
 
     text: str
     ok: bool
+    displayed: tuple[Displayed, ...] = ()
+    """What it displayed, once it has ended."""
 
 
 class Later(Protocol):

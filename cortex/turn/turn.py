@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 from pydantic_core import to_json
 
-from cortex.audit import AuditError
+from cortex.audit import AuditError, digest
 from cortex.contracts import (
     CoreToolCalled,
     Denied,
@@ -35,7 +36,7 @@ from cortex.contracts import (
 )
 from cortex.energy import EnergyError, energy_note, prices
 from cortex.loop import Answer
-from cortex.redaction import MAX_VALUE_CHARACTERS
+from cortex.redaction import MAX_VALUE_CHARACTERS, Redactor
 from cortex.text import off_loop
 from cortex.tools import (
     ARGUMENT_LIMITS,
@@ -48,6 +49,7 @@ from cortex.tools import (
     pictures_of,
     wire_name,
 )
+from neurons import StorageError
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
 from .code_answer import CodeAnswer, answer_without_result, code_answer, with_displays
@@ -72,7 +74,6 @@ if TYPE_CHECKING:
 
     from cortex.catalogue import Wish
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
-    from cortex.redaction import Redactor
     from cortex.tools import Decision, Origin, Question, Tool
     from sandbox import Displayed
 
@@ -120,6 +121,7 @@ class Turn:
             turn=self.id,
             asking=services.asking,
             on_decision=self._on_decision,
+            redacted=self._redacted_apart,
         )
         self._tool_calls = Calls(
             self._consent,
@@ -179,6 +181,20 @@ class Turn:
         files = None if done.files is None else done.files.structured
         answer = await off_loop(size, code_answer, done.outcome, done.reply, self._redactor, files)
         return with_displays(answer, done.displayed)
+
+    async def show_job(self, handle: str) -> tuple[Displayed, ...]:
+        """Show what a job of this conversation displayed, once it has ended, as part of this turn: for the turn that
+        the end of the job starts. Nothing for any other handle."""
+        later = self._services.later
+        if later is None:
+            return ()
+        try:
+            shown = (await later.look(handle, self._caller.conversation)).displayed
+        except (OSError, StorageError, LockBusy) as error:
+            log.warning("Cannot read what a job displayed: %s", error)
+            return ()
+        self.displayed.extend(shown)
+        return shown
 
     async def _answer_call(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
@@ -240,7 +256,8 @@ class Turn:
         if later is not None and "job" in given:
             self._announce(CoreToolCalled("core.execute", self.id, given))
             look = await later.look(given["job"], self._caller.conversation, cancel=given.get("cancel", False))
-            return Answer(look.text, ok=look.ok)
+            self.displayed.extend(look.displayed)
+            return Answer(look.text, ok=look.ok, displayed=look.displayed)
         done = await self._run_code(given, number, later.begin if later is not None and given.get("later") else execute)
         if isinstance(done, Reason):
             return Answer(done.text, ok=False)
@@ -348,7 +365,7 @@ class Turn:
             is_refusal = error.code in {"denied", "invalid_arguments"}
             text = denied(str(error)) if is_refusal else failed(ErrorType.TOOL, str(error))
             return Answer(await self._shown_beginning(text.encode(errors="replace"), limits.max_result_bytes), ok=False)
-        data, pictures = pictures_of(result)
+        data, pictures = await off_loop(len(result.data), pictures_of, result)
         self.displayed.extend(pictures)
         return Answer(await self._shown_beginning(data, limits.max_result_bytes), displayed=pictures)
 
@@ -364,11 +381,16 @@ class Turn:
     ) -> None:
         self._announce(ToolCalled(tool, origin, ok, duration_ms, self.id, arguments, error_code))
 
-    def _on_decision(self, question: Question, decision: Decision) -> None:
-        answered = OwnerAnswered(
-            question.tool, question.origin, decision.allowed, decision.reason, question.turn, question.arguments
-        )
-        self._announce(answered)
+    async def _redacted_apart(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What the owner is asked about, for listeners. With a redactor of its own: in that of the conversation, a
+        secret of a file would get a token that the model can name."""
+        apart = Redactor(self._services.settings.redaction)
+        return await anyio.to_thread.run_sync(apart.value, arguments, abandon_on_cancel=True)
+
+    def _on_decision(self, question: Question, decision: Decision, shown: dict[str, Any]) -> None:
+        hashed = digest(question.arguments)
+        by = (question.tool, question.origin, decision.allowed, decision.reason, question.turn)
+        self._announce(OwnerAnswered(*by, shown, hashed))
 
     def _say(self, text: str) -> str:
         text = cut(text, MAX_SAID)

@@ -34,7 +34,7 @@ from .signal_queue import Drop, QueuedSignal, SignalQueue
 if TYPE_CHECKING:
     from sandbox import HostTools, NetworkPolicy, ResidentHost
 
-    from ..contracts import Energy, Json, Lease, Neuron, NeuronSettings, Skills, Storage, Wake
+    from ..contracts import Energy, Json, Lease, LentFolders, Neuron, NeuronSettings, Skills, Storage, Wake
     from ..pipeline import Pipeline
 
 log = logging.getLogger("motor_cortex")
@@ -70,6 +70,7 @@ class Autonomic:
         is_killed: Callable[[str | None], bool] = lambda _: False,
         lock: Lease | None = None,
         storage: Storage | None = None,
+        folders: LentFolders | None = None,
     ) -> None:
         limits = settings.autonomic
         self._settings = settings
@@ -93,6 +94,7 @@ class Autonomic:
                 urgent=self._urgent,
                 lost=self._lost,
                 rested=self._rested,
+                folders=folders,
             )
         )
         self._watchers: tuple[Listener, ...] = ()

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 
-from sandbox import Tier
+from sandbox import ErrorType, ExecutionError, SandboxUnavailable, SignalAnswer, Tier
 
 from ..contracts import NotYet, Status, cost_of, program_of
-from ..pipeline import Delivered, Failed, Going, Passed, Verdict, noted, verdict, within_limit
+from ..pipeline import Delivered, Failed, Going, Passed, Verdict, granted_files, noted, verdict, within_limit
 from .autonomic_store import Unwritten
 from .energy_account import affordable
 from .signal_queue import Drop
 
 if TYPE_CHECKING:
-    from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, SignalAnswer
+    from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, Workspace
 
-    from ..contracts import Neuron, NeuronSettings
+    from ..contracts import LentFolders, Neuron, NeuronSettings
     from .energy_account import EnergyAccount
     from .signal_queue import QueuedSignal, SignalQueue
 
@@ -66,6 +67,8 @@ class Surroundings:
     """Called with the number of signals that were taken from the queue and never handled."""
     rested: Callable[[], None]
     """Called whenever a nerve has nothing left to do."""
+    folders: LentFolders | None = None
+    """None where no neuron can use files."""
 
 
 class Nerve:
@@ -76,6 +79,7 @@ class Nerve:
         self.neuron = neuron
         """Including the counts that are not written yet."""
         self.identity = identity(neuron)
+        self._has_files = granted_files(neuron) is not None
         self.state = neuron.state
         self.floor = 0.0
         """It rests below this level of energy."""
@@ -119,7 +123,7 @@ class Nerve:
         with self.scope:
             while True:
                 try:
-                    async with self._opened() as resident:
+                    async with await self._opened() as resident:
                         self.is_open = self._is_busy = True
                         self.trouble = ""
                         await self._live(resident)
@@ -131,10 +135,24 @@ class Nerve:
                 await anyio.sleep(self._pause_s)
                 self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
 
-    def _opened(self) -> AbstractAsyncContextManager[Resident]:
+    async def _opened(self) -> AbstractAsyncContextManager[Resident]:
         around, neuron = self._around, self.neuron
         network = around.network(neuron) if neuron.tier is Tier.NETWORK else None
-        return around.hosts.resident(program_of(neuron, around.settings), around.tools(neuron), network=network)
+        program, tools = program_of(neuron, around.settings), around.tools(neuron)
+        if not self._has_files:
+            return around.hosts.resident(program, tools, network=network)
+        return around.hosts.resident(program, tools, network=network, workspace=await self._workspace())
+
+    async def _workspace(self) -> Workspace:
+        folders = self._around.folders
+        found = None
+        if folders is not None:
+            with anyio.fail_after(_SLACK_S):
+                found = await anyio.to_thread.run_sync(folders.workspace, self.neuron, abandon_on_cancel=True)
+        if found is None:
+            # Without its files it would do half of what was approved, and pass its trial with that.
+            raise SandboxUnavailable("its folder cannot be lent here")
+        return found
 
     async def _live(self, resident: Resident) -> None:
         around = self._around
@@ -157,7 +175,8 @@ class Nerve:
             return 0
         if self.owed:
             await self._pay()
-        max_batch = around.settings.autonomic.max_batch
+        # With files one at a time: each signal finds the folder as the one before has left it.
+        max_batch = 1 if self._has_files else around.settings.autonomic.max_batch
         most = affordable(around.account.level, self.floor, self.neuron.energy_budget, max_batch)
         self.is_resting = not most or self.owed > 0
         return 0 if self.is_resting else most
@@ -174,6 +193,8 @@ class Nerve:
             # The sandbox has its own timeout for each signal: this one catches a sandbox that hangs.
             with anyio.fail_after(_SLACK_S + 2 * len(batch) * self._timeout_s):
                 answer = await resident.handle([waiting.given for waiting in batch], self.state)
+                if self._has_files:
+                    answer = await self._committed(answer)
         except BaseException:
             # Not put back in the queue: some may have been handled, and must not be handled twice.
             around.lost(len(batch))
@@ -191,6 +212,22 @@ class Nerve:
             self._is_settling = False
         # Last: a failed neuron is stopped here, after what it used has been paid for.
         self.judge(delivered.at)
+
+    async def _committed(self, answer: BatchAnswer) -> BatchAnswer:
+        """Commit what a signal that succeeded would change. If that is not possible, the signal has failed: it has
+        emitted nothing, and the state is as before."""
+        answered = answer.answers[0]
+        folders = self._around.folders
+        if not answered.changes or folders is None:
+            return answer
+        if _error_of(self.neuron, answered) is not None:
+            answered.changes.rollback()
+            return answer
+        reason = await folders.commit(self.neuron, answered.changes)
+        if not reason:
+            return answer
+        failed = SignalAnswer(ok=False, error=ExecutionError(ErrorType.RUNTIME, f"Files not written: {reason}"))
+        return replace(answer, answers=(failed,), state=dict(self.state))
 
     async def _pass_on(self, batch: Sequence[QueuedSignal], answer: BatchAnswer, delivered: Delivered) -> None:
         """Pass on what it emitted, up to the limit per minute. Emitting more than that fails its trial."""
@@ -254,7 +291,7 @@ class Nerve:
 def identity(neuron: Neuron) -> tuple[object, ...]:
     """What a running process was started for. When it changes, the process must be replaced."""
     started_at = neuron.trial.started_at if neuron.trial is not None else None
-    return neuron.id, neuron.version, neuron.metadata.code_hash, neuron.policy, started_at
+    return neuron.id, neuron.version, neuron.metadata.code_hash, neuron.policy, started_at, granted_files(neuron)
 
 
 def summed(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         SIGNAL_PATTERN,
         Approval,
         Counters,
+        FileGrant,
+        FileNeed,
         Metadata,
         Neuron,
         Part,
@@ -40,8 +42,21 @@ if TYPE_CHECKING:
         Watch,
         storable,
     )
-    from .ports import Change, Document, Energy, Json, Lease, Record, Recording, Skills, Storage, ToolExchange, Wake
-    from .program import cost_of, program_of
+    from .ports import (
+        Change,
+        Document,
+        Energy,
+        Json,
+        Lease,
+        LentFolders,
+        Record,
+        Recording,
+        Skills,
+        Storage,
+        ToolExchange,
+        Wake,
+    )
+    from .program import cost_of, file_need, may_use_files, program_of
     from .settings import (
         DAY_S,
         HOUR_S,
@@ -77,12 +92,12 @@ else:
             "document_text": "Damaged MAX_DOCUMENT_BYTES as_written check_beginning check_key decode encode is_key",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "neuron": (
-                "Approval Counters MAX_HOSTS MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part "
-                "Policy Report Request SIGNAL_PATTERN ScenarioResult SignalType Status StatusChange Trial Version "
-                "Watch storable"
+                "Approval Counters FileGrant FileNeed MAX_HOSTS MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata "
+                "NAME_PATTERN Neuron Part Policy Report Request SIGNAL_PATTERN ScenarioResult SignalType Status "
+                "StatusChange Trial Version Watch storable"
             ),
-            "ports": "Change Document Energy Lease Json Record Recording Skills Storage ToolExchange Wake",
-            "program": "cost_of program_of",
+            "ports": "Change Document Energy LentFolders Lease Json Record Recording Skills Storage ToolExchange Wake",
+            "program": "cost_of file_need may_use_files program_of",
             "settings": (
                 "AutonomicSettings CostSettings DAY_S HOUR_S HabitSettings MINUTE_S NeuronSettings OwnerSettings "
                 "ProposalSettings TrialSettings is_local_name is_loopback webhook_problem"

@@ -6,10 +6,11 @@ The field names are the keys of the document. Times are numbers, in seconds of t
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from sandbox import Tier
@@ -19,11 +20,14 @@ MAX_PURPOSE = 500
 MAX_SIGNALS = 16
 MAX_HOSTS = 16
 MAX_TOOLS = 16
+MAX_FOLDER = 4096
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9 _-]{1,59}$"
 SIGNAL_PATTERN = r"^[a-z][a-z0-9_.]{0,63}$"
 
 SignalType = Annotated[str, Field(pattern=SIGNAL_PATTERN)]
+FileNeed = Literal["", "read", "write"]
+"""What code wants of files: nothing, to read them, or also to write them."""
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
@@ -123,6 +127,22 @@ class Request(Part):
     expires_at: float
 
 
+class FileGrant(Part):
+    """A folder that the owner lets a neuron use. It lives with one approval, and only while the neuron is awake."""
+
+    folder: Annotated[str, Field(max_length=MAX_FOLDER)]
+    """An absolute path, without links."""
+    write: bool = False
+    """Whether its changes are committed; else it can only read."""
+
+    @field_validator("folder")
+    @classmethod
+    def _is_path(cls, folder: str) -> str:
+        if not os.path.isabs(folder) or "\0" in folder or os.path.normpath(folder) != folder:
+            raise ValueError("a folder is granted by its absolute path")
+        return folder
+
+
 class Approval(Part):
     """The owner's consent to exactly this code with exactly this policy."""
 
@@ -131,6 +151,8 @@ class Approval(Part):
     policy_hash: str
     by: str
     at: float
+    files: FileGrant | None = None
+    """The folder that came with the consent."""
     signature: str
     """HMAC over all fields above and the neuron's id, with the key of the home: a document edited by hand has no valid
     one."""
@@ -189,6 +211,8 @@ class Report(Part):
     findings: tuple[str, ...] = ()
     """Notes from the guard and the audit of capabilities, including what is allowed."""
     problems: tuple[str, ...] = ()
+    files: FileNeed = ""
+    """What its code wants of files."""
 
     @property
     def passed(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from sandbox import Exchange
+    from sandbox import Changes, Exchange, Workspace
 
     from .neuron import Neuron
     from .signals import Signal
@@ -104,6 +104,19 @@ class Energy(Protocol):
     async def spend(self, amount: float, *, reason: str, floor: float, code_hash: str | None = None) -> bool:
         """Take the amount and return True; take nothing and return False when the level is below the floor or the
         amount."""
+        ...
+
+
+class LentFolders(Protocol):
+    """The folders that neurons were granted."""
+
+    def workspace(self, neuron: Neuron) -> Workspace | None:
+        """The neuron's folder, or None. May wait for the disk. Raises SandboxUnavailable if it cannot be used now."""
+        ...
+
+    async def commit(self, neuron: Neuron, changes: Changes) -> str:
+        """Make the changes of one signal, if they are still allowed, and record that. Returns why they were not made;
+        empty if they were."""
         ...
 
 

@@ -5,6 +5,8 @@ Quarantine and the autonomic layer share both, or quarantine would prove nothing
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sandbox import ResidentProgram, Tier
@@ -12,9 +14,16 @@ from sandbox import ResidentProgram, Tier
 if TYPE_CHECKING:
     from sandbox import Work
 
-    from .neuron import Neuron
+    from .neuron import FileNeed, Neuron
     from .settings import CostSettings, NeuronSettings
 
+# The operations on files as the host is asked for them, and the functions of `Deno` that ask.
+_READING = ("readFile", "readTextFile", "readDir", "stat", "lstat", "realPath")
+_WRITING = ("writeFile", "writeTextFile", "mkdir", "remove", "rename", "copyFile")
+# Words that also mean other things count only directly behind `Deno`.
+_COMMON = frozenset({"stat", "remove", "rename"})
+_MEMBER = re.compile(rf"\bDeno\s{{0,9}}\??\.\s{{0,9}}({'|'.join((*_READING, *_WRITING))})(?:Sync)?\b")
+_ANYWHERE = re.compile(rf"\b({'|'.join(name for name in (*_READING, *_WRITING) if name not in _COMMON)})(?:Sync)?\b")
 _MIB = 1024 * 1024
 
 
@@ -31,6 +40,20 @@ def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
         max_signal_bytes=limits.max_signal_bytes,
         max_memory_mb=limits.max_memory_mb,
     )
+
+
+def file_need(code: str, operations: Iterable[str] = ()) -> FileNeed:
+    """What the code wants of files, by the functions that it names and the operations that it was seen to ask for."""
+    named = set(operations)
+    if may_use_files(code):
+        named.update(_MEMBER.findall(code), _ANYWHERE.findall(code))
+    if not named.isdisjoint(_WRITING):
+        return "write"
+    return "read" if named else ""
+
+
+def may_use_files(code: str) -> bool:
+    return "Deno" in code
 
 
 def cost_of(work: Work, signals: int, settings: CostSettings) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 
 from sandbox import FileLock, LockBusy, move_aside, private_folder, read_private, replace_file
 
-from ..contracts import Approval, Neuron, StorageError
+from ..contracts import Approval, FileGrant, Neuron, StorageError
 from .hashes import about_hash, canonical, code_hash, policy_hash
 
 log = logging.getLogger("motor_cortex")
@@ -65,18 +65,30 @@ class ApprovalKey:
         except (OSError, ValueError):
             return None
 
-    def sign(self, neuron_id: str, nonce: str, code_hash: str, policy_hash: str, *, by: str, at: float) -> Approval:
+    def sign(
+        self,
+        neuron_id: str,
+        nonce: str,
+        code_hash: str,
+        policy_hash: str,
+        *,
+        by: str,
+        at: float,
+        files: FileGrant | None = None,
+    ) -> Approval:
         return Approval(
             nonce=nonce,
             code_hash=code_hash,
             policy_hash=policy_hash,
             by=by,
             at=at,
-            signature=self._mac("approval", [neuron_id, nonce, code_hash, policy_hash, by, at]),
+            files=files,
+            signature=self._mac("approval", [neuron_id, nonce, code_hash, policy_hash, by, at, *_with(files)]),
         )
 
     def verify(self, neuron_id: str, approval: Approval) -> bool:
         facts = [neuron_id, approval.nonce, approval.code_hash, approval.policy_hash, approval.by, approval.at]
+        facts += _with(approval.files)
         return _same(self._mac("approval", facts), approval.signature)
 
     def sealed(self, neuron: Neuron) -> Neuron:
@@ -95,6 +107,9 @@ class ApprovalKey:
             about_hash(neuron),
             None if trial is None else [trial.started_at, trial.ends_at, trial.min_signals],
             None if request is None else request.model_dump(mode="json"),
+            # What the owner grants now, and not what an approval of earlier would grant: else deleting the newer
+            # approval would bring the older grant back.
+            *_with(granted_files(neuron)),
         ]
         return self._mac("seal", facts)
 
@@ -113,7 +128,19 @@ def why_not_approved(neuron: Neuron, key: ApprovalKey) -> str | None:
         return "its code with its policy was never approved"
     if not any(key.verify(neuron.id, one) for one in fitting):
         return "its approval was not signed by this home"
+    if fitting[-1].files is not None and not key.verify(neuron.id, fitting[-1]):
+        return "its permission for files was not signed by this home"
     return None
+
+
+def granted_files(neuron: Neuron) -> FileGrant | None:
+    """The folder that came with the newest approval of exactly this code with exactly this policy, while it is awake.
+    The seal covers it: of a document whose seal was verified, this is what the owner decided."""
+    if not neuron.is_awake:
+        return None
+    code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
+    fitting = [one for one in neuron.approvals if one.code_hash == code and one.policy_hash == policy]
+    return fitting[-1].files if fitting else None
 
 
 def why_not_awake(neuron: Neuron, key: ApprovalKey) -> str | None:
@@ -124,6 +151,11 @@ def why_not_awake(neuron: Neuron, key: ApprovalKey) -> str | None:
     if reason is None and not key.is_sealed(neuron):
         reason = CHANGED_BY_HAND
     return reason
+
+
+def _with(files: FileGrant | None) -> list[Any]:
+    """Facts to sign. None without a grant: what was signed before there were any stays valid."""
+    return [] if files is None else [["files", files.folder, files.write]]
 
 
 def _same(expected: str, given: str) -> bool:

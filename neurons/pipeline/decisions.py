@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..contracts import (
     HOUR_S,
     Counters,
+    FileGrant,
     Metadata,
     Neuron,
     Policy,
@@ -93,9 +94,18 @@ def failed(neuron: Neuron, report: Report, *, now: float) -> Neuron:
     return changed(neuron.model_copy(update={"report": report}), Event.FAILED, at=now, by="cortex", reason=reason)
 
 
-def approved(neuron: Neuron, shown: str, *, key: ApprovalKey, settings: TrialSettings, now: float, by: str) -> Neuron:
-    """The neuron in trial. Raises Refused unless `shown` is the beginning of the hash of the open question about
-    exactly this."""
+def approved(
+    neuron: Neuron,
+    shown: str,
+    *,
+    key: ApprovalKey,
+    settings: TrialSettings,
+    now: float,
+    by: str,
+    files: FileGrant | None = None,
+) -> Neuron:
+    """The neuron in trial, with the folder `files`. Raises Refused unless `shown` is the beginning of the hash of the
+    open question about exactly this, and when its code uses files and no folder is given."""
     request = neuron.request
     if neuron.status is not Status.AWAITING_OWNER or request is None:
         raise Refused(f'Cannot approve "{neuron.id}": nothing is asked about it (status: {neuron.status.value})')
@@ -105,7 +115,12 @@ def approved(neuron: Neuron, shown: str, *, key: ApprovalKey, settings: TrialSet
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
     if any(one.nonce == request.nonce for one in neuron.approvals):
         raise Refused(f'Cannot approve "{neuron.id}": this question was answered before')
-    approval = key.sign(neuron.id, request.nonce, code, policy, by=by, at=now)
+    if files is None and neuron.report is not None and neuron.report.files:
+        raise Refused(
+            f'Cannot approve "{neuron.id}": its code uses files; say which folder it may use: '
+            f"cortex neurons approve {neuron.id} --files DIR"
+        )
+    approval = key.sign(neuron.id, request.nonce, code, policy, by=by, at=now, files=files)
     metadata = neuron.metadata.model_copy(update={"approved_by": "owner", "approved_at": iso(now)})
     neuron = neuron.model_copy(update={"approvals": (*neuron.approvals, approval), "metadata": metadata})
     return begun(changed(neuron, Event.APPROVE, at=now, by=by), now, settings)

@@ -94,8 +94,11 @@ def changed(neuron: Neuron, event: Event, *, at: float, by: str, reason: str = "
         version=neuron.version,
         code_hash=neuron.metadata.code_hash,
     )
+    # A permission for files lasts as long as the trial that it was given for goes on, and is then given anew.
+    keeps_files = event in {Event.APPROVE, Event.CONSOLIDATE}
     return neuron.model_copy(
         update={
+            "approvals": tuple(one for one in neuron.approvals if keeps_files or one.files is None),
             "status": status,
             "reason": reason if status is Status.DISABLED else "",
             "history": (*neuron.history, line),

@@ -6,14 +6,15 @@ decision is recorded before it is written. Waking a neuron takes a lock among al
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..contracts import Counters, Neuron, NeuronSettings, Record, Refused, Report, Status
+from ..contracts import Counters, FileGrant, Neuron, NeuronSettings, Record, Refused, Report, Status
 from . import decisions, limits
-from .approval import CHANGED_BY_HAND, ApprovalKey, why_not_awake
+from .approval import CHANGED_BY_HAND, ApprovalKey, granted_files, why_not_awake
 from .hashes import policy_hash
 from .lifecycle import Event, changed
 from .proposal import Proposal, free_id
@@ -151,15 +152,20 @@ class Pipeline:
         neurons.sort(key=lambda neuron: (neuron.status is not Status.ACTIVE, neuron.approvals[0].at, neuron.id))
         return neurons[: self._settings.max_awake]
 
+    def granted(self, neuron_id: str) -> FileGrant | None:
+        """The folder that the neuron may use by its document as it is now; None once it is changed, disabled or not
+        what was approved."""
+        neuron = self.store.get(neuron_id)
+        return granted_files(neuron) if why_not_awake(neuron, self._key) is None else None
+
     # For the owner
 
-    def approve(self, neuron_id: str, shown: str, *, by: str = OWNER) -> Neuron:
-        """Start the trial of exactly what the hash was shown for. Raises Refused."""
+    def approve(self, neuron_id: str, shown: str, *, by: str = OWNER, files: FileGrant | None = None) -> Neuron:
+        """Start the trial of exactly what the hash was shown for, with a folder that it may use. Raises Refused."""
 
         def decide(neuron: Neuron) -> Neuron:
-            return decisions.approved(
-                neuron, shown, key=self._key, settings=self._settings.trial, now=self._now(), by=by
-            )
+            trial, now = self._settings.trial, self._now()
+            return decisions.approved(neuron, shown, key=self._key, settings=trial, now=now, by=by, files=files)
 
         neuron = self.store.get(neuron_id)
         if neuron.status is Status.AWAITING_OWNER and not self._is_whole(neuron):
@@ -228,6 +234,9 @@ class Pipeline:
             after = decide(neuron)
             if len(after.history) == len(neuron.history):
                 return neuron
+            if granted_files(after) is not None and neuron.is_awake and not self._key.is_sealed(neuron):
+                # A new seal must not cover a permission that somebody wrote into the document.
+                raise Refused(f'Cannot change "{neuron.id}": {CHANGED_BY_HAND}')
             after = self._settled(after)
             self._tell(after)
             return after
@@ -254,6 +263,7 @@ class Pipeline:
                 policy_hash=policy_hash(neuron.policy),
                 by=line.by,
                 reason=line.reason,
+                **_told_files(granted_files(neuron)),
             )
         except Exception as error:
             if line.event not in _ALWAYS:
@@ -295,3 +305,10 @@ class Pipeline:
             return changed(current, Event.EXPIRE, at=self._now(), by=CORTEX, reason=reason)
 
         return self._change(neuron.id, expire)
+
+
+def _told_files(files: FileGrant | None) -> dict[str, str]:
+    if files is None:
+        return {}
+    folder_hash = hashlib.sha256(files.folder.encode("utf-8", "surrogatepass")).hexdigest()
+    return {"files": "write" if files.write else "read", "folder_hash": folder_hash}

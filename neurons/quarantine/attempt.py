@@ -81,10 +81,12 @@ class Attempt:
             if not each.ok:
                 self.faults.setdefault(_fault(each), []).append(signal)
             # In a batch it is not known which signal caused the work.
-            if each.emitted or (len(batch) == 1 and (work.hosts or work.tools or answer.state != before)):
+            asked = work.hosts or work.tools or work.files
+            if each.emitted or (len(batch) == 1 and (asked or answer.state != before)):
                 seen.inputs.add(signal.type)
         seen.hosts.update(work.hosts)
         seen.tools.update(work.tools)
+        seen.files.update(work.files)
         seen.state_bytes = max(seen.state_bytes, len(to_json(answer.state)))
         energy = cost_of(work, len(batch), self.prices) / len(batch)
         if energy >= self.energy:
@@ -100,7 +102,7 @@ class Attempt:
             what = (
                 f"{kind}: {message}" if kind is not ErrorType.TIMEOUT else f"no answer in {self.program.timeout_ms} ms"
             )
-            yield f"failed on {_described(signals[0])}{more}: {what}. {self._advice(kind, signals[0])}"
+            yield f"failed on {_described(signals[0])}{more}: {what}. {self._advice(kind, message, signals[0])}"
         if self.is_over_budget and self.most is not None:
             work = self.most
             took = f"{work.cpu_ms:.0f} ms of CPU, {work.fetches} requests, {work.tool_calls} tool calls"
@@ -125,11 +127,13 @@ class Attempt:
             problem=plain(problem),
         )
 
-    def _advice(self, kind: ErrorType, signal: Signal) -> str:
+    def _advice(self, kind: ErrorType, message: str, signal: Signal) -> str:
         if advice := _ADVICE.get(kind) or _ADVICE_IN.get(self.scenario.name):
             return advice
         if missed := [*self.missed.requests, *self.missed.tools]:
             return f"Nothing was recorded for {quoted(missed)}, so that it failed, as it may at any time: catch that"
+        if self.seen.files and "NotFound" in message:
+            return "The folder was empty here, and a file may be missing at any time: catch that"
         is_known = signal.type in BUILT_IN or not self.scenario.is_guess
         return _ORDINARY if is_known and self.scenario.name != EDGES else _CHECK_DATA
 

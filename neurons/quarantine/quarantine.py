@@ -6,22 +6,26 @@ Code that behaves here but not later cannot be excluded: that is what the owner,
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from ..contracts import Report, ScenarioResult, as_given, new_id, program_of
+from sandbox import Workspace
+
+from ..contracts import FileNeed, Report, ScenarioResult, as_given, may_use_files, new_id, program_of
 from ..pipeline import code_hash, policy_hash
 from .attempt import Attempt
 from .rehearsed import ToolsOf, named, network_of
 from .scenarios import FAILURES, Scenario, scenarios_for
-from .validation import Seen, audit, bounded, hangs_on, of_guard
+from .validation import Seen, audit, bounded, hangs_on, need_of_files, of_guard
 
 if TYPE_CHECKING:
-    from sandbox import ErrorType, Finding, HostTools, NetworkPolicy, ResidentHost
+    from sandbox import ErrorType, Finding, HostTools, NetworkPolicy, Resident, ResidentHost
 
     from ..contracts import Neuron, NeuronSettings, Recording
     from .validation import Named
@@ -48,6 +52,8 @@ class _World:
     tools: HostTools | None
     network: NetworkPolicy | None
     now: Callable[[], float]
+    folder: Workspace | None
+    """An empty folder, for code that may use files. Nothing is ever committed to it."""
 
 
 async def rehearse(
@@ -74,9 +80,12 @@ async def rehearse(
         # As in `core.execute`: what the guard rejects does not run.
         return report_of(neuron, began, problems=[*of_guard(patterns)])
     recorded = {named(one.method, one.url) for recording in recordings for one in recording.exchanges}
-    tried = _Tried(neuron, hosts, settings, _World(tools, network, now), recorded)
     scenarios = scenarios_for(neuron, recordings, settings, at=began)
-    with anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
+    with ExitStack() as stack, anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
+        folder = None
+        if may_use_files(neuron.code):
+            folder = Workspace(stack.enter_context(tempfile.TemporaryDirectory(prefix="motor-cortex-")))
+        tried = _Tried(neuron, hosts, settings, _World(tools, network, now, folder), recorded)
         for scenario in scenarios:
             if not await tried.run(scenario):
                 break
@@ -89,7 +98,8 @@ async def rehearse(
     mentioned = await read(neuron.code) if read is not None else None
     found = audit(neuron, tried.seen, named=mentioned, is_whole=not problems)
     findings = [*found.findings, *tried.findings()]
-    return report_of(neuron, began, tried.results, findings, [*problems, *found.problems])
+    need = need_of_files(neuron, tried.seen, mentioned)
+    return report_of(neuron, began, tried.results, findings, [*problems, *found.problems], need)
 
 
 def report_of(
@@ -98,6 +108,7 @@ def report_of(
     scenarios: Sequence[ScenarioResult] = (),
     findings: Sequence[str] = (),
     problems: Sequence[str] = (),
+    files: FileNeed = "",
 ) -> Report:
     return Report(
         at=at,
@@ -106,6 +117,7 @@ def report_of(
         scenarios=tuple(scenarios),
         findings=bounded(findings),
         problems=bounded(problems),
+        files=files,
     )
 
 
@@ -148,7 +160,7 @@ class _Tried:
         """Run the same signals with the same state twice. Different answers are a problem: something is kept outside of
         the state, where the owner cannot see it and a restart loses it."""
         neuron = self._neuron
-        if neuron.hosts or neuron.tools or any(hangs_on(neuron)):
+        if neuron.hosts or neuron.tools or self._world.folder is not None or any(hangs_on(neuron)):
             return  # their answers may differ for good reasons
         at = self._world.now()
         given = [as_given(replace(each, id=new_id(), at=at)) for each in scenario.signals]
@@ -167,10 +179,11 @@ class _Tried:
     async def _attempt(self, scenario: Scenario) -> Attempt:
         attempt = Attempt(self._neuron, self._program, scenario, self._settings.cost)
         tools, network = self._around(attempt)
-        size = self._settings.autonomic.max_batch if scenario.at_once else 1
+        has_files = self._world.folder is not None
+        size = self._settings.autonomic.max_batch if scenario.at_once and not has_files else 1
         state = dict(scenario.state)
         try:
-            async with self._hosts.resident(self._program, tools, network=network) as resident:
+            async with self._opened(tools, network) as resident:
                 for start in range(0, len(scenario.signals), size):
                     at = self._world.now()
                     batch = [replace(each, id=new_id(), at=at) for each in scenario.signals[start : start + size]]
@@ -187,6 +200,12 @@ class _Tried:
                 missed = [request for request in attempt.missed.requests if request not in self._recorded]
                 self.seen.miss(missed, attempt.missed.tools)
         return attempt
+
+    def _opened(self, tools: HostTools, network: NetworkPolicy) -> AbstractAsyncContextManager[Resident]:
+        folder = self._world.folder
+        if folder is None:
+            return self._hosts.resident(self._program, tools, network=network)
+        return self._hosts.resident(self._program, tools, network=network, workspace=folder)
 
     def _around(self, attempt: Attempt) -> tuple[HostTools, NetworkPolicy]:
         neuron, scenario, missed, world = self._neuron, attempt.scenario, attempt.missed, self._world

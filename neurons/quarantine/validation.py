@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sandbox import HostRule, Tier
 
+from ..contracts import FileNeed, file_need
 from ..pipeline import covers
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ MAX_LINES = 24
 _MAX_NAMED = 8
 _MAX_NAME = 80
 
+_UNTRIED = "the folder was empty here, and what it does with yours was not tried"
+_FILES: dict[FileNeed, str] = {
+    "read": f"reads files: {_UNTRIED}",
+    "write": f"reads and writes files: {_UNTRIED}",
+}
 _NO_WORD = re.compile(r"[^A-Za-z0-9$]+")
 _SPACE = re.compile(r"\s+")
 _TYPE_ASKED = re.compile(r"""\bsignal\??\.type\s?[!=]==?\s?(["'`])([^"'`\n]{1,64})\1""")
@@ -44,6 +50,8 @@ class Seen:
     tools: set[str] = field(default_factory=set)
     inputs: set[str] = field(default_factory=set)
     """Signal types on which it did anything: emitted, changed its state, asked for a host or a tool."""
+    files: set[str] = field(default_factory=set)
+    """Operations on files that it asked for."""
     state_bytes: int = 0
     """The largest size of its state."""
     missed_requests: dict[str, None] = field(default_factory=dict)
@@ -55,6 +63,7 @@ class Seen:
         self.hosts |= other.hosts
         self.tools |= other.tools
         self.inputs |= other.inputs
+        self.files |= other.files
         self.state_bytes = max(self.state_bytes, other.state_bytes)
 
     def miss(self, requests: Iterable[str], tools: Iterable[str]) -> None:
@@ -89,11 +98,19 @@ def audit(neuron: Neuron, seen: Seen, *, named: Named | None = None, is_whole: b
     problems = [*_undeclared(neuron, seen)]
     findings = [*_never_used(neuron, seen)] if is_whole else []
     findings += [*_kept(seen), *_not_tried(seen)]
+    if need := need_of_files(neuron, seen, named):
+        findings.append(_FILES[need])
     if named is not None:
         problems += [*_named_tools(neuron, seen, named), *_named_fetch(neuron, named)]
         findings += _named_hosts(neuron, seen, named)
     findings += [*hangs_on(neuron), *_beyond_ascii(neuron)]
     return Audit(bounded(findings), bounded(problems))
+
+
+def need_of_files(neuron: Neuron, seen: Seen, named: Named | None) -> FileNeed:
+    """What it wants of files. A word in a comment is no wish: where the code was read, it has to use `Deno`."""
+    is_only_a_word = named is not None and "Deno" not in named.globals
+    return file_need("" if is_only_a_word else neuron.code, seen.files)
 
 
 def of_guard(patterns: Sequence[Finding]) -> Iterator[str]:

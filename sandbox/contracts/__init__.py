@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         displayed,
         picture_size,
         picture_type,
+        shown_picture,
         table_text,
     )
     from .errors import MalformedFrame, NothingMayRun, RunFault, SandboxError, SandboxUnavailable, ToolError
@@ -89,6 +90,8 @@ else:
             "residents": "BatchAnswer ResidentProgram SignalAnswer Work",
             "threads": "to_the_end",
             "tiers": "Tier",
-            "displays": "Displayed MAX_PIXELS display_note displayed picture_size picture_type table_text",
+            "displays": (
+                "Displayed MAX_PIXELS display_note displayed picture_size picture_type shown_picture table_text"
+            ),
         },
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,16 +14,25 @@ from .json_meter import JsonLimits, bounded_json
 if TYPE_CHECKING:
     from .frames import DisplayCall
 
-DisplayType = Literal["image", "svg", "table", "markdown", "note"]
+DisplayType = Literal["image", "svg", "table", "markdown", "audio", "blob", "note"]
 
-MAX_TITLE_CHARACTERS = 200
+# More than is shown of a title: a secret must be whole to be found, and is looked for before the title is cut.
+MAX_TITLE_CHARACTERS = 1_000
 # A picture of a few kilobytes may claim to have more pixels than a viewer has memory for.
 MAX_PIXELS = 16_000_000
 # More than cameras write; a hostile picture may have half a million before its size.
 MAX_JPEG_SEGMENTS = 1_000
 MAX_ROWS = 1_000
 MAX_COLUMNS = 50
-_TABLE_LIMITS = JsonLimits(containers=20_000, values=40_000)
+MAX_CELL_CHARACTERS = 1_000
+MAX_TABLE_BYTES = 65_536
+"""Of a table as text. A thousand empty rows of fifty columns are a few kilobytes of JSON and much more as text."""
+# 20,000 numbers of the most digits that honest ones have. Reading a number of 4,000 digits takes as long as 500 others.
+_TABLE_LIMITS = JsonLimits(containers=20_000, values=40_000, digits=500_000)
+
+_MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,59}/[a-z0-9][a-z0-9.+-]{0,59}", re.ASCII)
+_BEFORE_BASE64 = ";base64,"
+_MAX_MIME_TYPE = 2 * 60 + 1
 
 _MIME_TYPES = {
     "png": "image/png",
@@ -31,6 +41,8 @@ _MIME_TYPES = {
     "table": "application/json",
     "markdown": "text/markdown",
 }
+# The last chunk of a PNG picture, and the last marker of a JPEG picture.
+_ENDS = {"image/png": b"IEND\xaeB`\x82", "image/jpeg": b"\xff\xd9"}
 _TYPES: dict[str, DisplayType] = {
     "png": "image",
     "jpeg": "image",
@@ -43,18 +55,23 @@ _TYPES: dict[str, DisplayType] = {
 @dataclass(frozen=True, slots=True)
 class Displayed:
     """One thing that code displays. A drawing (`svg`) is text until it is rendered; a note is the host's own word about
-    something that cannot be shown."""
+    something that cannot be shown. A sound (`audio`) and a `blob` are files of their type."""
 
     type: DisplayType
     mime_type: str
     data: bytes
-    """The picture, or text in UTF-8: of a drawing, Markdown, a note, or rows as JSON."""
+    """The picture, sound or blob, or text in UTF-8: of a drawing, Markdown, a note, or rows as JSON."""
     title: str = ""
 
     @property
     def text(self) -> str:
-        """The data as text; empty for a picture."""
-        return "" if self.type == "image" else self.data.decode(errors="replace")
+        """The data as text; empty for a picture, sound or blob."""
+        return "" if self.is_file else self.data.decode(errors="replace")
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the data is a file of its own: a picture, sound or blob."""
+        return self.type in {"image", "audio", "blob"}
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -74,25 +91,55 @@ def display_note(text: str, title: str = "") -> Displayed:
 def displayed(call: DisplayCall) -> Displayed:
     """What the frame displays; a note where honest code may have sent what cannot be shown. Raises MalformedFrame for
     what only a forged frame can hold."""
-    title = call.title[:MAX_TITLE_CHARACTERS]
+    title = _title(call.title)
+    if call.kind in ("audio", "blob"):
+        return _media(call.kind, call.data, title)
     if call.kind not in {"png", "jpeg"}:
         if call.kind == "table":
             _rows(call.data)
         return Displayed(_TYPES[call.kind], _MIME_TYPES[call.kind], call.data.encode(errors="replace"), title)
-    try:
-        data = binascii.a2b_base64(call.data, strict_mode=True)
-    except ValueError as error:
-        raise MalformedFrame("a display whose base64 is damaged") from error
+    data = _bytes(call.data)
     if picture_type(data) != _MIME_TYPES[call.kind]:
         raise MalformedFrame("a display of a picture that is none")
-    size = picture_size(data)
-    if size is None:
+    return shown_picture(data, title)
+
+
+def _title(given: str) -> str:
+    # The mark tells the search for secrets that the last word may be half of one.
+    return given if len(given) <= MAX_TITLE_CHARACTERS else f"{given[: MAX_TITLE_CHARACTERS - 1]}…"
+
+
+def shown_picture(data: bytes, title: str = "") -> Displayed:
+    """A PNG or JPEG picture as it is shown; a note for one that no viewer could show, or only with too much memory. A
+    model's endpoint refuses the whole request that has a damaged picture in it."""
+    kind, size = picture_type(data), picture_size(data)
+    if kind is None or size is None:
         return display_note("A picture was not shown: its size cannot be read", title)
     if not 0 < size[0] * size[1] <= MAX_PIXELS:
         return display_note(
             f"A picture was not shown: {size[0]} × {size[1]} pixels are more than {MAX_PIXELS}, or none", title
         )
-    return Displayed("image", _MIME_TYPES[call.kind], data, title)
+    if _ENDS[kind] not in data:
+        return display_note("A picture was not shown: its end is missing", title)
+    return Displayed("image", kind, data, title)
+
+
+def _media(kind: Literal["audio", "blob"], data: str, title: str) -> Displayed:
+    at = data.find(_BEFORE_BASE64, 0, _MAX_MIME_TYPE + len(_BEFORE_BASE64))
+    mime_type = data[: max(at, 0)]
+    if _MIME_TYPE.fullmatch(mime_type) is None or (kind == "audio" and not mime_type.startswith("audio/")):
+        raise MalformedFrame("a display of bytes without their type")
+    found = _bytes(data[at + len(_BEFORE_BASE64) :])
+    if picture_type(found) is not None:
+        raise MalformedFrame("a display of a picture as something else")
+    return Displayed(kind, mime_type, found, title)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as error:
+        raise MalformedFrame("a display whose base64 is damaged") from error
 
 
 def _rows(text: str) -> list[dict[str, Any]]:
@@ -134,19 +181,25 @@ def _jpeg_sizes(data: bytes) -> Iterator[tuple[int, int]]:
         at += 2 + max(length, 2)
 
 
-def table_text(rows: list[dict[str, Any]]) -> str:
-    """The rows as a Markdown table, at most MAX_ROWS rows and MAX_COLUMNS columns; a last line says what is left
+def table_text(rows: list[dict[str, Any]], max_bytes: int = MAX_TABLE_BYTES) -> str:
+    """The rows as a Markdown table, at most MAX_ROWS rows, MAX_COLUMNS columns and MAX_CELL_CHARACTERS in a cell, and
+    at most one row more than `max_bytes`; a last line says how many rows and columns there are where some are left
     out."""
     names = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
     kept = names[:MAX_COLUMNS]
     if not kept:
         return "(an empty table)"
-    lines = [
-        _line(kept),
-        _line(["---"] * len(kept)),
-        *(_line([row.get(name) for name in kept]) for row in rows[:MAX_ROWS]),
-    ]
-    if len(rows) > MAX_ROWS or len(names) > len(kept):
+    lines = [_line(kept), _line(["---"] * len(kept))]
+    left = max_bytes - sum(len(line.encode(errors="replace")) + 1 for line in lines)
+    shown = 0
+    for row in rows[:MAX_ROWS]:
+        if left <= 0:
+            break
+        line = _line([row.get(name) for name in kept])
+        left -= len(line.encode(errors="replace")) + 1
+        lines.append(line)
+        shown += 1
+    if len(rows) > shown or len(names) > len(kept):
         lines.append(f"… of {len(rows)} rows and {len(names)} columns")
     return "\n".join(lines)
 
@@ -165,4 +218,6 @@ def _cell(value: Any) -> str:
             from pydantic_core import to_json  # noqa: PLC0415 - few cells hold more than a word
 
             value = to_json(value, inf_nan_mode="null").decode()
-    return " ".join(str(value).split()).replace("|", "\\|")
+    text = str(value)
+    cut = "…" if len(text) > MAX_CELL_CHARACTERS else ""
+    return " ".join(text[:MAX_CELL_CHARACTERS].split()).replace("|", "\\|") + cut

@@ -21,14 +21,15 @@ from .tiers import Tier
 
 PROTOCOL = 1
 
-LIMITS = JsonLimits(containers=50_000, values=100_000)
+# JavaScript itself writes at most 21 digits in a row.
+LIMITS = JsonLimits(containers=50_000, values=100_000, number=400)
 # Maximum length of fields that the host repeats: a call's id in its answer, the others in messages.
 _SHORT = {"call_id": 32, "name": 256, "method": 32, "operation": 32}
 
 Phase = Literal["compile", "run", "return"]
 Redirect = Literal["follow", "error", "manual"]
 StoreOperation = Literal["get", "set", "delete", "keys"]
-DisplayKind = Literal["png", "jpeg", "svg", "table", "markdown"]
+DisplayKind = Literal["png", "jpeg", "svg", "table", "markdown", "audio", "blob"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ class DisplayCall:
     kind: DisplayKind
     title: str
     data: str
-    """Base64 for pictures, the text itself for drawings and Markdown, JSON text for rows."""
+    """Base64 for pictures, the text itself for drawings and Markdown, JSON text for rows; for sounds and blobs the MIME
+    type before the base64, as in a data URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +279,7 @@ class ResidentTerms:
 
     tools: Sequence[Mapping[str, Any]] = ()
     tier: Tier = Tier.ISOLATED
+    workspace: bool = False
     max_output_bytes: int
     max_frame_bytes: int
     max_state_bytes: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .changes import Changes
 from .outcomes import ExecutionError, LogEntry
 from .tiers import Tier
 
@@ -41,6 +42,8 @@ class SignalAnswer:
     emitted: tuple[tuple[str, Any], ...] = ()
     """Type and data, in the order in which they were emitted."""
     error: ExecutionError | None = None
+    changes: Changes = field(default_factory=Changes)
+    """What it would change in the workspace, for the caller to commit or to roll back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Work:
     """Hosts that the code asked for, allowed or not."""
     tools: tuple[str, ...] = ()
     """Tools that the code asked for, allowed or not."""
+    files: tuple[str, ...] = ()
+    """Operations on files that the code asked for, such as "readFile", allowed or not."""
     logs: tuple[LogEntry, ...] = ()
 
     @property

@@ -6,10 +6,12 @@ Nothing depends on the guard for safety: the sandbox protects without it. See `p
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,6 @@ from .patterns import BROKEN, PATTERNS, Finding, may_match
 from .slips import explained
 
 if TYPE_CHECKING:
-    import subprocess
     from typing import Self
 
 log = logging.getLogger("motor_cortex.sandbox")
@@ -32,7 +33,12 @@ START_TIMEOUT_S = 10.0
 # Far more than the process's own limit, which counts CPU time: this timeout is for a process that hangs outside of the
 # parser, and for a machine that is too busy to parse.
 ANSWER_TIMEOUT_S = 3.0
+# How long a caller waits until the process is free.
+TURN_TIMEOUT_S = 10.0
+# Only code of more than that can take the process long.
+SMALL_CHARACTERS = 4096
 _CHUNK_BYTES = 65_536
+_DYING_S = 0.2
 
 UNPARSABLE = Finding(
     "code that cannot be parsed in time", why="could not be checked; write it more simply", line=1, column=1
@@ -51,12 +57,23 @@ class CodeReader:
     it can import its neighbours by relative imports, and nothing else of the project.
     """
 
-    def __init__(self, module: Path, function: str, *, name: str, max_answer_bytes: int) -> None:
+    def __init__(
+        self,
+        module: Path,
+        function: str,
+        *,
+        name: str,
+        max_answer_bytes: int,
+        turn_timeout_s: float = TURN_TIMEOUT_S,
+    ) -> None:
         self._arguments = (str(module.parent), module.stem, function)
         self._name = name
         self._max_answer_bytes = max_answer_bytes
         self._process: subprocess.Popen[bytes] | None = None
+        self._turn_timeout_s = turn_timeout_s
         self._one_at_a_time = anyio.Lock()
+        self._one_of_the_large = anyio.Lock()
+        self._was_ready = False
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -69,9 +86,11 @@ class CodeReader:
         """Send the code to the process; return its answer, one line of JSON, or None if it gave none in time. Do not
         trust the answer: the process has parsed code that may be hostile.
 
-        Raises SandboxUnavailable when the process cannot be started: that says nothing about the code.
+        Raises SandboxUnavailable when the process cannot be started or is busy for too long: that says nothing about
+        the code.
         """
-        async with self._one_at_a_time:
+        held = await self._take_turn(code)
+        try:
             process = await self._running()
             try:
                 with anyio.fail_after(ANSWER_TIMEOUT_S):
@@ -86,6 +105,8 @@ class CodeReader:
                 # The answer is still to come, and the next caller would take it for the answer to its own code.
                 await self._discard()
                 raise
+        finally:
+            _release(held)
 
     async def aclose(self) -> None:
         """End the process; a reading that is under way ends with it. Returns once it is reaped."""
@@ -95,6 +116,38 @@ class CodeReader:
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_TIMEOUT_S):
             async with self._one_at_a_time:  # do not close the pipes while another task waits on them
                 await self._discard()
+
+    async def _take_turn(self, code: str) -> list[anyio.Lock]:
+        """Wait for the process, first come, first served; return what is to be released. Large code queues in front of
+        that queue, so that small code waits behind one large code at most."""
+        # Who comes while the first process starts is not late.
+        timeout_s = self._turn_timeout_s if self._was_ready else self._turn_timeout_s + START_TIMEOUT_S
+        held: list[anyio.Lock] = []
+        try:
+            for lock in (self._one_of_the_large, self._one_at_a_time)[len(code) <= SMALL_CHARACTERS :]:
+                try:
+                    lock.acquire_nowait()
+                except anyio.WouldBlock:
+                    with anyio.fail_after(timeout_s):
+                        await lock.acquire()
+                held.append(lock)
+        except BaseException as error:
+            _release(held)
+            if isinstance(error, TimeoutError):
+                raise SandboxUnavailable(
+                    f"Cannot look at the code: the {self._name} is busy with other code"
+                ) from error
+            raise
+        return held
+
+    def kill(self) -> None:
+        """Kill the process, and wait a moment until it is gone. The next code starts another one. Works without the
+        event loop, never raises; a reading that is under way has no answer then."""
+        process = self._process
+        if process is not None:
+            process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_DYING_S)
 
     async def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
@@ -113,14 +166,17 @@ class CodeReader:
         except BaseException:
             await self._discard()
             raise
+        self._was_ready = True
         return self._process
 
     async def _discard(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             kill_piped(process)
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(reap, process, limiter=anyio.CapacityLimiter(1))
+            # It is killed already; only a kernel that does not let go of it could keep anybody here.
+            with anyio.CancelScope(shield=True), anyio.move_on_after(2 * CLOSING_TIMEOUT_S):
+                limiter = anyio.CapacityLimiter(1)
+                await anyio.to_thread.run_sync(reap, process, limiter=limiter, abandon_on_cancel=True)
 
     async def _ask(self, process: subprocess.Popen[bytes], code: str) -> Line:
         text = code.encode(errors="replace")
@@ -146,6 +202,11 @@ class CodeReader:
                 return found[0]
 
 
+def _release(held: list[anyio.Lock]) -> None:
+    for lock in reversed(held):
+        lock.release()
+
+
 class Guard(CodeReader):
     """The static check: the code reader that looks for the patterns of misuse."""
 
@@ -156,7 +217,7 @@ class Guard(CodeReader):
     async def inspect(self, code: str) -> tuple[Finding, ...]:
         """The findings in the code, in the order of their places; none for most code.
 
-        Raises SandboxUnavailable when the process cannot be started: that says nothing about the code.
+        Raises SandboxUnavailable as `answer` does.
         """
         if not may_match(code):
             return ()

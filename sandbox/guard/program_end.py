@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .patterns import parser
@@ -28,8 +29,18 @@ _DECLARATIONS = _INERT | {
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "function_declaration"})
 _OWN_SCOPE = _FUNCTIONS | {"generator_function", "generator_function_declaration", "class_body", "method_definition"}
 _ENTRIES = (b"main", b"run")
-_NO_NAMES = frozenset({"comment", "string_fragment", "property_identifier"})
+_NO_NAMES = frozenset({"comment", "string_fragment", "property_identifier", "escape_sequence", "regex_pattern"})
+# More than that are not looked at: finding each in the tree takes time.
+_MAX_MENTIONS = 200
 _MAX_DEPTH = 50
+# Expressions that pass on a value of theirs: of which of their parts.
+_PASSING = {
+    **dict.fromkeys(("parenthesized_expression", "sequence_expression", "assignment_expression"), slice(-1, None)),
+    **dict.fromkeys(("as_expression", "satisfies_expression", "non_null_expression", "await_expression"), slice(0, 1)),
+    **dict.fromkeys(("binary_expression", "augmented_assignment_expression"), slice(None)),
+    "ternary_expression": slice(1, None),
+}
+_CALL = rb"\s{0,99}(?:\?\.)?(?:\s{0,99}\(|`|\s{0,99}\.\s{0,99}(?:call|apply|bind)\b)"
 _PARTS = {
     "if_statement": ("consequence", "alternative"),
     "try_statement": ("body", "handler"),
@@ -41,26 +52,138 @@ _HOLDS_STATEMENTS = ("statement", "block", "clause", "body", "case", "default")
 def program_end(code: str) -> list[list[Any]]:
     """The edits that make the program return its value: `["return", at]` and `["end", at]` around an expression,
     `["default", start, end]` for `export default` before one, `["blank", start, end]` for what only a module may have,
-    `["call", name, gives_context]` for a function that is called at the end, and `["name", name]` for a value."""
-    root = parser().parse(code.encode(errors="replace")).root_node
+    `["call", name, gives_context]` for a function that is called at the end, and `["name", name]` for a value.
+
+    A function is called only where it is certain that nothing else can call it: an answer that is missed is better than
+    an effect that happens twice. The same holds for a value that is a function, for the harness calls that.
+    """
+    source = code.encode(errors="replace")
+    root = parser().parse(source).root_node
     if root.has_error:
         return []
     statements = [node for node in root.named_children if node.type != "comment"]
+    names = Names(root, source, statements)
     edits = list(_unexported(statements))
-    if any(_returns(node) for node in statements) and not _is_expression_last(statements):
+    has_return = b"return" in source and any(_returns(node) for node in statements)
+    # What was called before is exported to nobody: `await main(); export default main`.
+    ending = [node for node in statements if not _is_spent_export(node, names)]
+    if has_return and not _is_expression_last(ending):
         return edits
-    entry = None if any(_returns(node) for node in statements) else _entry(statements)
-    exported = _default_name(statements)
-    last = _ends(_last(statements), 0)
+    entry = None if has_return else _entry(statements, names)
+    exported = _default_name(statements, names)
+    last = _ends(_last(ending), 0, names)
     if entry is None and exported is not None:
         edits.append(["name", exported])
-    elif entry is None:
+    elif entry is None or (last and entry[0].encode() not in _ENTRIES):
         edits += last
-    elif not last or entry[0].encode() in _ENTRIES:
-        edits.append(["call", *entry])
     else:
-        edits += last
+        edits.append(["call", *entry])
+    returned = {edit[1] for edit in edits if edit[0] == "default"}
+    edits += [edit for edit in _as_expressions(statements) if edit[1] not in returned]
     return edits
+
+
+class Names:
+    """Says of a name whether something in the program may have called what it stands for."""
+
+    def __init__(self, root: Node, source: bytes, statements: Sequence[Node]) -> None:
+        self._root = root
+        self._source = source
+        self._statements = statements
+        self._hides_names: bool | None = None
+        self._have_run: dict[bytes, bool] = {}
+        self._by_name: dict[bytes, tuple[Node, Node]] | None = None
+
+    def may_be_any(self) -> bool:
+        """Whether names may stand in the program that cannot be seen: in escapes, or in a text that is evaluated."""
+        if self._hides_names is None:
+            escapes = [found.start() for found in re.finditer(rb"\\u", self._source)]
+            self._hides_names = (
+                b"eval" in self._source
+                or len(escapes) > _MAX_MENTIONS
+                or any(not self._is_text(at, at + 2) for at in escapes)
+            )
+        return self._hides_names
+
+    def has_entry(self) -> bool:
+        return any(entry in self._source for entry in _ENTRIES)
+
+    def is_alone(self, name: bytes, *own: Node) -> bool:
+        """Whether it is certain that the program mentions the name only in these nodes, in texts and in exports."""
+        if self.may_be_any():
+            return False
+        mentions = [*re.finditer(rb"(?<![\w$])" + re.escape(name) + rb"(?![\w$])", self._source)]
+        if len(mentions) > _MAX_MENTIONS:
+            return False
+        return all(
+            any(node.start_byte <= found.start() < node.end_byte for node in own)
+            or self._is_text(found.start(), found.end())
+            for found in mentions
+        )
+
+    def may_have_run(self, expression: Node) -> bool:
+        """Whether the value of an expression may be a function that the program has called, or has given away."""
+        return any(self._may_have_run(node) for node in _possible_values(expression))
+
+    def _may_have_run(self, node: Node) -> bool:
+        if node.type == "assignment_expression":
+            # What is assigned can be called by what was started before.
+            return True
+        if node.type not in {"identifier", "member_expression", "subscript_expression"}:
+            return False
+        words = node.text or b""
+        if words not in self._have_run:
+            self._have_run[words] = self._is_called(words) or self._is_function_of_others(node)
+        return self._have_run[words]
+
+    def _is_called(self, words: bytes) -> bool:
+        """Whether the same words are called elsewhere: `api.main` where `api.main()` stands."""
+        calls = re.finditer(rb"(?<![\w$])(" + re.escape(words) + rb")" + _CALL, self._source)
+        return any(not self._is_text(*found.span(1), defined=True) for found in islice(calls, _MAX_MENTIONS))
+
+    def _is_function_of_others(self, mention: Node) -> bool:
+        """Whether a function of the program has this name, or another one, and is mentioned elsewhere."""
+        if mention.type != "identifier":
+            return False
+        values = self._values()
+        found = values.get(mention.text or b"")
+        if found is None:
+            return False
+        name, value = found
+        if value.type == "identifier":
+            named = values.get(value.text or b"")
+            return named is not None and named[1].type in _FUNCTIONS
+        return value.type in _FUNCTIONS and not self.is_alone(name.text or b"", name, value, mention)
+
+    def _values(self) -> dict[bytes, tuple[Node, Node]]:
+        if self._by_name is None:
+            pairs = (pair for node in self._statements for pair in _values_of(node))
+            self._by_name = {name.text or b"": (name, value) for name, value in pairs}
+        return self._by_name
+
+    def _is_text(self, start: int, end: int, *, defined: bool = False) -> bool:
+        """Whether what stands there names nothing that could be called. `defined` takes the name of a function, where
+        that is defined, for a text, too."""
+        node = self._root.descendant_for_byte_range(start, end)
+        if node is None:
+            return False
+        above = "" if node.parent is None else node.parent.type
+        return node.type in _NO_NAMES or above == "export_specifier" or (defined and above in _FUNCTIONS)
+
+
+def _possible_values(expression: Node) -> Iterator[Node]:
+    """The parts of an expression whose value can be that of the whole, and assignments of functions. A loop, because
+    code may be nested deeper than Python can recurse."""
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        parts = [child for child in node.named_children if child.type != "comment"] if node.type in _PASSING else []
+        operator = node.child_by_field_name("operator") if node.type == "binary_expression" else None
+        assigns = node.type == "assignment_expression" and parts[-1].type in _FUNCTIONS
+        if assigns or node.type not in _PASSING:
+            yield node
+        elif operator is None or operator.type in {"||", "&&", "??"}:
+            pending += parts[_PASSING[node.type]]
 
 
 def _last(statements: Sequence[Node]) -> Node | None:
@@ -80,7 +203,7 @@ def _is_expression_last(statements: Sequence[Node]) -> bool:
     return last is not None and last.type == "expression_statement"
 
 
-def _ends(node: Node | None, depth: int) -> list[list[Any]]:
+def _ends(node: Node | None, depth: int, names: Names) -> list[list[Any]]:
     """The edits that return the value of a last statement; none if it has no value."""
     if node is None or depth > _MAX_DEPTH:
         return []
@@ -92,11 +215,11 @@ def _ends(node: Node | None, depth: int) -> list[list[Any]]:
     elif node.type == "else_clause":
         parts = node.named_children
     else:
-        return _valued(node)
-    return [edit for part in parts for edit in _ends(part, depth + 1)]
+        return _valued(node, names)
+    return [edit for part in parts for edit in _ends(part, depth + 1, names)]
 
 
-def _valued(node: Node) -> list[list[Any]]:
+def _valued(node: Node, names: Names) -> list[list[Any]]:
     """The edits that return the value of one statement without parts."""
     if node.type == "export_statement":
         value = node.child_by_field_name("value")
@@ -105,6 +228,8 @@ def _valued(node: Node) -> list[list[Any]]:
     if node.type != "expression_statement" or not named or named[0].type == "internal_module":
         return []
     inner = named[0]
+    if names.may_have_run(inner):
+        return []
     if inner.type == "unary_expression" and inner.children[0].type == "void":
         # `void main()` starts what nothing would wait for.
         argument = inner.children[1]
@@ -127,13 +252,28 @@ def _unexported(statements: Sequence[Node]) -> Iterator[list[Any]]:
             yield ["blank", node.start_byte, node.end_byte]
 
 
-def _default_name(statements: Sequence[Node]) -> str | None:
-    """The name of a function or class that is the default export."""
+def _as_expressions(statements: Sequence[Node]) -> Iterator[list[Any]]:
+    """The edits that make an expression of each `export default name`."""
+    for node in statements:
+        value = node.child_by_field_name("value") if node.type == "export_statement" else None
+        if value is not None and value.type == "identifier":
+            yield ["blank", node.start_byte, value.start_byte]
+
+
+def _is_spent_export(node: Node, names: Names) -> bool:
+    value = node.child_by_field_name("value") if node.type == "export_statement" else None
+    return value is not None and value.type == "identifier" and names.may_have_run(value)
+
+
+def _default_name(statements: Sequence[Node], names: Names) -> str | None:
+    """The name of a function or class that is the default export; None if it may have run."""
     for node in statements:
         declaration = node.child_by_field_name("declaration") if node.type == "export_statement" else None
         if declaration is not None and any(child.type == "default" for child in node.children):
             name = declaration.child_by_field_name("name")
-            return None if name is None else _text(name)
+            if name is None or (declaration.type in _FUNCTIONS and not names.is_alone(name.text or b"", declaration)):
+                return None
+            return _text(name)
     return None
 
 
@@ -144,31 +284,32 @@ def _returns(node: Node) -> bool:
         here = pending.pop()
         if here.type == "return_statement":
             return True
-        if here.type not in _OWN_SCOPE and here.type.endswith(
-            ("statement", "block", "clause", "body", "case", "default")
-        ):
+        if here.type not in _OWN_SCOPE and here.type.endswith(_HOLDS_STATEMENTS):
             pending += here.named_children
     return False
 
 
-def _entry(statements: Sequence[Node]) -> tuple[str, bool] | None:
+def _entry(statements: Sequence[Node], names: Names) -> tuple[str, bool] | None:
     """The function that is to be called at the end, and whether it is given the context; None if there is none."""
-    found = [pair for node in statements for pair in _functions_of(node)]
+    is_declarations = all(node.type in _DECLARATIONS for node in statements)
+    if not is_declarations and not names.has_entry():
+        return None
+    found = [pair for node in statements for pair in _values_of(node) if pair[1].type in _FUNCTIONS]
     by_name = {name.text: (name, function) for name, function in found}
     for entry in _ENTRIES:
         if entry in by_name:
             name, function = by_name[entry]
             required = _required(function)
-            return (_text(name), required == 1) if required <= 1 and _is_uncalled(name, function) else None
-    if len(found) == 1 and all(node.type in _DECLARATIONS for node in statements):
+            return (_text(name), required == 1) if required <= 1 and names.is_alone(entry, name, function) else None
+    if len(found) == 1 and is_declarations:
         name, function = found[0]
-        if _required(function) == 0 and _is_uncalled(name, function):
+        if _required(function) == 0 and names.is_alone(name.text or b"", name, function):
             return _text(name), False
     return None
 
 
-def _functions_of(node: Node) -> Iterator[tuple[Node, Node]]:
-    """The functions that a statement at the top of the program defines, each with its name."""
+def _values_of(node: Node) -> Iterator[tuple[Node, Node]]:
+    """The names that a statement at the top of the program defines, each with its function or other value."""
     if node.type == "export_statement":
         node = node.child_by_field_name("declaration") or node
     if node.type == "function_declaration":
@@ -178,7 +319,7 @@ def _functions_of(node: Node) -> Iterator[tuple[Node, Node]]:
     elif node.type in {"lexical_declaration", "variable_declaration"}:
         for declarator in node.named_children:
             name, value = (declarator.child_by_field_name(field) for field in ("name", "value"))
-            if name is not None and name.type == "identifier" and value is not None and value.type in _FUNCTIONS:
+            if name is not None and name.type == "identifier" and value is not None:
                 yield name, value
 
 
@@ -194,21 +335,6 @@ def _required(function: Node) -> int:
         and not any(child.type == "rest_pattern" for child in node.named_children)
         for node in named
     )
-
-
-def _is_uncalled(name: Node, function: Node) -> bool:
-    """Whether nothing outside of the function names it."""
-    root = name
-    while root.parent is not None:
-        root = root.parent
-    source, wanted = root.text or b"", name.text or b""
-    for found in re.finditer(rb"(?<![\w$.])" + re.escape(wanted) + rb"(?![\w$])", source):
-        if found.start() != name.start_byte and not function.start_byte <= found.start() < function.end_byte:
-            node = root.descendant_for_byte_range(found.start(), found.end())
-            is_exported = node is not None and node.parent is not None and node.parent.type == "export_specifier"
-            if node is not None and node.type not in _NO_NAMES and not is_exported:
-                return False
-    return True
 
 
 def _text(node: Node) -> str:

@@ -10,7 +10,8 @@ import json
 import logging
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +21,26 @@ from .guard import CodeReader
 log = logging.getLogger("motor_cortex.sandbox")
 
 MAX_EDITS_BYTES = 65_536
+# Shorter than the guard's: a run that waited in vain loses its answer at most, and says how to give one.
+TURN_TIMEOUT_S = 1.0
 # A value is the second of two: of one that is the whole `return`, V8 would place some errors at the `return`.
 _RETURN = "return(0,"
 _NAME = re.compile(r"[A-Za-z_$][\w$]{0,200}\Z", re.ASCII)
 # Possessive: code of many spaces must not be tried at each of them.
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+\n(?P<code>.*?)\n[ \t]*+\1\s*+\Z", re.DOTALL)
-# The last line that is neither indented nor a closing bracket or a comment.
-_LAST_STATEMENT = re.compile(r"^(?![\s)}\]]|//|/\*|$)", re.MULTILINE)
+# A line that is neither indented nor a closing bracket or a comment.
+_STATEMENT = re.compile(r"(?![\s)}\]]|//|/\*|\Z)")
+_A_RETURN = re.compile(r"return(?![\w$])")
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Replaces the bytes from `start` to `end` by a text."""
+    """Replaces the bytes from `start` to `end` by a text, or by spaces."""
 
     start: int
     end: int
-    text: str
+    text: str | None = None
+    """None for spaces, and line ends where they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +50,22 @@ class Program:
     code: str
     moved: tuple[tuple[int, int, int], ...] = ()
     """Line, column in the code as it is run, and columns inserted there; in order."""
+    _before: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """Of each, the columns that were inserted further left in its line: a stack has hundreds of positions."""
+
+    def __post_init__(self) -> None:
+        before: list[int] = []
+        for (last, _, inserted), (line, _, _) in pairwise(self.moved):
+            before.append((before[-1] if before else 0) + inserted if line == last else 0)
+        object.__setattr__(self, "_before", (0, *before))
 
     def written_at(self, line: int, column: int) -> tuple[int, int]:
         """The position in the author's code. Both count from 1, columns in UTF-16 units, as V8 does."""
-        for at_line, at_column, inserted in reversed(self.moved[: bisect_right(self.moved, (line, column, 2**31))]):
-            if at_line != line:
-                break
-            column = max(at_column, column - inserted)
-        return line, column
+        last = bisect_right(self.moved, (line, column, 2**31)) - 1
+        if last < 0 or self.moved[last][0] != line:
+            return line, column
+        _, at_column, inserted = self.moved[last]
+        return line, max(at_column, column - inserted) - self._before[last]
 
 
 class ProgramReader(CodeReader):
@@ -60,7 +73,13 @@ class ProgramReader(CodeReader):
 
     def __init__(self) -> None:
         module = Path(__file__).with_name("program_end.py")
-        super().__init__(module, "program_end", name="reader of programs", max_answer_bytes=MAX_EDITS_BYTES)
+        super().__init__(
+            module,
+            "program_end",
+            name="reader of programs",
+            max_answer_bytes=MAX_EDITS_BYTES,
+            turn_timeout_s=TURN_TIMEOUT_S,
+        )
 
     async def program(self, code: str) -> Program:
         """The program to run for this code. Code that cannot be read is run as it is: Deno explains its mistakes."""
@@ -85,54 +104,74 @@ def without_fences(code: str) -> str:
 
 def ends_with_return(code: str) -> bool:
     """Whether the program surely returns its value by itself. Takes linear time, and no process."""
-    at = max((found.start() for found in _LAST_STATEMENT.finditer(code)), default=0)
-    return code.startswith("return", at) and "export" not in code
+    at = len(code) + 1
+    while at > 0:
+        at = code.rfind("\n", 0, at - 1) + 1
+        if _STATEMENT.match(code, at):
+            return _A_RETURN.match(code, at) is not None and "export" not in code
+    return False
 
 
 def edited(code: str, answer: bytes | bytearray | memoryview) -> Program:
-    """The program after the edits that the reading process asks for; unchanged if they make no sense."""
+    """The program after the edits that the reading process asks for; unchanged if they make no sense. Takes linear
+    time, whatever it asks for."""
     data = code.encode(errors="replace")
     try:
-        edits = sorted(_edits(json.loads(bytes(answer)), data), key=lambda edit: (edit.start, edit.end))
+        return _applied(sorted(_edits(json.loads(bytes(answer)), len(data)), key=_place), data)
     except (ValueError, TypeError, KeyError, RecursionError):
         log.info("The reader of programs gave edits that make no sense")
         return Program(code)
+
+
+def _place(edit: _Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
+def _applied(edits: list[_Edit], data: bytes) -> Program:
+    """Raises ValueError for edits that overlap, or begin or end inside of a character."""
+    # Looked at before any text is made: thousands of edits could each span all of the code.
+    if any(edit.start < before.end for before, edit in pairwise(edits)):
+        raise ValueError("edits that overlap")
     pieces: list[str] = []
     moved: list[tuple[int, int, int]] = []
     done, line, column = 0, 1, 1
     for edit in edits:
-        if edit.start < done:
-            return Program(code)
-        before = data[done : edit.start].decode()
+        before, old = data[done : edit.start].decode(), data[edit.start : edit.end].decode()
+        text = _spaces(old) if edit.text is None else edit.text.ljust(len(old))
         line, column = _advanced(line, column, before)
-        pieces += (before, edit.text)
+        pieces += (before, text)
         if edit.start == edit.end and edit.start < len(data):
-            moved.append((line, column, len(edit.text)))
-        line, column = _advanced(line, column, edit.text)
+            moved.append((line, column, len(text)))
+        line, column = _advanced(line, column, text)
         done = edit.end
     return Program("".join((*pieces, data[done:].decode())), tuple(moved))
 
 
-def _edits(asked: list[list[Any]], data: bytes) -> list[_Edit]:
+def _edits(asked: list[list[Any]], size: int) -> list[_Edit]:
     """Raises ValueError, TypeError or KeyError for edits that the reading process should not ask for."""
     found: list[_Edit] = []
     for what, *rest in asked:
         match what, rest:
-            case "return", [int(at)] if 0 <= at < len(data):
+            case "return", [int(at)] if 0 <= at < size:
                 found.append(_Edit(at, at, _RETURN))
-            case "end", [int(at)] if 0 < at <= len(data):
+            case "end", [int(at)] if 0 < at <= size:
                 found.append(_Edit(at, at, ")"))
-            case (("blank" | "default"), [int(start), int(end)]) if 0 <= start < end <= len(data):
-                text = re.sub(r"[^\r\n]", " ", data[start:end].decode())
-                found.append(_Edit(start, end, text if what == "blank" else _RETURN.ljust(len(text))))
+            case "blank", [int(start), int(end)] if 0 <= start < end <= size:
+                found.append(_Edit(start, end))
+            case "default", [int(start), int(end)] if 0 <= start < end <= size:
+                found.append(_Edit(start, end, _RETURN))
             case "call", [str(name), bool(gives_context)] if _NAME.match(name):
                 given = "context" if gives_context else ""
-                found.append(_Edit(len(data), len(data), f"\n;return(0,{name}({given}))"))
+                found.append(_Edit(size, size, f"\n;return(0,{name}({given}))"))
             case "name", [str(name)] if _NAME.match(name):
-                found.append(_Edit(len(data), len(data), f"\n;return(0,{name})"))
+                found.append(_Edit(size, size, f"\n;return(0,{name})"))
             case _:
                 raise ValueError(f"an unknown edit: {what!r:.40}")
     return found
+
+
+def _spaces(text: str) -> str:
+    return re.sub(r"[^\r\n]+", lambda found: " " * len(found[0]), text)
 
 
 def _advanced(line: int, column: int, text: str) -> tuple[int, int]:

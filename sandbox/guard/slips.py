@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from .patterns import Finding
 
-MAX_READ_CHARACTERS = 65_536
+MAX_READ_CHARACTERS = 16_384
 MAX_LINE_CHARACTERS = 500
 
 PYTHON = "The code looks like Python, but this runs JavaScript or TypeScript: write it in one of these"

@@ -33,7 +33,7 @@ class ToolDeclaration:
     same expression must not mean one tool in one run and another in the next."""
 
 
-Places: TypeAlias = tuple[tuple[str | int, ...], ...]
+Places: TypeAlias = "tuple[tuple[str | int, ...], ...]"
 """Paths into a JSON value: names of members and places in arrays."""
 
 
@@ -140,8 +140,14 @@ class ResidentHost(Protocol):
     """Runs resident programs, each in a process of its own."""
 
     def resident(
-        self, program: ResidentProgram, tools: HostTools | None = None, *, network: NetworkPolicy | None = None
+        self,
+        program: ResidentProgram,
+        tools: HostTools | None = None,
+        *,
+        network: NetworkPolicy | None = None,
+        workspace: Workspace | None = None,
     ) -> AbstractAsyncContextManager[Resident]:
         """Open a resident program. Entering raises SandboxUnavailable when no process is available, or a secret of the
-        policy is missing; mistakes in the code are reported by its answers. Leaving ends the process."""
+        policy is missing; mistakes in the code are reported by its answers. Leaving ends the process.
+        With a workspace, `handle` takes one signal at a time, and its answer has the changes that it would make."""
         ...

@@ -17,6 +17,8 @@ from .process_notes import host_in, notes_in, pid_of, read_note, unlink
 
 # Part of the launcher's command line: identifies it when its note cannot be read.
 LAUNCHER_MARK = b"jail.launcher"
+# The same for the process that renders a drawing.
+_RENDERER_MARK = b"svg_process.py"
 STOP_TIMEOUT_S = 0.1
 DEATH_TIMEOUT_S = 2.0
 _LOOK_AGAIN_S = 0.000_2
@@ -114,8 +116,9 @@ class _Hunt:
         found = identity_of(pid)
         if noted is None:
             # Half a note, left by a full disk: its file name is the pid, and the command line of the process that has
-            # this pid now says whether it is a launcher of ours.
-            if found is None or LAUNCHER_MARK not in command_line(pid):
+            # this pid now says whether it is a launcher or renderer of ours.
+            command = b"" if found is None else command_line(pid)
+            if LAUNCHER_MARK not in command and _RENDERER_MARK not in command:
                 unlink(path)
                 return
         elif noted.boot == boot() and noted.namespace != namespace():

@@ -13,11 +13,15 @@ import importlib
 import os
 import re
 import resource
+import signal
 import sys
+from contextlib import suppress
 from types import ModuleType
 from xml.parsers import expat
 
 MAX_CPU_S = 3
+# The host waits 5 s at most, and kills this process then; this is for a host that is gone.
+MAX_LIFE_S = 10
 MAX_MEMORY_BYTES = 512 * 1024 * 1024
 MAX_FONTS = 60
 MAX_ELEMENTS = 100_000
@@ -27,10 +31,14 @@ FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts")
 # Fonts that most machines have, and that charts are written in, come first.
 _USUAL = ("dejavusans", "liberationsans", "notosans-", "arial", "helvetica")
 _INSIDE = re.compile(r"\s*(?:#|data:image/(?:png|jpe?g|gif)[;,])", re.IGNORECASE)
-_LENGTH = re.compile(r"\s*\+?(\d{1,7}(?:\.\d{0,9})?|\.\d{1,9})\s*(px|pt|pc|mm|cm|in)?\s*")
+_NUMBER = r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,2})?"
+_LENGTH = re.compile(rf"\s*\+?({_NUMBER})\s*(px|pt|pc|mm|cm|in)?\s*")
 _PIXELS = {None: 1.0, "px": 1.0, "pt": 96 / 72, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
 # What the renderer takes for a drawing without a size.
 _USUAL_SIZE = 100.0
+
+# The name that the package of the jail has in this process.
+_JAIL = "jail_here"
 
 
 class Refused(Exception):
@@ -38,6 +46,9 @@ class Refused(Exception):
 
 
 def main(jail: str, max_side: str) -> None:
+    sys.modules[_JAIL] = ModuleType(_JAIL)
+    sys.modules[_JAIL].__path__ = [jail]
+    _end_with_the_host()
     for limit, value in (
         (resource.RLIMIT_CPU, MAX_CPU_S),
         (resource.RLIMIT_AS, MAX_MEMORY_BYTES),
@@ -47,20 +58,29 @@ def main(jail: str, max_side: str) -> None:
         resource.setrlimit(limit, (value, value))
     drawing = sys.stdin.buffer.read().decode()
     try:
-        answer = b"P" + _rendered(drawing, jail, int(max_side))
+        answer = b"P" + _rendered(drawing, int(max_side))
     except Refused as error:
         answer = b"E" + str(error).encode(errors="replace")
     sys.stdout.buffer.write(answer)
     sys.stdout.flush()
 
 
-def _rendered(drawing: str, jail: str, max_side: int) -> bytes:
+def _end_with_the_host() -> None:
+    """Die when the host dies, even by force: at once where the kernel can do that, else after MAX_LIFE_S."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(MAX_LIFE_S)
+    kernel = importlib.import_module(f"{_JAIL}.kernel")
+    with suppress(OSError):
+        kernel.prctl("parent death signal", kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _rendered(drawing: str, max_side: int) -> bytes:
     width, height = size_of(drawing)
     scale = min(1.0, max_side / max(width, height))
     from resvg_py import svg_to_bytes  # noqa: PLC0415 - loaded before this process may open nothing more
 
     fonts = _fonts()
-    _close_in(jail)
+    _close_in()
     try:
         picture: bytes = svg_to_bytes(
             svg_string=drawing,
@@ -118,8 +138,8 @@ def size_of(drawing: str) -> tuple[float, float]:
 
 
 def _root_size(attributes: dict[str, str]) -> tuple[float, float]:
-    box = [float(part) for part in re.findall(r"\d{1,7}(?:\.\d{0,9})?", attributes.get("viewBox", "")[:200])]
-    usual = (box[2], box[3]) if len(box) == 4 else (_USUAL_SIZE, _USUAL_SIZE)
+    box = [float(part) for part in re.findall(rf"[+-]?{_NUMBER}", attributes.get("viewBox", "")[:200])]
+    usual = (box[2], box[3]) if len(box) == 4 and min(box[2:]) > 0 else (_USUAL_SIZE, _USUAL_SIZE)
     width, height = _pixels(attributes.get("width")), _pixels(attributes.get("height"))
     if width is None and height is None:
         return usual
@@ -149,13 +169,10 @@ def _fonts() -> list[str]:
     return sorted(found, key=lambda path: (not usual[path], path))[:MAX_FONTS]
 
 
-def _close_in(jail: str) -> None:
+def _close_in() -> None:
     """Let this process open no file but fonts from here on, nor connect anywhere, where the kernel can do that."""
-    package = ModuleType("jail_here")
-    package.__path__ = [jail]
-    sys.modules[package.__name__] = package
-    kernel = importlib.import_module("jail_here.kernel")
-    landlock = importlib.import_module("jail_here.landlock")
+    kernel = importlib.import_module(f"{_JAIL}.kernel")
+    landlock = importlib.import_module(f"{_JAIL}.landlock")
     try:
         kernel.prctl("no_new_privs", kernel.PR_SET_NO_NEW_PRIVS, 1)
         landlock.restrict(landlock.make_ruleset(folder for folder in FONT_FOLDERS if os.path.isdir(folder)))

@@ -20,6 +20,7 @@ from ..contracts import (
     ExecutionError,
     Failed,
     Failure,
+    FileCall,
     GuestFrame,
     LogEntry,
     Output,
@@ -49,6 +50,7 @@ _WAKE = tool_error_frame("0", "The signal has ended", "ended", retryable=False)
 # Logs kept of all signals of a batch together: each signal may print far more.
 MAX_KEPT_LOG_BYTES = 64 * 1024
 MAX_NOTED_TOOLS = 100
+MAX_NOTED_OPERATIONS = 20
 # Of all signals of a batch together: a megabyte of text can become fifty of objects. The first signal that emits has
 # only its own limits.
 MAX_EMITTED_BYTES = 1024 * 1024
@@ -75,6 +77,7 @@ class Batch(RunExchange):
         """The newest state that came; None while it is unchanged."""
         self.tool_calls = self.fetches = self.fetched_bytes = 0
         self.tools: dict[str, None] = {}
+        self.files: dict[str, None] = {}
 
     @property
     def logs(self) -> list[LogEntry]:
@@ -194,6 +197,8 @@ class Batch(RunExchange):
     def _note(self, call: Call) -> Heard:
         if isinstance(call, ToolCall) and len(self.tools) < MAX_NOTED_TOOLS:
             self.tools[call.name] = None
+        if isinstance(call, FileCall) and len(self.files) < MAX_NOTED_OPERATIONS:
+            self.files[call.operation] = None
         heard = super()._note(call)
         self._scopes[heard] = anyio.CancelScope()
         return heard

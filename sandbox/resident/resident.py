@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..contracts import ResidentProgram
     from ..network import NetworkPolicy
     from ..ports import HostTools, SandboxSettings
+    from ..workspace import Transaction, Workspace
 
 # Room for the parts of a signal beside its data: its type, its ids, its time.
 ENVELOPE_BYTES = 1024
@@ -50,12 +51,14 @@ async def open_resident(
     tasks: anyio.abc.TaskGroup,
     tools: HostTools | None,
     network: NetworkPolicy,
+    workspace: Workspace | None = None,
 ) -> AsyncIterator[DenoResident]:
     """Open a resident program. Raises SandboxUnavailable when no process is available, or a secret of the policy is
     missing."""
     try:
-        async with Grants(program.tier, network, None, settings.workspace) as grants:
-            bridge = Bridge(tools, settings, grants.network, refusal=source.running.refusal)
+        # The grant's own transaction stands for all of them: each signal begins one that is its own.
+        async with Grants(program.tier, network, workspace, settings.workspace) as grants:
+            bridge = Bridge(tools, settings, grants.network, grants.files, refusal=source.running.refusal)
             process = ResidentProcess(program, settings, source, bridge)
             process.mistake = mistake_in(program.code, settings.max_code_bytes)
             tasks.start_soon(process.watch)
@@ -63,7 +66,7 @@ async def open_resident(
                 if process.mistake is None:
                     with suppress(RunFault):  # the answers to the first batch will report it
                         await process.ready()
-                yield DenoResident(program, settings, process, bridge)
+                yield DenoResident(program, settings, process, bridge, workspace)
             finally:
                 process.close()
     except GrantRefused as error:
@@ -85,6 +88,7 @@ class Delivery:
     emitted_bytes: int = 0
     kept_log_bytes: int = 0
     tools: dict[str, None] = field(default_factory=dict)
+    files: dict[str, None] = field(default_factory=dict)
     logs: list[LogEntry] = field(default_factory=list)
 
     @property
@@ -100,6 +104,7 @@ class Delivery:
         self.emitted_bytes = batch.emitted_bytes
         self.kept_log_bytes = batch.kept_log_bytes
         self.tools |= batch.tools
+        self.files |= batch.files
         self.logs += batch.logs
 
     def fail(self, error: ExecutionError, count: int = 1) -> None:
@@ -110,12 +115,18 @@ class DenoResident:
     """A resident program that is open; `handle` gives it signals."""
 
     def __init__(
-        self, program: ResidentProgram, settings: SandboxSettings, process: ResidentProcess, bridge: Bridge
+        self,
+        program: ResidentProgram,
+        settings: SandboxSettings,
+        process: ResidentProcess,
+        bridge: Bridge,
+        workspace: Workspace | None,
     ) -> None:
         self._program = program
         self._settings = settings
         self._process = process
         self._bridge = bridge
+        self._workspace = workspace
         self._turn = anyio.Lock(fast_acquire=True)
         self._batches = 0
 
@@ -124,8 +135,11 @@ class DenoResident:
 
         Raises SandboxUnavailable when there is no process for the first signal. If there is none for a later one, the
         remaining signals have failed, and the earlier answers stay valid. While running is forbidden it raises
-        NothingMayRun, whatever became of the batch.
+        NothingMayRun, whatever became of the batch. Raises ValueError for more than one signal at a time when there is
+        a workspace: what a signal would change is the caller's to commit before the next one looks.
         """
+        if self._workspace is not None and len(signals) > 1:
+            raise ValueError("a program with a workspace is given one signal at a time")
         async with self._turn:
             began = anyio.current_time()
             delivery = Delivery(signals, dict(state))
@@ -150,6 +164,7 @@ class DenoResident:
                 restarts=delivery.restarts,
                 hosts=self._hosts(),
                 tools=tuple(delivery.tools),
+                files=tuple(delivery.files),
                 logs=tuple(delivery.logs),
             )
             return BatchAnswer(tuple(delivery.answers), delivery.state, work)
@@ -212,6 +227,7 @@ class DenoResident:
         batch.kept_log_bytes = delivery.kept_log_bytes
         began = anyio.current_time()
         fault: RunFault | None = None
+        files = self._bridge.files = self._workspace.begin(self._settings.workspace) if self._workspace else None
         try:
             await batch.deliver(self._batches, state_json, signals_json)
         except RunFault as error:
@@ -219,7 +235,11 @@ class DenoResident:
             self._process.drop()
         except BaseException:
             self._process.drop()  # its state is unknown
+            if files is not None:
+                files.drop()
             raise
+        if files is not None:
+            _end_files(files, batch.answers)
         delivery.cpu_ms += await worker.cpu_ms((anyio.current_time() - began) * 1000)
         worker.begin_account()
         delivery.take(batch)
@@ -227,6 +247,14 @@ class DenoResident:
             delivery.restarts += 1
             if len(batch.answers) < len(signals_json):
                 delivery.fail(fault.error)
+
+
+def _end_files(files: Transaction, answers: list[SignalAnswer]) -> None:
+    """End the signal's use of files: its changes go with its answer, and of a signal that failed nothing is left."""
+    if answers and answers[0].ok:
+        answers[0] = replace(answers[0], changes=files.changes())
+    else:
+        files.drop()
 
 
 def _encoded(what: str, value: Mapping[str, Any], max_bytes: int) -> bytes:

@@ -111,7 +111,8 @@ class Bridge:
         self._stopped = refusal
         self._settings = settings
         self.network = network
-        self._files = files
+        self.files = files
+        """For a resident program, those of the signal that it is answering."""
         # One file call at a time: calls keep the order in which the code made them, and only one answer is in memory.
         self._file_turn = anyio.Lock(fast_acquire=True)
         self._store = store
@@ -134,7 +135,7 @@ class Bridge:
 
     @property
     def has_files(self) -> bool:
-        return self._files is not None
+        return self.files is not None
 
     def manifest(self) -> list[dict[str, Any]]:
         """What the process needs to know of each tool: where it is, its name, and which server it belongs to."""
@@ -166,7 +167,7 @@ class Bridge:
                 made, most, what = self._fetches, self.network.max_calls if self.network else DEAF_CALLS, "requests"
             case FileCall():
                 self._file_calls += 1
-                made, most, what = self._file_calls, self._files.max_calls if self._files else DEAF_CALLS, "file calls"
+                made, most, what = self._file_calls, self.files.max_calls if self.files else DEAF_CALLS, "file calls"
             case StoreCall():
                 self._store_calls += 1
                 made, most, what = (
@@ -235,10 +236,10 @@ class Bridge:
         raise ToolError("The request was aborted", code="aborted")
 
     async def _file(self, call: FileCall) -> bytes:
-        if self._files is None:
+        if self.files is None:
             raise ToolError("No workspace was granted to this run", code="PermissionDenied")
         with _host_faults("The operation", code="PermissionDenied"):
-            return await self._files.answer(call)
+            return await self.files.answer(call)
 
     async def _stored(self, call: StoreCall) -> bytes:
         store = self._store

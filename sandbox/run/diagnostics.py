@@ -18,12 +18,12 @@ FIRST_LINE_COLUMNS = 44
 MAX_NAME = 100
 MAX_MESSAGE = 4096
 MAX_STACK = 16 * 1024
-MAX_SHOWN_LINE = 200
 
 GLOBALS = (
-    "tools, console, fetch (in the network tier), ToolError, MCPToolError, Deno, URL, URLSearchParams, TextEncoder, "
-    "TextDecoder, Blob, Headers, Request, Response, AbortController, crypto, performance, structuredClone, atob, btoa, "
-    "setTimeout, setInterval, Intl, Temporal, WebAssembly and standard JavaScript"
+    "tools, console, store and display (not in neurons), fetch (in the network tier), ToolError, MCPToolError, Deno, "
+    "URL, URLSearchParams, TextEncoder, TextDecoder, Blob, Headers, Request, Response, AbortController, crypto, "
+    "performance, structuredClone, atob, btoa, setTimeout, setInterval, Intl, Temporal, WebAssembly and standard "
+    "JavaScript"
 )
 
 FILE_FUNCTIONS = (
@@ -37,6 +37,10 @@ NETWORK = "fetch is the only way to the network"
 NO_WORKERS = (
     "Workers are not available here: each takes about 520 MB to begin with, more than sandbox.max_memory_mb leaves. Do "
     "the work in one thread"
+)
+PANIC = (
+    "Deno could not compile this code and ended: write it more simply, and put a function that is declared behind if "
+    "or else into a block"
 )
 NO_IMPORTS = "No package and no file can be imported: everything that exists is a global"
 
@@ -59,6 +63,7 @@ _ALLOCATION = re.compile(r"allocation failed|could not allocate memory|out of me
 _OUT_OF_MEMORY = re.compile(rb"out of memory|memory allocation of|heap limit", re.IGNORECASE)
 # V8's message when a Worker, or a thread of Node's, has not enough memory to start.
 _NEW_ISOLATE = b"virtual memory for CodeRange"
+_PANIC = b"Deno has panicked"
 _ABORTS = frozenset({-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS})
 # Error names that add nothing to the message or to the error's type.
 _PLAINLY_SAID = frozenset({"Error", "ToolError", "LimitError"})
@@ -80,7 +85,7 @@ def diagnose(
     *,
     tier: Tier = Tier.ISOLATED,
     workspace: bool = False,
-    given: str = "context, store",
+    given: str = "context",
     written_at: WrittenAt = as_it_is,
 ) -> ExecutionError:
     """Classify and clean the failure that the process reported. Its texts are cut first: the harness cuts them too,
@@ -117,6 +122,8 @@ def died(status: int | None, stderr: bytes, *, had_much_memory: bool = False) ->
         return ExecutionError(ErrorType.MEMORY, NO_WORKERS)
     if out_of_memory(stderr) or (had_much_memory and status in _ABORTS):
         return ExecutionError(ErrorType.MEMORY, "The code used more memory than it may have")
+    if _PANIC in stderr:
+        return ExecutionError(ErrorType.CRASH, PANIC)
     if status is None:
         how = "closed its output"
     elif status < 0:
@@ -189,13 +196,14 @@ def _way_out(message: str, tier: Tier, workspace: bool) -> str:
 
 
 def _where(stack: str, code: str, written_at: WrittenAt) -> str | None:
-    """The first place of the author's code in a stack, with that line; None if there is none."""
+    """The first place of the author's code in a stack, with that line; None if there is none. The line is whole: who
+    shows it takes secrets out first, and half a secret would not be recognized."""
     lines = _LINE_END.split(code)
     for found in map(_FRAME.match, stack.splitlines()):
         if found is not None:
             line, column = _moved(found[2], int(found[3]), int(found[4]), written_at)
             if line <= len(lines):
-                return f"at line {line}, column {column}: {lines[line - 1].strip()[:MAX_SHOWN_LINE]}"
+                return f"at line {line}, column {column}: {lines[line - 1].strip()}"
     return None
 
 

@@ -50,31 +50,35 @@ _PARAMS: dict[str, dict[str, type]] = {
     "copyFile": {"path": str, "to": str},
     "realPath": {"path": str},
 }
+_READING = frozenset({"readFile", "readDir", "stat", "lstat", "realPath"})
 _WANTED = {str: "a text", bool: "true or false", int: "a whole number"}
 
 
 class Workspace:
     """A folder that runs may use. They see it at "/workspace", and change it only when their caller commits."""
 
-    def __init__(self, folder: Path | str, limits: WorkspaceLimits | None = None) -> None:
+    def __init__(self, folder: Path | str, limits: WorkspaceLimits | None = None, *, read_only: bool = False) -> None:
         if not os.fspath(folder):
             raise WorkspaceError("Cannot use a workspace without a folder")
         self.folder = Path(os.path.abspath(folder))
         self.limits = limits
+        self.read_only = read_only
+        """Writing is refused: the code gets PermissionDenied, and there is never a change."""
         # Raise now if the folder cannot be used, not when the first code fails.
         os.close(open_folder(self.folder))
 
     def begin(self, default: WorkspaceLimits | None = None) -> Transaction:
         """Begin the transaction of one run, with the workspace's own limits or else `default`. Opens nothing before the
         run uses a file."""
-        return Transaction(self.folder, self.limits or default or WorkspaceLimits())
+        return Transaction(self.folder, self.limits or default or WorkspaceLimits(), read_only=self.read_only)
 
 
 class Transaction:
     """What one run sees and writes. `changes` or `drop` ends it; it answers nothing afterwards."""
 
-    def __init__(self, folder: Path, limits: WorkspaceLimits) -> None:
+    def __init__(self, folder: Path, limits: WorkspaceLimits, *, read_only: bool = False) -> None:
         self._path = folder
+        self._read_only = read_only
         self._limits = limits
         self._folder = Folder(partial(prepare, folder))
         self._overlay: Overlay | None = Overlay(self._folder, limits)
@@ -89,6 +93,8 @@ class Transaction:
             raise ToolError(f"More than {self._limits.max_calls} calls for files", code="LimitError")
         self.calls += 1
         params = _checked(call)
+        if self._read_only and call.operation not in _READING:
+            raise ToolError("The workspace is read-only", code="PermissionDenied")
         # One at a time: each operation looks before it writes, and another must not write in between (a race).
         async with self._turn:
             if self._overlay is None:

@@ -12,6 +12,8 @@ TURN = "tests/cortex/turn/test_displays.py::"
 TOOLS = "tests/cortex/tools/test_pictures.py::"
 CHAT = "tests/cortex/chat/test_gallery.py::"
 MODEL = "tests/cortex/models/test_pictures.py::"
+WHOLE = "tests/cortex/chat/test_pictures.py::"
+JOBS = "tests/cortex/jobs/test_jobs.py::"
 BLOCKS = "tests/cortex/mcp_server/test_blocks.py::"
 
 REQUIREMENTS = (
@@ -23,6 +25,7 @@ REQUIREMENTS = (
             "tests/cortex/mcp_client/test_pure.py::test_images_sounds_and_blobs_reach_code_with_their_bytes",
             "tests/sandbox/contracts/test_frames.py::test_places_of_bytes_stand_beside_the_result_and_not_in_it",
             SHOWN + "test_bytes_pass_to_tools_and_back_and_only_their_visible_part",
+            SHOWN + "test_bytes_of_any_kind_pass_by_their_visible_part_or_with_a_clear_error",
         ),
     ),
     Requirement(
@@ -41,8 +44,12 @@ REQUIREMENTS = (
     Requirement(
         "PICT-3",
         "DESIGN",
-        "MCP clients get pictures as content blocks, from code and from tools",
+        "MCP clients get pictures, sounds and blobs as content blocks, from code and from tools",
         (
+            BLOCKS + "test_a_sound_is_an_audio_block_and_a_blob_an_embedded_resource",
+            BLOCKS + "test_a_client_over_stdio_gets_what_code_displays_and_returns_as_blocks",
+            SHOWN + "test_returned_sounds_and_blobs_are_displayed_also_as_properties",
+            JUDGED + "test_a_sound_and_a_blob_are_files_of_their_type",
             BLOCKS + "test_a_picture_is_an_image_block_behind_the_text",
             BLOCKS + "test_a_text_is_a_block_only_where_the_reply_has_less_of_it",
             BLOCKS + "test_the_sdk_takes_the_blocks",
@@ -73,6 +80,9 @@ REQUIREMENTS = (
             SHOWN + "test_more_displays_or_bytes_than_the_settings_allow_are_errors_that_code_may_catch",
             JUDGED + "test_what_only_a_forged_frame_holds_is_malformed",
             JUDGED + "test_a_picture_of_impossible_size_becomes_a_note",
+            JUDGED + "test_a_picture_whose_end_is_missing_becomes_a_note",
+            SHOWN + "test_a_damaged_picture_is_an_error_or_a_note_and_never_ends_the_run",
+            TOOLS + "test_a_damaged_picture_of_a_tool_is_a_note_and_no_picture",
             JUDGED + "test_a_jpeg_of_endless_segments_is_given_up_at_once",
         ),
     ),
@@ -92,6 +102,7 @@ REQUIREMENTS = (
             DRAWN + "test_a_renderer_that_takes_too_long_is_killed_and_reaped",
             DRAWN + "test_the_kernel_limits_the_time_and_memory_of_a_renderer",
             TURN + "test_all_drawings_of_a_run_have_one_clock",
+            TURN + "test_a_hostile_display_takes_bounded_time_and_leaves_the_event_loop_free",
         ),
     ),
     Requirement(
@@ -104,6 +115,8 @@ REQUIREMENTS = (
             TURN + "test_what_the_model_reads_of_displays_is_bounded",
             TURN + "test_execute_code_lists_what_was_displayed_without_its_bytes",
             TURN + "test_a_table_in_a_display_cannot_break_out_of_its_line",
+            TURN + "test_a_program_that_ends_with_a_display_is_not_told_that_it_gave_no_value",
+            TURN + "test_the_model_is_told_of_sounds_and_blobs_and_a_blob_of_text_is_redacted",
         ),
     ),
     Requirement(
@@ -125,6 +138,11 @@ REQUIREMENTS = (
             CHAT + "test_a_program_is_told_the_path_in_json",
             CHAT + "test_a_home_that_cannot_be_written_is_told_and_stops_nothing",
             CHAT + "test_the_oldest_files_make_way",
+            CHAT + "test_sounds_and_blobs_are_files_with_an_ending_that_nothing_runs",
+            CHAT + "test_files_of_every_type_make_way",
+            CHAT + "test_only_pictures_are_shown_inside_the_terminal",
+            WHOLE
+            + "test_a_chat_keeps_a_picture_in_the_home_prints_its_path_and_sends_it_to_a_model_that_takes_pictures",
             CHAT + "test_a_terminal_that_can_shows_pictures_inline",
             CHAT + "test_the_sequences_hold_the_whole_picture_in_pieces",
         ),
@@ -150,6 +168,31 @@ REQUIREMENTS = (
         "DESIGN",
         "A chart in ten lines of code: examples/chart.py",
         ("tests/examples/test_chart.py::test_the_bars_of_the_chart_are_as_high_as_the_data",),
+    ),
+    Requirement(
+        "PICT-13",
+        "DESIGN",
+        "The kill switch ends the process that renders a drawing, and nothing of it is left when its host dies",
+        (
+            DRAWN + "test_the_kill_switch_ends_a_renderer_by_its_note",
+            DRAWN + "test_a_renderer_whose_note_a_full_disk_left_empty_is_known_by_its_command",
+            DRAWN + "test_a_renderer_dies_with_a_host_that_is_killed_by_force",
+            DRAWN + "test_nothing_is_rendered_while_nothing_may_run_and_notes_do_not_stay",
+            TURN + "test_the_kill_switch_finds_the_process_that_renders_a_drawing",
+        ),
+    ),
+    Requirement(
+        "PICT-14",
+        "DESIGN",
+        "What a job displayed is kept, bounded, and shown to who looks at it and in the turn that its end starts",
+        (
+            JOBS + "test_what_a_job_displayed_is_shown_to_who_looks_at_it_also_after_a_restart",
+            JOBS + "test_what_a_failed_job_displayed_is_there",
+            JOBS + "test_what_is_kept_of_displays_is_bounded_for_each_job_and_for_all",
+            JOBS + "test_a_document_of_displays_that_is_damaged_shows_nothing",
+            WHOLE + "test_the_turn_that_the_end_of_a_job_starts_shows_what_the_job_displayed",
+            WHOLE + "test_only_the_signal_of_an_ended_job_names_one",
+        ),
     ),
 )
 

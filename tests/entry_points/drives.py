@@ -21,6 +21,7 @@ from cortex.cache.result_cache import MAX_BYTES as MAX_CACHED_BYTES, outcome_of
 from cortex.catalogue.workbench import Wish, Workbench, _declared
 from cortex.discovery.discovery import Discovery
 from cortex.discovery.endpoint_embedder import _MAX_REPLY_BYTES, _vectors
+from cortex.home.stores import _parsed as _parsed_store
 from cortex.loop.requests import MAX_ARGUMENTS_CHARS, firsts, parsed_arguments
 from cortex.mcp_client.child import message_of
 from cortex.mcp_client.listing import MAX_SCHEMA_BYTES, tools_of
@@ -30,7 +31,7 @@ from cortex.mcp_wire.messages import MESSAGE_LIMITS, EventMeter, MessageLines
 from cortex.models.chat_client import REPLY_LIMITS, ChatClient
 from cortex.models.chat_format import EventStream, EventTooLong, ReplyAssembly
 from cortex.redaction import MAX_VALUE_CHARACTERS, Redactor
-from cortex.settings.sections import DiscoverySettings, ModelSettings, RedactionSettings
+from cortex.settings.sections import DiscoverySettings, ModelSettings, RedactionSettings, StoreSettings
 from cortex.text.long_texts import off_loop
 from cortex.text.text import whole
 from cortex.tools import ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
@@ -39,6 +40,7 @@ from cortex.tools.fitting import fitted
 from cortex.tools.tool import json_of, value_of
 from cortex.turn.code_answer import code_answer
 from cortex.turn.consolidate_tool import _proposal
+from cortex.turn.displays import display_lines, shown_displays
 from neurons import (
     HabitSettings,
     MemoryStorage,
@@ -71,9 +73,11 @@ from sandbox import (
     typescript_of,
     usable_schema,
 )
+from sandbox.contracts.displays import displayed
 from sandbox.contracts.errors import MalformedFrame
-from sandbox.contracts.frames import LIMITS as FRAME_LIMITS, ToolCall, decode, weight_of
+from sandbox.contracts.frames import LIMITS as FRAME_LIMITS, DisplayCall, ToolCall, decode, weight_of
 from sandbox.guard.guard import MAX_ANSWER_BYTES as MAX_GUARD_BYTES, _findings
+from sandbox.guard.program_reader import MAX_EDITS_BYTES, edited
 from sandbox.run.bridge import Bridge
 from sandbox.run.run_clock import RunClock
 from sandbox.testing import FunctionTools
@@ -459,6 +463,25 @@ def signal_for_neurons(given: Large) -> Iterator[None]:
     Admission(AutonomicSettings()).admit(Signal("a", "neuron:x", data), 0.0)
 
 
+def edits_of_the_program_reader(given: Large) -> None:
+    edited("const a = 1;\n" * 4_000, given.text)
+
+
+async def rows_on_display(given: Large) -> None:
+    with suppress(MalformedFrame):
+        table = displayed(DisplayCall("table", "", given.text.decode(errors="replace")))
+        display_lines(await shown_displays([table] * 2, _unchanged))
+
+
+async def _unchanged(text: str) -> str:
+    return text
+
+
+def value_of_a_store(given: Large) -> None:
+    text = given.text.decode(errors="replace")
+    _parsed_store("key", {"conversation": "a", "changed_at": 1.0, "values": {"a": text}})
+
+
 JSON_FRAME = json_texts(SANDBOX.max_frame_bytes - 1_000, FRAME_LIMITS)
 A_SCHEMA = schemas(MAX_SCHEMA_BYTES, MAX_SCHEMA.containers)
 
@@ -495,5 +518,8 @@ DRIVES: dict[str, Drive] = {
     "signal": Drive(JSON_FRAME, signal_for_neurons),
     "proposal": Drive(texts(1_000_000), proposed),
     "guard": Drive(json_texts(MAX_GUARD_BYTES), answer_of_the_guard),
+    "program: edits": Drive(json_texts(MAX_EDITS_BYTES), edits_of_the_program_reader),
+    "display: rows": Drive(json_texts(SANDBOX.max_displayed_bytes), rows_on_display),
+    "store: value": Drive(json_texts(StoreSettings().max_bytes, FRAME_LIMITS), value_of_a_store),
     "cache": Drive(json_texts(MAX_CACHED_BYTES), result_that_was_kept),
 }

@@ -17,6 +17,7 @@ CLASSES = (
     "display",
     "frames",
     "imports",
+    "later",
     "leaks",
     "network",
     "parsing",

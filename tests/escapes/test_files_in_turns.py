@@ -45,7 +45,7 @@ class TurnArena(Arena):
     cortex: MotorCortex = field(kw_only=True)
     owner: Agreeable = field(kw_only=True)
 
-    async def _execute(self, program, code, tools, places):
+    async def _execute(self, program, code, tools, places, store):
         ended = []
         watch = lambda event: ended.append(event) if isinstance(event, ExecutionEnded) else None  # noqa: E731
         folder = Folder(places.workspace, "ask")

@@ -111,7 +111,7 @@ async def test_what_a_run_has_done_is_told_when_it_fails():
         "  tools.shop.price: 2 done",
         "  tools.shop.buy: 1 failed",
         "It printed:",
-        "bought",
+        "| bought",
     ]
 
 
@@ -145,7 +145,7 @@ async def test_no_value_and_nothing_printed_says_how_to_return_one():
 
 async def test_of_much_that_was_printed_the_beginning_and_the_end_are_told():
     (text,) = await replies(["for (let n = 0; n < 3000; n++) console.log('line', n)"])
-    assert text.startswith("null\nIt printed:\nline 0\n")
+    assert text.startswith("null\nIt printed:\n| line 0\n")
     assert text.endswith("line 2999")
     assert "bytes printed in all" in text
     assert len(text.encode()) < 4_200
@@ -168,6 +168,9 @@ async def test_a_result_that_is_too_long_is_cut_behind_a_whole_element_and_says_
         ("const a = 1; return a", False),
         ("export const a = 1;\nreturn a", False),
         ("", False),
+        ("\n\n", False),
+        ("return", True),
+        ("const returned = 5;\nreturned", False),
     ],
 )
 def test_code_that_surely_returns_is_not_read_at_all(code, is_sure):
@@ -231,3 +234,21 @@ def test_fences_are_looked_for_in_linear_time(code):
     ends_with_return(code)
     # Quadratic time was half a minute and more.
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "code", ["if (true) function f() {}", "const f = () => {\n  if (true) function g() {}\n};\n1", "a: function f() {}"]
+)
+async def test_a_function_without_a_block_is_a_mistake_in_the_syntax(code):
+    error = (await outcome(code)).error
+    assert error is not None
+    assert error.type == "SyntaxError"
+    assert error.message.startswith(
+        "In strict mode code, functions can only be declared at top level or inside a block"
+    )
+
+
+async def test_code_on_which_deno_ends_is_told_what_to_change():
+    error = (await outcome("const n: number = 1;\nif (n) function f() {}")).error
+    assert error is not None
+    assert "Deno could not compile this code" in error.message

@@ -104,7 +104,7 @@ async def test_a_value_that_json_has_a_form_for_is_returned(code, expected):
         ("return new Array(1e9)", "Cannot return result: more than 1000000 values"),
         ("let a = []; for (let i = 0; i < 500; i++) a = [a]; return a", "nested deeper than 100 levels"),
         ("return new Proxy({}, { ownKeys() { throw new Error('trap') } })", "reading it threw Error: trap"),
-        ("return new ArrayBuffer(3)", "Cannot return result: an object of type ArrayBuffer"),
+        ("return new DataView(new ArrayBuffer(3))", "Cannot return result: an object of type DataView"),
     ],
 )
 async def test_a_value_that_json_has_no_form_for_is_an_error_that_says_where(code, message):

@@ -353,7 +353,7 @@ def test_a_cut_result_is_the_beginning_of_the_text_and_within_its_bytes(text, or
     answer = conversation._cut(text, original_bytes)
     kept, mark, size = answer.value.rpartition("… [truncated: ")
     assert mark
-    assert size == f"{original_bytes} bytes in all]"
+    assert size == f"{original_bytes} bytes in all; return less, for example rows.slice(0, 20)]"
     assert text.startswith(kept)
     assert len(answer.value.encode()) <= max(max_bytes, len((mark + size).encode()))
 

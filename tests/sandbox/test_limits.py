@@ -154,7 +154,7 @@ async def test_a_long_result_is_cut_and_its_size_is_said():
     assert outcome.truncated
     assert outcome.result_bytes == 80_002
     assert outcome.result.startswith('"ééé')
-    assert outcome.result.endswith("… [truncated: 80002 bytes in all]")
+    assert outcome.result.endswith("… [truncated: 80002 bytes in all; return less, for example rows.slice(0, 20)]")
     assert 32_000 < len(outcome.result.encode()) <= 32 * 1024
 
 

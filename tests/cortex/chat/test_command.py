@@ -402,7 +402,8 @@ def test_the_owner_sees_what_would_change_in_the_terminal_and_agrees_once(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("commit", "said"), [(None, "there is no terminal: --commit"), ("never", "only shown here"), ("auto", None)]
+    ("commit", "said"),
+    [(None, "there is no terminal to ask the owner at; --commit"), ("never", "only shown here"), ("auto", None)],
 )
 def test_without_a_terminal_only_auto_changes_files(tmp_path, commit, said):
     folder = tmp_path / "granted"

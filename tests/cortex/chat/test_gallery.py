@@ -106,3 +106,25 @@ def test_the_sequences_hold_the_whole_picture_in_pieces():
     assert base64.b64decode("".join(data for _, _, data in pieces)) == large.data
     assert [head.endswith("m=1") for head, _, _ in pieces] == [True] * (len(pieces) - 1) + [False]
     assert inline(Displayed("image", "image/jpeg", b""), "kitty") == ""
+
+
+def test_sounds_and_blobs_are_files_with_an_ending_that_nothing_runs(tmp_path):
+    out = io.StringIO()
+    output = ForPeople(out, out, Gallery(lambda: tmp_path))
+    output.started("c", "t", "hello")
+    output.event(ended(Displayed("audio", "audio/wav", b"RIFF"), Displayed("blob", "text/html", b"<script>")))
+    assert {path.suffix: path.read_bytes() for path in tmp_path.iterdir()} == {".wav": b"RIFF", ".bin": b"<script>"}
+    told = io.StringIO()
+    ForPrograms(told, Gallery(lambda: tmp_path)).event(ended(Displayed("audio", "audio/wav", b"RIFF")))
+    assert json.loads(told.getvalue().splitlines()[-1])["path"].endswith(".wav")
+
+
+def test_files_of_every_type_make_way(tmp_path):
+    gallery = Gallery(lambda: tmp_path, max_kept=2)
+    for _ in range(3):
+        gallery.keep(Displayed("blob", "a/b", b"x"))
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_only_pictures_are_shown_inside_the_terminal():
+    assert inline(Displayed("blob", "image/gif", b"GIF89a"), "iterm") == ""

@@ -36,6 +36,12 @@ LOOKS = [
     ["chat", "--list"],
     ["chat", "--resume", "x"],
     ["revive", "--reason", "x"],
+    ["store"],
+    ["store", "clear", "--all"],
+    ["jobs"],
+    ["jobs", "show", "job-x"],
+    ["jobs", "cancel", "job-x"],
+    ["jobs", "clear"],
 ]
 
 

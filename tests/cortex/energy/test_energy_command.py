@@ -137,6 +137,7 @@ def test_json_is_for_programs_and_unrounded(home, still, capsys):
         "recharge_per_minute": 0.0,
         "full_in_s": None,
         "metered": EnergySettings().metered.model_dump(),
+        "jobs": {"under_way": 0, "reserved": 0},
         "tiers": [
             {"tier": "isolated", "cost": 0.05, "floor": 0.15, "possible": True, "possible_in_s": 0, "runs": 2},
             {"tier": "network", "cost": 0.15, "floor": 0.3, "possible": False, "possible_in_s": None, "runs": 0},
@@ -150,7 +151,7 @@ def test_json_is_for_programs_and_unrounded(home, still, capsys):
                 "recharged": 0.0,
                 "level": 0.2000000001,
                 "by": "a program",
-                **dict.fromkeys(("tier", "turn", "code_hash", "reserved", "settled", "note")),
+                **dict.fromkeys(("tier", "turn", "code_hash", "reserved", "settled", "of", "note")),
             }
         ],
     }

@@ -209,6 +209,7 @@ async def test_what_was_taken_is_settled_to_what_was_measured(state, clock, cost
         "code_hash": "c",
         "reserved": 0.05,
         "settled": cost,
+        "of": 2,
     }
 
 

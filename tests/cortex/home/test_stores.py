@@ -255,3 +255,77 @@ async def test_reading_and_committing_leave_the_event_loop_to_others():
             for _ in range(10):
                 await anyio.sleep(0)
             slow.set()
+
+
+RACER = """
+import sys
+from pathlib import Path
+from cortex.home import Home, HomeFiles, Stores
+from cortex.settings import StoreSettings
+stores = Stores(HomeFiles(Home(Path(sys.argv[1]))).storage(), StoreSettings())
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(45):
+    stores.apply("a", {f"{sys.argv[2]}-{number}": b"1", "last": sys.argv[2].encode()})
+"""
+
+
+def test_two_processes_that_write_many_keys_at_the_same_time_lose_none(tmp_path):
+    """Each reads what the other has just written: without one step for reading and writing, keys would be lost."""
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, str(tmp_path), str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for number in (1, 2)
+    ]
+    for racer in racers:
+        racer.stdout.readline()
+    for racer in racers:
+        racer.stdin.write(b"go\n")
+        racer.stdin.flush()
+    for racer in racers:
+        racer.communicate(timeout=60)
+        assert racer.returncode == 0
+    kept = Stores(HomeFiles(Home(tmp_path)).storage(), StoreSettings())
+    found = values(kept, "a")
+    kept.close()
+    assert {*found} == {f"{racer}-{number}" for racer in (1, 2) for number in range(45)} | {"last"}
+
+
+@pytest.mark.parametrize("way", ["makes room", "clears"])
+def test_what_a_run_keeps_while_its_old_store_is_deleted_is_not_lost(way):
+    """The run commits after the store was looked at, and before it is deleted."""
+    clock, disk, threads = Clock(), MemoryStorage(), []
+
+    class Slow(MemoryStorage):
+        def delete(self, key: str) -> None:
+            def commit() -> None:
+                stores(MemoryStorage(disk), clock, max_age_s=DAY_S).apply("old", {"new": b"1"})
+
+            threads.append(threading.Thread(target=commit))
+            threads[0].start()
+            threads[0].join(0.3)
+            super().delete(key)
+
+    kept = stores(Slow(disk), clock, max_age_s=DAY_S)
+    kept.apply("old", {"x": b"1"})
+    clock.now += DAY_S + 1
+    if way == "makes room":
+        stores(Slow(disk), clock, max_age_s=DAY_S).apply("other", {"y": b"1"})
+    else:
+        kept.clear("old")
+    threads[0].join(60)
+    assert values(kept, "old") == {"new": b"1"}
+
+
+def test_a_process_killed_at_any_line_of_a_commit_leaves_the_old_state_or_the_new_one(tmp_path):
+    line = [sys.executable, "-m", "tests.cortex.home.dying_writer", str(tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
+    seen = [json.loads(each) for each in done.stdout.splitlines()]
+    assert len(seen) > 50
+    before: list[int] = []
+    for number, found, count in seen:
+        assert found in (before, [number])  # all keys have the value of one run
+        assert count in (0, 50)
+        before = found
+    assert before == [seen[-1][0]]  # the last one was not killed: what was left behind is not in its way

@@ -10,15 +10,27 @@ import anyio
 import pytest
 
 from cortex import ScriptedModel, Toolbox, run_turn
-from cortex.jobs.job_records import CUT_SHORT, MAX_AGE_S, MAX_KEPT, MAX_REPLY_BYTES, JobRecord, JobRecords, new_handle
+from cortex.jobs import job_records
+from cortex.jobs.job_records import (
+    CUT_SHORT,
+    MAX_AGE_S,
+    MAX_KEPT,
+    MAX_REPLY_BYTES,
+    JobRecord,
+    JobRecords,
+    conversation_hash,
+    displays_of,
+    new_handle,
+)
 from cortex.jobs.jobs import JOB_ENDED, MAX_SIGNAL_REPLY_BYTES, MAX_UNDER_WAY
 from cortex.loop import Conversation
 from cortex.settings import ExecuteSettings
 from cortex.settings.sections import LoopSettings
 from cortex.tools import core_definitions
 from neurons import Signal
-from sandbox import ErrorType, ExecutionError, ExecutionOutcome
+from sandbox import Displayed, ErrorType, ExecutionError, ExecutionOutcome
 from tests.cortex.jobs.support import LATER, Patient, begin, cortex, look, until_ended
+from tests.sandbox.contracts.test_displays import png
 
 NO_SUCH_JOB = "EXECUTION_DENIED: There is no such job in this conversation"
 CHEAP = {"recharge_per_minute": 0, "cost_isolated": 0.001, "floor_isolated": 0}
@@ -57,7 +69,7 @@ async def test_a_job_has_the_time_of_its_setting_and_the_sandbox_cuts_it(tmp_pat
         async with place.turn() as turn:
             await until_ended(place, await begin(turn))
         told = place.openai_tools()[0]["function"]["parameters"]["properties"]["later"]["description"]
-        assert told == "Run as a job of up to 700000 ms; the answer is its handle"
+        assert told == "As a job, up to 700000 ms; answers with a handle"
     assert [request.timeout_ms for request in runtime.requests] == [600_000, 7_000, 700_000]
 
 
@@ -249,6 +261,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import anyio
+from tests.sandbox.contracts.test_displays import png
 from tests.cortex.jobs.support import Patient, begin, cortex
 async def main():
     runtime = Patient()
@@ -360,7 +373,7 @@ async def test_a_handle_of_another_conversation_is_told_what_a_forged_one_is_tol
     async with cortex(tmp_path, runtime) as place:
         async with place.turn(conversation="mine") as turn:
             handle = await begin(turn)
-        for other in ("theirs", "", "mine ", None):
+        for other in ("theirs", "mine ", conversation_hash("mine"), None):
             assert await look(place, handle, other) == NO_SUCH_JOB
             assert await look(place, handle, other, cancel=True) == NO_SUCH_JOB
         assert json.loads(await look(place, handle, "mine"))["job"] == handle  # still under way
@@ -409,6 +422,9 @@ class Documents(dict):
 
         return [Document(key, 1, data) for key, data in sorted(self.items()) if key.startswith(prefix)]
 
+    def read(self, key):
+        return next(iter(self.read_all(key)), None)
+
     def write_through(self, key, data):
         self[key] = data
 
@@ -449,3 +465,79 @@ async def test_a_tool_of_the_host_answers_a_job_after_its_turn_has_ended(tmp_pat
         assert await until_ended(place, handle) == "7"
         assert len(watched) == seen  # the watcher of a turn hears nothing after it
         assert "tool_call" in [record.kind for record in place.audit.records()]
+
+
+def picture(size: int = 0, title: str = "") -> Displayed:
+    return Displayed("image", "image/png", png() + bytes(size), title)
+
+
+async def test_what_a_job_displayed_is_shown_to_who_looks_at_it_also_after_a_restart(tmp_path: Path):
+    shown = (
+        picture(title="A"),
+        Displayed("table", "application/json", b'[{"a":1}]'),
+        Displayed("blob", "a/b", b"\xff"),
+    )
+    runtime = Patient(opened=True)
+    runtime.outcome = ExecutionOutcome(ok=True, result=42, displayed=shown)
+    async with cortex(tmp_path, runtime) as place:
+        async with place.turn(conversation="mine") as turn:
+            handle = await begin(turn)
+            assert turn.displayed == []
+        told = await until_ended(place, handle, "mine")
+        assert told.startswith('42\n[displayed "A": image/png, 3 × 2 pixels]\n[displayed: a table]')
+    async with cortex(tmp_path, runtime) as again:
+        async with again.turn(conversation="mine") as turn:
+            answer = await turn.answer("core.execute", {"job": handle})
+            assert answer.displayed == shown
+            assert turn.displayed == list(shown)
+        async with again.turn(conversation="mine") as turn:
+            assert await turn.show_job(handle) == shown
+            assert turn.displayed == list(shown)
+        async with again.turn(conversation="another") as turn:
+            assert await turn.show_job(handle) == ()
+            assert (await turn.answer("core.execute", {"job": handle})).displayed == ()
+            assert await turn.show_job("../../etc/passwd") == ()
+
+
+async def test_what_a_failed_job_displayed_is_there(tmp_path: Path):
+    runtime = Patient(opened=True)
+    error = ExecutionError(ErrorType.RUNTIME, "no")
+    runtime.outcome = ExecutionOutcome(ok=False, error=error, displayed=(picture(),))
+    async with cortex(tmp_path, runtime) as place, place.turn() as turn:
+        handle = await begin(turn)
+        await until_ended(place, handle)
+        assert await turn.show_job(handle) == (picture(),)
+
+
+def test_what_is_kept_of_displays_is_bounded_for_each_job_and_for_all(monkeypatch):
+    monkeypatch.setattr(job_records, "MAX_DISPLAYED_BYTES", 1_000)
+    monkeypatch.setattr(job_records, "MAX_ALL_DISPLAYED_BYTES", 2_500)
+    clock = [1_000.0]
+    documents = Documents()
+    records = JobRecords(documents, lambda: clock[0])
+    kept = []
+    for number in range(5):
+        record = JobRecord(new_handle(), "", "p", "isolated", 0.1, "", clock[0] + number, state="done", reply="1")
+        shown = (Displayed("blob", "a/b", bytes(900)), Displayed("blob", "a/b", bytes(900), "large"))
+        record = records.keep_displays(record, shown)
+        assert record.displayed_bytes <= 1_000 + 100
+        records.write(record)
+        kept.append(record)
+    records.forget_old()
+    found = [records.displays(record) for record in kept]
+    assert [len(displayed) for displayed in found] == [0, 0, 0, 2, 2]
+    small, large = found[-1]
+    assert len(small.data) == 900
+    assert (large.type, large.title) == ("note", "large")
+    assert large.text == "900 bytes (a/b) are more than is kept of what a job displays"
+    clock[0] += 2 * MAX_AGE_S
+    records.forget_old()
+    assert documents.read_all("jobdisplays/") == []
+
+
+def test_a_document_of_displays_that_is_damaged_shows_nothing():
+    item = {"type": "image", "mime_type": "image/png", "title": "", "data": "AQI="}
+    assert len(displays_of({"displayed": [item]})) == 1
+    damaged = ({}, {"displayed": 5}, {"displayed": [5]}, {"displayed": [{**item, "data": "!"}]}, {"displayed": [{}]})
+    assert [displays_of(data) for data in damaged] == [()] * 5
+    assert displays_of({"displayed": [{**item, "type": "svg"}]}) == ()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from cortex.mcp_client import unwrap
 from cortex.mcp_client.errors import MAX_TEXT, short
 from cortex.mcp_client.listing import tool_names
 from cortex.mcp_client.server import Rate, Restarts
@@ -175,3 +176,28 @@ def test_waits_double_up_to_a_bound_and_begin_anew_after_a_long_life():
     restarts.failed(200, up_s=11)
     assert restarts.wait_s(200) == 1
     assert restarts.wait_s(300) == 0
+
+
+def test_an_image_is_read_once_and_one_that_is_too_large_not_at_all(monkeypatch):
+    read = []
+    is_base64 = unwrap._is_base64
+    monkeypatch.setattr(unwrap, "_is_base64", lambda data: read.append(len(data)) or is_base64(data))
+    part = {"type": "image", "mimeType": "image/png", "data": "AAAA" * 1_000}
+    unwrapped({"content": [part, {"type": "text", "text": "a"}]}, "t", 10_000)
+    assert read == [4_000]
+    with pytest.raises(ToolError, match="answered with 12000 bytes") as failed:
+        unwrapped({"content": [part] * 3}, "t", 10_000)
+    assert failed.value.code == "result_too_large"
+    assert read == [4_000]
+
+
+@pytest.mark.parametrize("damaged", ["AAA", "A===", "AA=A", "AAA\n", "=AAA", "AAé=", "====", "A B="])
+def test_damaged_base64_is_no_image(damaged):
+    value = unwrapped({"content": [{"type": "image", "mimeType": "image/png", "data": damaged}]}, "t", 100)
+    assert value.bytes_at == ()
+
+
+@pytest.mark.parametrize("sound", ["", "AAAA", "AAA=", "AA==", "+/09AZaz"])
+def test_base64_with_or_without_padding_is_an_image(sound):
+    value = unwrapped({"content": [{"type": "image", "mimeType": "image/png", "data": sound}]}, "t", 1_000)
+    assert value.bytes_at == (("data",),)

@@ -87,7 +87,7 @@ async def test_a_client_is_never_asked_for_the_owners_consent_to_changes(tmp_pat
     async with clients(tmp_path, folder, era=era) as client:
         text = await text_of(client)
     assert "Files not written: 1 added (changing files has the policy" in text
-    assert "nobody can be asked" in text
+    assert "no owner can be asked here" in text
     assert list(folder.iterdir()) == []
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import time
 
 from cortex.loop import Answer, Conversation, ModelReply, PicturesMessage, Usage, run_turn
 from cortex.loop.messages import AssistantMessage, ToolRequest
-from cortex.loop.turn import MAX_PICTURES
+from cortex.loop.turn import MAX_PICTURES, MAX_PICTURES_BYTES
 from cortex.models.chat_format import chat_request, estimated_tokens
 from cortex.settings.sections import LoopSettings, ModelSettings
 from sandbox import Displayed
@@ -57,5 +58,28 @@ def test_a_model_that_takes_pictures_is_sent_them_and_another_is_not():
 
 
 def test_a_picture_is_not_counted_as_the_text_of_its_base64():
-    picture = {"url": "data:image/png;base64," + "A" * 1_000_000}
-    assert 1_000 < estimated_tokens([picture]) < 3_000
+    large = Displayed("image", "image/png", png() + bytes(1_000_000))
+    settings = ModelSettings(name="m", images=True)
+    body = chat_request([PicturesMessage("(pictures)", (large,))], [], settings, with_usage=False)
+    assert 1_000 < estimated_tokens([body["messages"], None]) < 3_000
+
+
+async def test_the_pictures_of_a_round_are_bounded_by_their_bytes():
+    class ShowingMuch(TableTurn):
+        async def answer(self, name, arguments):
+            return Answer("1", displayed=(too_large, *large))
+
+    large = [Displayed("image", "image/png", png() + bytes([n]) * 1_500_000) for n in range(5)]
+    too_large = Displayed("image", "image/png", png() + bytes(MAX_PICTURES_BYTES))
+    model = Looking()
+    await run_turn(model, ShowingMuch({}), [], Conversation(), "draw", LoopSettings(), pictures=[PICTURE, too_large])
+    assert [list(sent[-1].pictures) for sent in model.sent] == [[PICTURE], large[-2:], large[-2:]]
+
+
+def test_an_estimate_of_tokens_does_not_read_the_pictures():
+    large = Displayed("image", "image/png", png() + bytes(8_000_000))
+    settings = ModelSettings(name="m", images=True)
+    body = chat_request([PicturesMessage("(pictures)", (large, large))], [], settings, with_usage=False)
+    began = time.thread_time()
+    assert 3_000 <= estimated_tokens([body["messages"], None]) < 3_200
+    assert time.thread_time() - began < 0.02

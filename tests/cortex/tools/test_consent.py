@@ -84,7 +84,7 @@ async def test_the_owner_decides_wherever_the_call_comes_from(origin):
     first = owner.questions[0]
     assert (first.tool, first.arguments, first.origin) == ("shop.order", {"item": "pear"}, origin)
     assert (first.purpose, first.turn) == ("restock", "t7")
-    assert [(question.arguments["item"], decision.allowed) for question, decision in told] == [
+    assert [(question.arguments["item"], decision.allowed) for question, decision, _ in told] == [
         ("pear", True),
         ("gold", False),
         ("gold", False),
@@ -127,7 +127,9 @@ async def test_everything_but_a_clear_yes_is_no(answer):
 
 async def test_an_owner_who_could_not_be_asked_is_not_said_to_have_said_no():
     told = []
-    consent = Consent(Broken(OSError()), ToolSettings(), on_decision=lambda _, decision: told.append(decision.reason))
+    consent = Consent(
+        Broken(OSError()), ToolSettings(), on_decision=lambda _, decision, __: told.append(decision.reason)
+    )
     refusal = await consent.of(tool(), {}, origin="code")
     assert refusal == NotAllowed("shop.order needs the owner's consent, and the owner could not be asked")
     assert told == ["the owner could not be asked"]

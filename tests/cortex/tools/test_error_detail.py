@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+
+import anyio
 import pytest
 
 from cortex import MotorCortex, Settings, Toolbox
+from cortex.redaction import MAX_VALUE_CHARACTERS
 from cortex.settings.sections import ToolSettings
-from cortex.tools.calls import MAX_MESSAGE_CHARACTERS
+from cortex.tools.calls import MAX_MESSAGE_CHARACTERS, Calls
+from cortex.tools.consent import Allowed
 from cortex.tools.policy import shows_messages
+from sandbox import ToolError
 
 pytestmark = pytest.mark.deno
 
@@ -74,6 +80,51 @@ async def test_a_message_is_redacted_and_bounded(tmp_path):
     for text in await told(tmp_path / "b", LookupError(f"ask {SECRET}"), error_detail="message"):
         assert SECRET not in text
         assert "[EMAIL_1]" in text
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\r\n "])
+async def test_half_a_secret_at_the_end_of_a_long_message_is_never_pulled_into_what_is_shown(tmp_path, blank):
+    key = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2"
+    room = MAX_MESSAGE_CHARACTERS + MAX_VALUE_CHARACTERS
+    padded = f"failed:{blank * (room // len(blank) + 1)}"[: room - 25] + key
+    for text in await told(tmp_path / "a", LookupError(padded), error_detail="message"):
+        assert "ghp_" not in text
+    # Nor when what is redacted makes room for it.
+    redacted = (f"{SECRET} " * room)[: room - 25] + key
+    for text in await told(tmp_path / "b", LookupError(redacted), error_detail="message"):
+        assert "ghp_" not in text
+
+
+async def test_a_secret_of_several_lines_is_found_in_a_message(tmp_path):
+    key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n" * 8 + "-----END PRIVATE KEY-----"
+    for text in await told(tmp_path, LookupError(f"no such\n\n{key}\nkey"), error_detail="message"):
+        assert "MIIEvQ" not in text
+
+
+async def test_long_messages_of_many_calls_do_not_stall_the_event_loop(tmp_path):
+    calls, threads = 32, set()
+
+    def redacted(text: str) -> str:
+        threads.add(threading.get_ident())
+        return text
+
+    class Consenting:
+        async def of(self, *_: object, **__: object) -> Allowed:
+            return Allowed()
+
+    settings = ToolSettings.model_validate({"error_detail": "message"})
+    made = Calls(Consenting(), settings=settings, redacted=redacted)
+    (tool,) = shop(LookupError("x " * 50_000))
+
+    async def call() -> None:
+        with pytest.raises(ToolError, match="failed with LookupError: x x"):
+            await made.make(tool, {}, origin="code")
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(calls):
+            tasks.start_soon(call)
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 @pytest.mark.parametrize("error", [Odd(), LookupError()])

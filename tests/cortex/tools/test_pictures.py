@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cortex import Picture, Toolbox
-from cortex.tools.pictures import pictures_of
+from cortex.tools.pictures import MAX_PICTURES, pictures_of
 from sandbox import ReadyJson, ToolError, typescript_of
 from tests.sandbox.contracts.test_displays import png
 
@@ -84,3 +84,21 @@ def test_for_a_model_words_stand_for_pictures_and_other_bytes_stay():
     assert data == b'{"a":"[image/png, %d bytes]","b":"AQI="}' % len(png())
     assert [item.data for item in shown] == [png()]
     assert pictures_of(ReadyJson(b"1")) == (b"1", ())
+
+
+def test_a_damaged_picture_of_a_tool_is_a_note_and_no_picture():
+    cut = base64.b64encode(png()[:-6])
+    data, [note] = pictures_of(ReadyJson(b'"%b"' % cut, ((),)))
+    assert data == b'"[image/png, %d bytes]"' % len(png()[:-6])
+    assert (note.type, note.text) == ("note", "A picture was not shown: its end is missing")
+
+
+async def test_of_a_result_with_thousands_of_pictures_a_model_is_shown_a_few():
+    def photos() -> list[Picture]:
+        """Photos."""
+        return [Picture(png())] * 2_000
+
+    data, shown = pictures_of(await tool_of(photos).call_json({}))
+    assert [item.type for item in shown] == ["image"] * MAX_PICTURES + ["note"]
+    assert "1980 more pictures" in shown[-1].text
+    assert PNG.encode() not in data

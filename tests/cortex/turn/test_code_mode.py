@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from cortex import Decision, Folder, MotorCortex, Redactor, ScriptedOwner, Settings, Toolbox
+from cortex.contracts.replies import MAX_WHERE_CHARACTERS
 from neurons import KillSwitch
 from tests.conftest import descendants
 from tests.cortex.learning.support import learning_cortex
@@ -412,6 +413,19 @@ async def test_a_secret_where_printed_output_is_cut_is_found_whole(tmp_path):
     assert "bytes printed in all" in output
     assert output.count("[EMAIL_1]") > 300
     assert not any(SECRET[:length] in output for length in range(4, len(SECRET)))
+
+
+async def test_a_secret_in_a_message_of_several_lines_or_over_the_end_of_the_shown_line_is_found_whole(tmp_path):
+    key = "-----BEGIN PRIVATE KEY-----\\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n" * 8 + "-----END PRIVATE KEY-----"
+    lines = f"throw new Error('no such key\\n{key}')"
+    start = "throw new Error('no'); // "
+    over = start + "x " * ((MAX_WHERE_CHARACTERS - len("at line 1, column 7: ") - len(start) - 5) // 2) + SECRET
+    async with cortex(tmp_path, servers={}) as hands, hands.turn() as turn:
+        first = await turn.call("core.execute", {"purpose": "x", "code": lines})
+        second = await turn.call("core.execute", {"purpose": "x", "code": over})
+    assert "MIIEvQ" not in first
+    assert "throw new Error('no')" in second
+    assert "jane" not in second
 
 
 @pytest.mark.parametrize("name", ["core.search", "core.describe", "core.execute"])

@@ -9,7 +9,9 @@ import pytest
 
 from cortex import Decision, Folder, MotorCortex, ScriptedOwner, Settings
 from cortex.audit import AuditError
+from cortex.chat import load_toolbox
 from cortex.contracts import ExecutionEnded, FilesChanged
+from cortex.settings import load_settings
 from cortex.settings.sections import EnergySettings, ExecuteSettings, ToolSettings
 from cortex.tools import COMMIT, describe
 from sandbox import (
@@ -102,7 +104,7 @@ async def test_the_owner_sees_the_list_and_the_differences_and_answers_once_for_
         ([False], "the owner was asked about changing files and said no"),
         ([Decision(False, "not the\nold one")], "and said no: not the old one"),
         ([None], "no answer within 0.05 s"),
-        (None, "here nobody can be asked"),
+        (None, "no owner can be asked here"),
     ],
     ids=["no", "reason", "silence", "nobody"],
 )
@@ -301,6 +303,46 @@ async def test_what_git_would_run_is_asked_about_also_with_auto(tmp_path, folder
     assert contents(folder / ".git") == {}
 
 
+async def test_a_git_repository_of_any_name_is_asked_about_also_with_auto(tmp_path, folder):
+    plant = """
+    for (const name of ["x/objects", "x/refs"]) await Deno.mkdir(name, { recursive: true });
+    await Deno.writeTextFile("x/HEAD", "ref: refs/heads/main\\n");
+    await Deno.writeTextFile("x/config", "[core]\\n\\tworktree = .\\n\\tfsmonitor = touch evil\\n");
+    return 1"""
+    owner = ScriptedOwner([False, False])
+    assert "said no" in await ran(cortex(tmp_path, folder, "auto", owner=owner), plant)
+    assert not (folder / "x").exists()
+    # And one that is there already.
+    (folder / "kept" / "hooks").mkdir(parents=True)
+    (folder / "kept" / "HEAD").write_text("ref: refs/heads/main\n")
+    hook = "await Deno.writeTextFile('kept/hooks/post-update', 'touch evil'); return 1"
+    assert "said no" in await ran(cortex(tmp_path, folder, "auto", owner=owner), hook)
+    assert contents(folder / "kept" / "hooks") == {}
+    assert len(owner.questions) == 2
+
+
+@pytest.mark.parametrize("name", ["cortex.toml", "conf/secrets.env", "conf/tools.py"])
+async def test_files_that_decide_what_the_cortex_does_are_asked_about_also_with_auto(tmp_path, folder, name):
+    (folder / "conf").mkdir()
+    config, secrets, tools = folder / "cortex.toml", folder / "conf/secrets.env", folder / "conf/tools.py"
+    config.write_text(f'[sandbox.network]\nsecrets_file = "{secrets}"\n[tools.policies]\n"mail.send" = "deny"\n')
+    secrets.write_text("A=1\n")
+    tools.write_text("from cortex import Toolbox\ntoolbox = Toolbox()\n@toolbox.tool\ndef one() -> int: return 1\n")
+    before = contents(folder)
+    settings = load_settings(config, {}, tmp_path / "home", energy={"cost_isolated": 0}, sandbox={"pool_size": 0})
+    owner = ScriptedOwner([False, False])
+    toolbox = load_toolbox(f"{tools}:toolbox")
+    writes = f"await Deno.writeTextFile('{name}', ''); return 1"
+    moves = f"await Deno.rename('{name.split('/')[0]}', 'other'); return 1"
+    for code in (writes, moves):
+        place = MotorCortex(settings, owner=owner, toolbox=toolbox, workspace=Folder(folder, "auto"))
+        assert "said no" in await ran(place, code)
+    assert contents(folder) == before
+    free = MotorCortex(settings, owner=owner, toolbox=toolbox, workspace=Folder(folder, "auto"))
+    assert "Files written" in await ran(free, "await Deno.writeTextFile('conf/other.txt', ''); return 1")
+    assert len(owner.questions) == 2
+
+
 @pytest.mark.parametrize("where", ["above", "the same", "inside", "through a link"])
 async def test_the_home_of_the_cortex_is_never_in_a_workspace(tmp_path, where):
     home = tmp_path / "home"
@@ -403,7 +445,7 @@ def test_one_line_of_the_description_says_that_files_are_there(tmp_path, folder)
     with_files, without = cortex(tmp_path, folder), cortex(tmp_path)
     [told, not_told] = [place.openai_tools()[0]["function"]["description"] for place in (with_files, without)]
     assert "/workspace" in told
-    assert "no import, require or process, and nothing else is kept" in told
+    assert "No import, require, process." in told
     assert "/workspace" not in not_told
     assert "process or files" in not_told
     assert without.openai_tools(files=True) == with_files.openai_tools() == cortex(tmp_path, folder).openai_tools()

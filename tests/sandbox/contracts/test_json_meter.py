@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic_core import from_json
 
+from sandbox.contracts import MalformedFrame
+from sandbox.contracts.frames import decode
 from sandbox.contracts.json_meter import JsonLimits, JsonMeter, TooComplex, bounded_json, check_json
 
 PLENTY = JsonLimits(containers=10**9, values=10**9)
@@ -64,12 +66,13 @@ def test_a_text_that_is_not_json_is_never_counted_as_less_than_a_parser_makes_of
         ('[{"a":1}]', JsonLimits(1, 100), "more than 1 objects and arrays"),
         ("[1,2,3,4]", JsonLimits(100, 2), "more than 2 values"),
         ('[10,-2.5e3,"123456"]', JsonLimits(100, 100, 4), "more than 4 digits"),
+        ('[12,-2.5e3,"123456",123]' + " " * 100, JsonLimits(100, 100, 100, 2), "a number of more than 2 digits"),
     ],
 )
 def test_what_is_over_a_limit_is_refused_and_what_is_at_it_is_parsed(text, limits, what):
     with pytest.raises(TooComplex, match=what):
         bounded_json(text, limits)
-    more = JsonLimits(limits.containers + 1, limits.values + 1, limits.digits + 1)
+    more = JsonLimits(*(limit + 1 for limit in limits))
     assert bounded_json(text.encode(), more) == json.loads(text)
 
 
@@ -93,3 +96,21 @@ def test_numbers_are_bounded_by_the_parser_itself():
     assert bounded_json(b"9" * 4_300, PLENTY) == int("9" * 4_300)
     with pytest.raises(ValueError, match="number out of range"):
         bounded_json(b"9" * 4_301, PLENTY)
+
+
+@pytest.mark.parametrize("cut", range(1, 7))
+def test_a_number_is_as_long_wherever_the_text_is_cut(cut):
+    for number, is_over in (("1234", False), ("12345", True)):
+        meter = JsonMeter(JsonLimits(9, 9, 99, 4))
+        text = f"[{number}]".encode()
+        meter.feed(text[:cut])
+        meter.feed(text[cut:])
+        assert meter.is_over is is_over
+
+
+def test_a_frame_of_long_numbers_is_refused_before_they_are_read():
+    """Two megabytes of them take a tenth of a second to read and to write again, on the event loop."""
+    value = "[" + ("9" * 4_299 + ",") * 460 + "1]"
+    frame = f'{{"type":"__store__","call_id":"1","operation":"set","key":"k","value":{value}}}'
+    with pytest.raises(MalformedFrame, match="a frame of a number of more than 400 digits"):
+        decode(frame.encode())

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import base64
 import os
+import signal
+import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
+from sandbox import Running, kill_recorded
 from sandbox.contracts.displays import picture_size
+from sandbox.process import svg as svg_room
 from sandbox.process.svg import MAX_SIDE, NotRendered, render_svg
 from sandbox.process.svg_process import MAX_CPU_S, MAX_MEMORY_BYTES, Refused, size_of
 from tests.pixels import Pixels
@@ -109,7 +115,7 @@ async def test_the_process_itself_can_open_no_file_even_if_the_check_lets_a_refe
         .replace("not _INSIDE.match(value)", "False")
     )
     seen = {}
-    for name, text in {"with": loose, "without": loose.replace("    _close_in(jail)\n", "")}.items():
+    for name, text in {"with": loose, "without": loose.replace("    _close_in()\n", "")}.items():
         program = tmp_path / f"{name}.py"
         program.write_text(text)
         done = await anyio.run_process(
@@ -209,3 +215,145 @@ async def test_the_kernel_limits_the_time_and_memory_of_a_renderer():
     assert found["Max address space"] == str(MAX_MEMORY_BYTES)
     assert found["Max cpu time"] == str(MAX_CPU_S)
     assert found["Max file size"] == "0"
+
+
+HOST = """
+import pathlib, sys, anyio
+from sandbox import NotRendered, Running, render_svg
+
+async def main():
+    try:
+        await render_svg(sys.stdin.read(), timeout_s=60, running=Running(pathlib.Path(sys.argv[1])))
+    except NotRendered as error:
+        print(error, flush=True)
+
+anyio.run(main)
+"""
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}
+    except OSError:
+        return True
+
+
+async def until(is_so) -> None:
+    with anyio.fail_after(60):
+        while not is_so():
+            await anyio.sleep(0.005)
+
+
+@asynccontextmanager
+async def rendering(folder: Path) -> AsyncIterator[tuple[subprocess.Popen[str], int]]:
+    """A host that renders, and its renderer, which is stopped: what ends now was ended by force."""
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert host.stdin is not None
+    host.stdin.write(BOMBS["filters without end"])
+    host.stdin.close()
+    children = Path(f"/proc/{host.pid}/task/{host.pid}/children")
+    found: list[int] = []
+
+    def is_limited() -> bool:
+        # Its limits are set after it has bound its life to the host's.
+        found[:] = [int(path.stem) for path in folder.glob("*.json") if path.stem in children.read_text().split()]
+        limits = Path(f"/proc/{found[0]}/limits").read_text() if found else ""
+        return any(line.startswith("Max core file size") and " 0 " in line for line in limits.splitlines()) and any(
+            line.startswith("Max address space") and str(MAX_MEMORY_BYTES) in line for line in limits.splitlines()
+        )
+
+    try:
+        await until(is_limited)
+        os.kill(found[0], signal.SIGSTOP)
+        yield host, found[0]
+    finally:
+        host.kill()
+        host.wait(60)
+        assert host.stdout is not None
+        host.stdout.close()
+
+
+async def test_the_kill_switch_ends_a_renderer_by_its_note(tmp_path):
+    async with rendering(tmp_path) as (host, renderer):
+        report = kill_recorded(tmp_path)
+        assert report.killed == (renderer,)
+        assert gone(renderer)
+        assert host.stdout is not None
+        assert "the renderer ended without a picture" in await anyio.to_thread.run_sync(host.stdout.readline)
+    assert list(tmp_path.glob("*.json")) == []
+
+
+async def test_a_renderer_whose_note_a_full_disk_left_empty_is_known_by_its_command(tmp_path):
+    async with rendering(tmp_path) as (_, renderer):
+        (tmp_path / f"{renderer}.json").write_bytes(b"")
+        assert kill_recorded(tmp_path).killed == (renderer,)
+
+
+async def test_a_renderer_dies_with_a_host_that_is_killed_by_force(tmp_path):
+    async with rendering(tmp_path) as (host, renderer):
+        host.kill()
+        await until(lambda: gone(renderer))
+
+
+async def test_nothing_is_rendered_while_nothing_may_run_and_notes_do_not_stay(tmp_path):
+    reasons: list[str | None] = ["Kill switch is on"]
+    running = Running(tmp_path, lambda _: reasons[0])
+    with pytest.raises(NotRendered, match=r"nothing may run now \(Kill switch is on\)"):
+        await render_svg(RED, running=running)
+    reasons[0] = None
+    assert picture_size(await render_svg(RED, running=running)) == (20, 10)
+    answers = iter([None, None, "Kill switch is on"])  # turned on while the process starts
+    with pytest.raises(NotRendered, match="may not run"):
+        await render_svg(RED, running=Running(tmp_path, lambda _: next(answers)))
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_at_most_two_renderers_run_at_once_for_all_runs(monkeypatch):
+    running, most = 0, 0
+    start, kill = svg_room.start_piped_python, svg_room.kill_piped
+
+    def started(*arguments):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        return start(*arguments)
+
+    def killed(process):
+        nonlocal running
+        running -= 1
+        kill(process)
+
+    monkeypatch.setattr(svg_room, "start_piped_python", started)
+    monkeypatch.setattr(svg_room, "kill_piped", killed)
+    pictures = []
+
+    async def draw():
+        pictures.append(picture_size(await render_svg(RED, timeout_s=30)))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(draw)
+    assert pictures == [(20, 10)] * 5
+    assert (running, most) == (0, 2)
+
+
+async def test_the_wait_for_a_renderer_has_the_clock_of_the_drawing():
+    began = time.perf_counter()
+
+    async def long():
+        with pytest.raises(NotRendered, match="took longer"):
+            await render_svg(svg(bomb), timeout_s=1.5)
+
+    bomb = '<filter id="f">' + '<feTurbulence baseFrequency="0.9" numOctaves="9"/>' * 400 + "</filter>"
+    bomb += '<rect filter="url(#f)" width="100" height="100"/>'
+    bomb = svg(bomb, 'width="2000" height="2000" viewBox="0 0 100 100"')
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(long)
+        tasks.start_soon(long)
+        await anyio.sleep(0.1)
+        with pytest.raises(NotRendered, match="other drawings took longer"):
+            await render_svg(RED, timeout_s=0.2)
+    assert time.perf_counter() - began < 10
+    assert picture_size(await render_svg(RED, timeout_s=30)) == (20, 10)

@@ -32,6 +32,7 @@ from sandbox.run.diagnostics import (
         (-signal.SIGKILL, b"", True, ErrorType.CRASH, "was ended by signal 9"),
         (0, b"", True, ErrorType.CRASH, "ended by itself with exit code 0"),
         (None, b"", False, ErrorType.CRASH, "closed its output"),
+        (1, b"Deno has panicked. This is a bug in Deno.", False, ErrorType.CRASH, "Deno could not compile this code"),
     ],
 )
 def test_a_process_that_died_is_explained(status, stderr, much, kind, message):

@@ -7,6 +7,7 @@ import os
 
 from sandbox import ChangedFile
 from sandbox.contracts.changes import Change, Changes
+from sandbox.workspace import contents
 
 from .support import Files
 
@@ -77,3 +78,64 @@ async def test_changes_that_have_ended_hold_no_contents(folder):
     assert set(await changes.hashes()) == {None}
     change = Change("added", "a")
     assert await Changes([change]).files() == [ChangedFile(change, None, None)]
+
+
+async def test_files_that_were_moved_into_another_folder_in_its_place_are_not_read(folder):
+    """Moving a folder changes nothing about the files in it: only the folder itself tells that it is another one."""
+    changes = await edited(folder)
+    moved = folder.with_name("moved")
+    folder.rename(moved)
+    folder.mkdir()
+    (moved / "docs").rename(folder / "docs")
+    assert all(file.before is None for file in await changes.files())
+
+
+async def test_a_file_that_is_replaced_between_the_look_and_the_opening_is_not_shown(folder, monkeypatch):
+    changes = await edited(folder)
+    open_beneath = contents.open_beneath
+
+    def late(root, parts, *more):
+        if parts == ("a.txt",):
+            (folder / "other").write_bytes(b"OTHER")
+            (folder / "other").replace(folder / "a.txt")
+        return open_beneath(root, parts, *more)
+
+    monkeypatch.setattr(contents, "open_beneath", late)
+    before = {file.change.path: file.before for file in await changes.files()}
+    assert before["a.txt"] is None
+    assert before["docs/b.txt"] == b"beta"
+
+
+async def test_a_file_that_shrinks_or_grows_while_it_is_read_is_not_shown(folder, monkeypatch):
+    for size in (2, 500):
+        (folder / "a.txt").write_bytes(b"alpha")
+        changes = await edited(folder)
+        found = contents.Fact
+
+        class Late:
+            @staticmethod
+            def of(status, size=size, found=found):
+                os.truncate(folder / "a.txt", size)
+                return found.of(status)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(contents, "Fact", Late)
+            before = {file.change.path: file.before for file in await changes.files()}
+        assert before["a.txt"] is None
+        changes.rollback()
+
+
+async def test_what_is_not_the_file_any_more_is_not_even_opened(folder, monkeypatch):
+    """Opening a device, or a pipe with a reader that waits, has an effect."""
+    changes = await edited(folder)
+    (folder / "a.txt").unlink()
+    os.mkfifo(folder / "a.txt")
+    opened, open_beneath = [], contents.open_beneath
+
+    def noted(root, parts, *more):
+        opened.append("/".join(parts))
+        return open_beneath(root, parts, *more)
+
+    monkeypatch.setattr(contents, "open_beneath", noted)
+    await changes.files()
+    assert sorted(opened) == ["docs/b.txt", "docs/deep/c.txt"]

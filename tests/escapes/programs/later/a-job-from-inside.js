@@ -1,5 +1,5 @@
 // name: a-job-from-inside
-// class: tools
+// class: later
 // tier: isolated
 // tools: core.execute, echo
 // uses: attempts
