@@ -280,7 +280,9 @@ class JournalConformance:
             TaskRow("a", "ok", 1, "h1", {"x": [1, None, "é\ud800"]}, None, {"ms": 3}, 0.05, "c0de", NOW, NOW + 1),
             TaskRow("b", "failed", 2, "h2", None, {"code": "boom"}, {}, 0.1, "", NOW, NOW + 2),
         ]
-        step = Saved(tasks, [question()], [event(), event("run_waiting")], "waiting", "why", NOW + 60, energy_spent=0.25)
+        step = Saved(
+            tasks, [question()], [event(), event("run_waiting")], "waiting", "why", NOW + 60, energy_spent=0.25
+        )
         added = journal.save(claim, step, NOW)
         assert [(found.seq, found.kind) for found in added] == [(1, "task_started"), (2, "run_waiting")]
         state = another().load("r1")
@@ -352,7 +354,9 @@ class JournalConformance:
     @pytest.mark.parametrize("size", [1_048_574, 1_048_575, 5_000_000])
     def test_a_result_of_a_megabyte_and_more_is_kept(self, journal, another, size):
         claim = led(journal)
-        journal.save(claim, Saved(tasks=[TaskRow("a", "ok", result="x" * size), TaskRow("b", "ok", result="x" * size)]), NOW)
+        journal.save(
+            claim, Saved(tasks=[TaskRow("a", "ok", result="x" * size), TaskRow("b", "ok", result="x" * size)]), NOW
+        )
         found = another().load("r1").tasks
         assert found["a"].result == found["b"].result == "x" * size
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
         stops_run,
         with_inputs,
     )
-    from .sqlite_journal import JournalDamaged, SqliteJournal
+    from .sqlite_file import JournalDamaged
+    from .sqlite_journal import SqliteJournal
     from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Narrower, Task, may_repeat
 else:
     __all__, __getattr__ = lazy_door(
@@ -51,7 +52,8 @@ else:
             "memory_journal": "MemoryJournal",
             "plan": "Finished Plan PlanError TaskStatus arguments_of checked context_of folded hash_of input_hash "
             "never_to_run next_layer replanned require_sound stops_run with_inputs",
-            "sqlite_journal": "JournalDamaged SqliteJournal",
+            "sqlite_file": "JournalDamaged",
+            "sqlite_journal": "SqliteJournal",
             "tasks": "CodeExecutionTask DecisionTask McpToolTask Narrower Task may_repeat",
         },
     )
