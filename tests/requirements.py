@@ -14,6 +14,7 @@ from tests.cortex import (
     requirements_of_pictures as of_pictures,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
+    requirements_of_workflows as of_workflows,
 )
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import requirements as of_the_neurons
@@ -54,6 +55,7 @@ REQUIREMENTS = (
     *of_pictures.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
+    *of_workflows.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -585,6 +586,4 @@ def deep(levels: int) -> Any:
 
 def clean(program: str) -> str:
     """A program that was written indented."""
-    import textwrap  # noqa: PLC0415 - the programs import this module, too
-
     return textwrap.dedent(program)

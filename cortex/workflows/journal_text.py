@@ -16,6 +16,9 @@ MAX_RESULT_BYTES = 16 * 1_048_576
 MAX_SHOWN_CHARACTERS = 4 * 1_048_576
 # As much as a run can answer at all, and a tool in one message.
 _LIMITS = JsonLimits(containers=200_000, values=500_000, digits=20_000_000)
+# Too short to be too deep for the parser, or too much of anything.
+_SHORT = 200
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 # Half of a surrogate pair: Python's own parser reads it, the fast one does not.
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
@@ -23,9 +26,11 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 def text_of(value: Any, what: str, most: int = MAX_ROW_BYTES) -> str:
     """The value as JSON, in ASCII. Raises JournalError for what cannot be kept."""
     try:
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+        text = _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise JournalError(f"{what} cannot be saved: it is not JSON, or is nested too deeply") from error
+    if len(text) <= _SHORT:
+        return text
     if len(text) > most:
         raise JournalError(f"{what} cannot be saved: it has {len(text)} bytes, and at most {most} are allowed")
     try:

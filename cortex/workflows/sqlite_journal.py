@@ -23,6 +23,7 @@ from sandbox import private_folder, replace_file
 from .journal import TERMINAL, Claim, EventRow, JournalError, NewEvent, RunRow, RunState, RunStatus, Saved, TaskRow
 from .journal_rules import answered, begun, claimed, could_go_on, is_news, released, renewed, stepped, stopped
 from .journal_text import MAX_RESULT_BYTES, MAX_ROW_BYTES, text_of, value_of
+from .plan import SETTLED
 from .sqlite_file import BUSY_S, SqliteFile
 from .sqlite_rows import (
     HAS_ANSWER,
@@ -112,8 +113,7 @@ class SqliteJournal:
             update_run(db, row)
             if plan is not None:
                 db.execute("update run set plan = ? where id = ?", (plan, row.id))
-            for task in saved.tasks:
-                self._put_task(db, row.id, task)
+            self._put_tasks(db, row.id, saved.tasks)
             for question in saved.decisions:
                 ask(db, row.id, question)
             added = add_events(db, row.id, saved.events)
@@ -204,9 +204,21 @@ class SqliteJournal:
         self._has_swept = False
         return self._file.set_aside()
 
-    def _put_task(self, db: sqlite3.Connection, run: str, task: TaskRow) -> None:
-        if not is_news(self._last_attempt(db, run, task.id), task):
-            return
+    def _put_tasks(self, db: sqlite3.Connection, run: str, tasks: Sequence[TaskRow]) -> None:
+        there = db.execute("select id, status, attempt from task where run = ? order by id, attempt", (run,))
+        kept = {id_: TaskRow(id_, status, attempt) for id_, status, attempt in (there if tasks else ())}
+        new: dict[str, TaskRow] = {}
+        rows = []
+        for task in tasks:
+            last = new.get(task.id) or kept.get(task.id)
+            if last is not None and task.id not in new and last.attempt == task.attempt and last.status in SETTLED:
+                last = self._last_attempt(db, run, task.id)  # with its result: it may be the same again
+            if is_news(last, task):
+                new[task.id] = task
+                rows.append((*self._row_of(db, task), run))
+        db.executemany(f"insert or replace into task ({_TASK}) values ({', '.join('?' * 13)})", rows)
+
+    def _row_of(self, db: sqlite3.Connection, task: TaskRow) -> tuple[Any, ...]:
         about = f'of task "{task.id}"'
         text = None if task.result is None else text_of(task.result, f"the result {about}", self._max_result_bytes)
         file = None
@@ -214,11 +226,8 @@ class SqliteJournal:
             file, text = self._put_file(db, text.encode()), None
         error = None if task.error is None else text_of(dict(task.error), f"the error {about}")
         metrics = text_of(dict(task.metrics), f"the metrics {about}")
-        times = (task.started_at, task.ended_at)
         row = (task.id, task.status, task.attempt, task.input_hash, text, file, error, metrics, task.cost)
-        db.execute(
-            f"insert or replace into task ({_TASK}) values ({', '.join('?' * 13)})", (*row, task.code_hash, *times, run)
-        )
+        return (*row, task.code_hash, task.started_at, task.ended_at)
 
     def _last_attempt(self, db: sqlite3.Connection, run: str, task: str) -> TaskRow | None:
         found = db.execute(

@@ -43,7 +43,7 @@ def require_run(db: sqlite3.Connection, run: str) -> None:
 
 
 def head_of(db: sqlite3.Connection, run: str) -> RunRow:
-    """The run without its plan."""
+    """The run without its plan. Raises NoSuchRun."""
     require_run(db, run)
     return run_from(db.execute(f"select {RUN_COLUMNS} from run where id = ?", (run,)).fetchone())
 

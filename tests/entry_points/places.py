@@ -21,7 +21,6 @@ FILE = "own: a file of the owner or of ours, read while nobody waits"
 HOME = "own: written by us into the home, in lines or files of a few kilobytes"
 MADE = "own: made by us a moment before, of what was read and bounded"
 JOURNAL = "own: in a thread, and counted before it is written, so that what is read is within the same limits"
-PLAN = "bounded: tasks, fields, dependencies and tools are counted first; the text of a plan has at most a megabyte"
 POLICY = "own: a few hosts of settings or of an approved document"
 
 PLACES: dict[str, str] = {
@@ -97,8 +96,8 @@ PLACES: dict[str, str] = {
     "cortex/turn/turn.py::Turn._restored": "arguments of a model",
     "cortex/workflows/journal_text.py::text_of": JOURNAL,
     "cortex/workflows/journal_text.py::value_of": JOURNAL,
-    "cortex/workflows/plan.py::checked": PLAN,
-    "cortex/workflows/sqlite_rows.py::_plan_of": PLAN,
+    "cortex/workflows/plan.py::checked": "plan",
+    "cortex/workflows/sqlite_rows.py::_plan_of": JOURNAL,
 }
 """Each place, with the drive that tests its time, or the reason why it needs none. The author of a place adds it."""
 

@@ -457,7 +457,7 @@ def test_inputs_are_put_into_arguments_and_contexts_and_never_into_code():
     assert (b.code, b.intent, c.ask) == (text, text, text)
     assert filled.hash != plan.hash
     assert with_inputs(filled, {}) == filled
-    with pytest.raises(PlanError, match='task "a" refers to "\\${input.x}", and there is no "x"'):
+    with pytest.raises(PlanError, match=r'task "a" refers to "\$\{input\.x\}", and there is no "x"'):
         with_inputs(plan, {"y": [2]})
 
 
