@@ -27,12 +27,15 @@ _TURN_S = 2 * BUSY_S
 
 _SCHEMA = """
 create table run (
-  number integer primary key, id text not null unique, plan text not null, plan_hash text not null,
-  begun_hash text not null, status text not null, revision integer not null, epoch integer not null,
-  lease_until real not null, worker text not null, started_by text not null, turn text, parent text,
+  number integer primary key, id text not null unique, plan_hash text not null, status text not null,
+  revision integer not null, epoch integer not null, lease_until real not null, worker text not null,
+  started_by text not null, turn text, parent text,
   energy_spent real not null, energy_budget real, wake_at real, reason text not null, at real not null, ended_at real);
 create index run_by_status on run (status, lease_until);
 create index run_by_time on run (at);
+create table plan (
+  run text not null references run (id), revision integer not null, hash text not null, text text not null,
+  primary key (run, revision));
 create table task (
   run text not null references run (id), id text not null, attempt integer not null, status text not null,
   input_hash text not null, result text, result_file text references file (hash), error text, metrics text not null,

@@ -1,8 +1,8 @@
 """The journal of one machine: an SQLite database in a private folder, and large results as files beside it.
 
-Five tables: `run`, `task` (one row for each attempt), `decision` (one row for each question), `event`, and `file` (the
-large results, by hash). Every step is one transaction that is flushed to the disk before it returns: WAL with
-`synchronous=FULL`. Not for a folder on a network file system.
+Six tables: `run`, `plan` (one row for each revision), `task` (each attempt), `decision` (each question), `event`, and
+`file` (the large results, by hash). Every step is one transaction that is flushed to the disk before it returns: WAL
+with `synchronous=FULL`. Not for a folder on a network file system.
 """
 
 # ruff: noqa: S608 - the parts of a statement are constants of this module; values are bound to it
@@ -27,12 +27,13 @@ from .plan import SETTLED
 from .sqlite_file import BUSY_S, SqliteFile
 from .sqlite_rows import (
     HAS_ANSWER,
+    PLAN,
     RUN_COLUMNS,
     RUN_FIELDS,
     add_events,
     ask,
     head_of,
-    plan_text,
+    put_plan,
     questions,
     require_run,
     run_from,
@@ -70,18 +71,15 @@ class SqliteJournal:
 
     def begin(self, run: RunRow, events: Sequence[NewEvent]) -> RunRow:
         row = begun(run)
-        plan = plan_text(row.plan)
         with self._file.writing() as db:
-            there = db.execute("select begun_hash, plan_hash from run where id = ?", (row.id,)).fetchone()
-            if there is not None:
-                if row.plan_hash not in there:
+            there = db.execute("select hash from plan where run = ? order by revision", (row.id,)).fetchall()
+            if there:
+                if (row.plan_hash,) not in (there[0], there[-1]):
                     raise JournalError(f'there is a run "{row.id}" already, with another plan: choose another id')
                 return run_of(db, row.id)
             values = [getattr(row, name) for name in RUN_FIELDS]
-            places = ", ".join("?" * (len(values) + 2))
-            db.execute(
-                f"insert into run ({RUN_COLUMNS}, plan, begun_hash) values ({places})", (*values, plan, row.plan_hash)
-            )
+            db.execute(f"insert into run ({RUN_COLUMNS}) values ({', '.join('?' * len(values))})", values)
+            put_plan(db, row)
             add_events(db, row.id, events)
             self._require_room(db)
         return row
@@ -107,12 +105,11 @@ class SqliteJournal:
                 update_run(db, row)
 
     def save(self, claim: Claim, saved: Saved, now: float) -> Sequence[EventRow]:
-        plan = None if saved.plan is None else plan_text(saved.plan)
         with self._file.writing() as db:
             row = stepped(head_of(db, claim.run), claim, saved, now)
             update_run(db, row)
-            if plan is not None:
-                db.execute("update run set plan = ? where id = ?", (plan, row.id))
+            if saved.plan is not None:
+                put_plan(db, row)
             self._put_tasks(db, row.id, saved.tasks)
             for question in saved.decisions:
                 ask(db, row.id, question)
@@ -155,7 +152,7 @@ class SqliteJournal:
     def list(self, *, limit: int = 100, status: RunStatus | None = None) -> Sequence[RunRow]:
         with self._file.reading() as db:
             found = db.execute(
-                f"select {RUN_COLUMNS}, plan from run where ? is null or status = ? "
+                f"select {RUN_COLUMNS}, {PLAN} from run where ? is null or status = ? "
                 "order by at desc, number desc limit ?",
                 (status, status, max(0, limit)),
             )
@@ -186,7 +183,7 @@ class SqliteJournal:
             row = head_of(db, run)
             if row.status not in TERMINAL:
                 raise JournalError(f'run "{run}" has not ended ({row.status}): abort it first')
-            for table in ("event", "decision", "task"):
+            for table in ("event", "decision", "task", "plan"):
                 db.execute(f"delete from {table} where run = ?", (run,))
             db.execute("delete from run where id = ?", (run,))
             db.execute(

@@ -28,12 +28,15 @@ HAS_ANSWER = """exists (select 1 from decision d where d.run = run.id and d.said
   and d.number = (select max(number) from decision where run = d.run and task = d.task)
   and coalesce((select status from task where run = d.run and id = d.task order by attempt desc limit 1), '')
     not in ('ok', 'failed', 'skipped'))"""
+PLAN = "(select p.text from plan p where p.run = run.id and p.revision = run.revision)"
 # Steps of a run do not need its plan: it is as long as a megabyte.
 _NOT_READ = Plan.model_construct(name="", tasks=())
 
 
-def plan_text(plan: Plan) -> str:
-    return text_of(plan.model_dump(mode="json", by_alias=True), "the plan", 8 * MAX_ROW_BYTES)
+def put_plan(db: sqlite3.Connection, run: RunRow) -> None:
+    """Keep the plan of this revision. A table of its own: each step rewrites the row of its run."""
+    text = text_of(run.plan.model_dump(mode="json", by_alias=True), "the plan", 8 * MAX_ROW_BYTES)
+    db.execute("insert into plan values (?, ?, ?, ?)", (run.id, run.revision, run.plan_hash, text))
 
 
 def require_run(db: sqlite3.Connection, run: str) -> None:
@@ -50,7 +53,7 @@ def head_of(db: sqlite3.Connection, run: str) -> RunRow:
 
 def run_of(db: sqlite3.Connection, run: str) -> RunRow:
     require_run(db, run)
-    return run_from(db.execute(f"select {RUN_COLUMNS}, plan from run where id = ?", (run,)).fetchone())
+    return run_from(db.execute(f"select {RUN_COLUMNS}, {PLAN} from run where id = ?", (run,)).fetchone())
 
 
 def run_from(values: Sequence[Any]) -> RunRow:
