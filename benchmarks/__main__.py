@@ -34,6 +34,7 @@ from .storage import storage
 from .tools import Echo, echo
 from .turn import turn
 from .wall import files, network, wall
+from .workflows import workflows
 
 SIMPLE = "return 1 + 1"
 TYPED = "interface Sum { value: number }\nconst sum: Sum = { value: 1 + 1 };\nreturn sum.value as number"
@@ -47,7 +48,7 @@ SEQUENTIAL = "let last; for (let i = 0; i < 100; i++) last = await tools.echo({ 
 PARALLEL = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => tools.echo({ i })))).length"
 OTHERS = (
     *(wall, network, files, turn, cache, discovery, mcp),
-    *(redaction, program, signals, storage, neurons, habits, kill),
+    *(redaction, program, signals, storage, neurons, habits, kill, workflows),
 )
 
 

@@ -57,6 +57,10 @@ def p50(values: list[float]) -> float:
     return statistics.median(values)
 
 
+def p95(values: list[float]) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * 0.95))]
+
+
 def p99(values: list[float]) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * 0.99))]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from cortex.audit import Journal, Spine
+from cortex.audit import AuditJournal, Spine
 from cortex.cache import open_cache, with_cache
 from cortex.catalogue import Workbench
 from cortex.contracts import ToolCalled
@@ -92,7 +92,7 @@ class MotorCortex:
         if home is None:
             home = HomeFiles(folders, now=now, flusher=self._flusher)
         self.audit = home.trail(self.settings.audit)
-        self._journal = Journal(self.audit)
+        self._journal = AuditJournal(self.audit)
         self._spine = Spine(self.audit, self._journal)
         self.switch = home.switch(record=self._spine.record)
         self.energy = home.ledger(self.settings.energy, on_change=self._journal.energy)

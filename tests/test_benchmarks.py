@@ -5,9 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
-from benchmarks.measure import Row, p50, p99, table
+from benchmarks.measure import Row, p50, p95, p99, table
+from benchmarks.workflows import workflows
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,4 +32,16 @@ def test_a_bar_that_is_missed_is_printed():
 
 def test_percentiles():
     assert p50([3.0, 1.0, 2.0]) == 2.0
+    assert p95([float(n) for n in range(100)]) == 95.0
     assert p99([float(n) for n in range(100)]) == 99.0
+
+
+def test_the_benchmark_of_workflows_saves_and_loads_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows: list[Row] = []
+    anyio.run(workflows, 1, rows.append)
+    assert [row.name for row in rows] == [
+        "a layer of 10 tasks saved, p95",
+        "a layer of 200 tasks saved, p95",
+        "a run of 200 tasks loaded, p95",
+    ]

@@ -24,7 +24,7 @@ STREETS = {
     "cortex": (
         *("text", "settings", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
         *("home", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client", "catalogue", "turn"),
-        *("jobs", "learning", "mcp_server", ".", "chat", "demo", "commands"),
+        *("jobs", "workflows", "learning", "mcp_server", ".", "chat", "demo", "commands"),
     ),
 }
 # The root of a package holds its door, what puts its rooms together, and what others test with.

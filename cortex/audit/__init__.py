@@ -6,7 +6,7 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .code_folder import code_hash
-    from .journal import Journal, digest
+    from .journal import AuditJournal, digest
     from .lines import Record
     from .ports import AuditError, FactRefused, Trail
     from .spine import Spine
@@ -17,7 +17,7 @@ else:
         __name__,
         {
             "code_folder": "code_hash",
-            "journal": "Journal digest",
+            "journal": "AuditJournal digest",
             "lines": "Record",
             "ports": "AuditError FactRefused Trail",
             "spine": "Spine",

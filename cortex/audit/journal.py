@@ -39,7 +39,7 @@ log = logging.getLogger("motor_cortex")
 MAX_REFUSED_KEPT = 200
 
 
-class Journal:
+class AuditJournal:
     """The audit of one cortex: knows which facts belong to which event."""
 
     def __init__(self, audit: Trail) -> None:

@@ -14,7 +14,7 @@ from cortex.contracts import Recorded, weight_of_event
 if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, Listener
 
-    from .journal import Journal
+    from .journal import AuditJournal
     from .ports import Trail
 
 log = logging.getLogger("motor_cortex")
@@ -32,7 +32,7 @@ CLOSING_S = 2.0
 class Spine:
     """One for a cortex. `announce` and `record` may be called from any thread."""
 
-    def __init__(self, audit: Trail, journal: Journal) -> None:
+    def __init__(self, audit: Trail, journal: AuditJournal) -> None:
         self._audit = audit
         self.journal = journal
         self._subscriptions: tuple[_Subscription, ...] = ()

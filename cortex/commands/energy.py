@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from cortex.audit import Audit, AuditError, Journal
+from cortex.audit import Audit, AuditError, AuditJournal
 from cortex.energy import (
     EnergyError,
     EnergyNotOnDisk,
@@ -76,7 +76,7 @@ def _lines(options: Namespace, settings: Settings) -> Iterator[str]:
         return
     home = Home(settings.home)
     audit = Audit(home.audit if options.action else settings.home / "audit", settings.audit)
-    reserve = EnergyReserve(home.state, settings.energy, on_change=Journal(audit).energy)
+    reserve = EnergyReserve(home.state, settings.energy, on_change=AuditJournal(audit).energy)
     try:
         if options.action:
             yield from _decide(reserve, change, options)

@@ -40,6 +40,11 @@ class Home:
         return self._folder("conversations")
 
     @property
+    def workflows(self) -> Path:
+        """The journal of the runs of workflows."""
+        return self._folder("workflows")
+
+    @property
     def displayed(self) -> Path:
         """Pictures that code displayed in a chat."""
         return self._folder("displayed")

@@ -39,7 +39,7 @@ from .kept_state import keep_state, lent, store_of
 from .watched_files import own_files
 
 if TYPE_CHECKING:
-    from cortex.audit import Journal, Spine
+    from cortex.audit import AuditJournal, Spine
     from cortex.catalogue import Wish, Workbench
     from cortex.contracts import CortexEvent, Refusal
     from cortex.energy import Ledger, Reservation
@@ -175,7 +175,7 @@ class Caller:
     """The files that its code may use."""
 
 
-def require_acting(switch: Switch, journal: Journal) -> None:
+def require_acting(switch: Switch, journal: AuditJournal) -> None:
     """Raises ToolError while the kill switch is on or the audit log cannot be written. Called before each tool call, so
     that code which is already running cannot call tools any more."""
     killed = switch.refusal()

@@ -132,11 +132,15 @@ class Saved:
     """What is written in one transaction: all of it or nothing."""
 
     tasks: Sequence[TaskRow] = ()
+    """Attempts, by their number. One that is running or unknown may be saved again; one that has ended stays as it is,
+    and no attempt follows one that is ok."""
     decisions: Sequence[DecisionRow] = ()
-    """Questions that are asked now."""
+    """Questions that are asked now. A question of the same hash as the last one about that task keeps the answer that
+    it has, if any; a question of another hash takes its place, without an answer."""
     events: Sequence[NewEvent] = ()
     status: RunStatus | None = None
-    """None leaves it as it is."""
+    """None leaves it as it is; else `reason` and `wake_at` are set with it. `done`, `failed` and `aborted` end the
+    lead, too."""
     reason: str = ""
     wake_at: float | None = None
     plan: Plan | None = None
@@ -159,11 +163,13 @@ class Journal(Protocol):
     """Keeps runs. `SqliteJournal` is one. Raises JournalError."""
 
     def begin(self, run: RunRow, events: Sequence[NewEvent]) -> RunRow:
-        """Keep a new run. If there is one of that id with the same plan, return that one; with another plan, raise."""
+        """Keep a new run. If there is one of that id that began with this plan, or has it now, return that one. Raises
+        JournalError if it has another plan."""
         ...
 
     def claim(self, run: str, worker: str, lease_s: float, now: float) -> Claim | None:
-        """Take the lead of a run whose lease has ended, or that this worker leads already; None if another leads."""
+        """Take the lead of a run whose lease has ended, or that this worker leads already; None if another leads, or
+        the run has ended. An earlier claim is fenced, also one of the same worker."""
         ...
 
     def renew(self, claim: Claim, lease_s: float, now: float) -> Claim:
@@ -171,7 +177,7 @@ class Journal(Protocol):
         ...
 
     def release(self, claim: Claim) -> None:
-        """Give up the lead: the next `claim` succeeds at once."""
+        """Give up the lead: the next `claim` succeeds at once. Does nothing if another leads by now."""
         ...
 
     def save(self, claim: Claim, saved: Saved, now: float) -> Sequence[EventRow]:
@@ -179,11 +185,13 @@ class Journal(Protocol):
         ...
 
     def answer(self, run: str, task: str, said: Mapping[str, Any], *, shown_hash: str, by: str, now: float) -> bool:
-        """Keep the answer to a question; False if it has one already. Raises JournalError for another hash."""
+        """Keep the answer to the last question about that task; False if it has one already. Stores no event: the
+        leader tells of it when it goes on. Raises JournalError for another hash, and for a run that has ended."""
         ...
 
     def stop(self, run: str, reason: str, *, by: str, now: float) -> Sequence[EventRow]:
-        """Mark a run as aborted, whoever leads it: the leader is fenced. Does nothing to a run that has ended."""
+        """Mark a run as aborted, whoever leads it: the leader is fenced. Stores `run_aborted` and returns it. Does
+        nothing to a run that has ended."""
         ...
 
     def load(self, run: str) -> RunState:
@@ -199,7 +207,8 @@ class Journal(Protocol):
         ...
 
     def expired(self, now: float, limit: int = 100) -> Sequence[str]:
-        """Runs that nobody leads and that could go on: queued or running, or waiting for a time that has come."""
+        """Runs that nobody leads and that could go on, the oldest first: queued or running; resting or waiting for a
+        time that has come; waiting with an answer to a task that has not ended."""
         ...
 
     def close(self) -> None: ...

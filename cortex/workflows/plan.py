@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -20,6 +21,22 @@ MAX_TASKS = 200
 MAX_DEPTH = 50
 MAX_PLAN_BYTES = 1_048_576
 MAX_REVISIONS = 20
+MAX_REFERENCES = 50
+"""In the arguments or the context of one task. Each brings a whole result: without a limit, a small plan could ask for
+terabytes."""
+INPUT = "input"
+"""`${input.name}` is an input of the run, so no task has this id."""
+
+# More fields than any task or plan has. Pydantic would list each field that is too many.
+_MAX_FIELDS = 50
+_NO_JSON = "the plan holds a value that is not JSON, or is nested too deeply"
+_PLAINLY = {
+    "string_pattern_mismatch": "an id begins with a letter and has at most 64 letters, digits, `_` and `-`",
+    "union_tag_not_found": "`type` is missing; it is mcp_tool, code_execution or decision",
+    "union_tag_invalid": "`type` is mcp_tool, code_execution or decision",
+    "tuple_type": "must be a list",
+}
+_REFERENCE = re.compile(r"\$\{([A-Za-z][A-Za-z0-9_-]*)((?:\.[^.${}]+)*)\}")
 
 TaskStatus: TypeAlias = Literal["pending", "running", "ok", "failed", "skipped", "unknown"]
 SETTLED: frozenset[TaskStatus] = frozenset({"ok", "failed", "skipped"})
@@ -40,19 +57,17 @@ class Plan(BaseModel):
     def layers(self) -> tuple[tuple[Task, ...], ...]:
         """The tasks in layers: each as early as its dependencies allow. Raises PlanError."""
         by_id = _by_id(self.tasks)
-        depth: dict[str, int] = {}
-        left = dict(by_id)
-        while left:
-            free = [task for task in left.values() if all(other in depth for other in task.dependencies)]
+        found: list[tuple[Task, ...]] = []
+        needs = {task.id: frozenset(task.dependencies) for task in self.tasks}
+        while needs:
+            free = {id_ for id_, others in needs.items() if not others}
             if not free:
-                raise PlanError(f"the tasks depend on each other in a circle: {_circle(left)}")
-            for task in free:
-                depth[task.id] = 1 + max((depth[other] for other in task.dependencies), default=0)
-                del left[task.id]
-        deepest = max(depth.values(), default=0)
-        if deepest > MAX_DEPTH:
-            raise PlanError(f"the plan has {deepest} layers; at most {MAX_DEPTH} are allowed")
-        return tuple(tuple(task for task in self.tasks if depth[task.id] == at) for at in range(1, deepest + 1))
+                raise PlanError(f"the tasks depend on each other in a circle: {_circle(needs)}")
+            found.append(tuple(by_id[id_] for id_ in needs if id_ in free))
+            needs = {id_: others - free for id_, others in needs.items() if id_ not in free}
+        if len(found) > MAX_DEPTH:
+            raise PlanError(f"the plan has {len(found)} layers; at most {MAX_DEPTH} are allowed")
+        return tuple(found)
 
     @property
     def hash(self) -> str:
@@ -88,6 +103,9 @@ def checked(given: Any) -> Plan:
     tasks = given.get("tasks")
     if isinstance(tasks, list) and len(tasks) > MAX_TASKS:
         raise PlanError(f"the plan has {len(tasks)} tasks; at most {MAX_TASKS} are allowed")
+    for at, task in enumerate(tasks if isinstance(tasks, list) else ()):
+        _require_few(task, _name_of(task, at))
+    _require_few(given, "the plan")
     try:
         plan = Plan.model_validate(given)
     except ValidationError as error:
@@ -101,25 +119,24 @@ def require_sound(plan: Plan) -> Plan:
         raise PlanError("the plan has no tasks")
     if len(plan.tasks) > MAX_TASKS:
         raise PlanError(f"the plan has {len(plan.tasks)} tasks; at most {MAX_TASKS} are allowed")
-    size = len(plan.model_dump_json(by_alias=True).encode(errors="replace"))
+    size = len(_text_of(plan))
     if size > MAX_PLAN_BYTES:
         raise PlanError(f"the plan has {size} bytes; at most {MAX_PLAN_BYTES} are allowed")
     plan.layers()
+    for task in plan.tasks:
+        _require_sound_references(task)
     return plan
 
 
 def next_layer(plan: Plan, finished: Mapping[str, Finished]) -> tuple[Task, ...]:
     """All tasks that can start now, in plan order: those whose dependencies have ended in a way that lets them."""
-    return tuple(
-        task
-        for task in plan.tasks
-        if task.id not in finished and all(_lets_go_on(plan, other, finished) for other in task.dependencies)
-    )
+    open_ = _open_for_others(plan, finished)
+    return tuple(task for task in plan.tasks if task.id not in finished and open_.issuperset(task.dependencies))
 
 
 def never_to_run(plan: Plan, finished: Mapping[str, Finished]) -> tuple[Task, ...]:
     """Tasks that cannot start any more, because one that they depend on has failed, was skipped or was rejected."""
-    dead = {task.id for task in plan.tasks if task.id in finished and not _lets_go_on(plan, task.id, finished)}
+    dead = finished.keys() - _open_for_others(plan, finished)
     found: list[Task] = []
     for layer in plan.layers():
         for task in layer:
@@ -158,7 +175,7 @@ def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
 def context_of(task: CodeExecutionTask, plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
     """What the code finds as `context`: the merged state, its own context, and results of its dependencies by id."""
     seen = {other: finished[other].seen for other in task.dependencies}
-    return {**folded(plan, finished)["context"], **task.context, **seen}
+    return {**_state_before(task, plan, finished), **task.context, **seen}
 
 
 def arguments_of(task: McpToolTask, finished: Mapping[str, Finished]) -> dict[str, Any]:
@@ -169,9 +186,16 @@ def arguments_of(task: McpToolTask, finished: Mapping[str, Finished]) -> dict[st
 
 
 def with_inputs(plan: Plan, inputs: Mapping[str, Any]) -> Plan:
-    """The plan with each `${input.name}` in arguments and contexts replaced. Raises PlanError for a missing input."""
-    known = {"input": dict(inputs)}
-    tasks = []
+    """The plan with each `${input.name}` in arguments and contexts replaced. Raises PlanError for a missing input, and
+    for one that would bring references of its own: those are for the author of the plan."""
+    known = {INPUT: dict(inputs)}
+    if any(_references(value) for value in inputs.values()):
+        raise PlanError("an input holds a reference; only the plan itself may refer to results")
+    uses = sum(name == INPUT for task in plan.tasks for name in _references(_given(task)))
+    size = uses * max((len(_json(value)) for value in inputs.values()), default=0)
+    if size > MAX_PLAN_BYTES:
+        raise PlanError(f"the plan would have {size} bytes with its inputs; at most {MAX_PLAN_BYTES} are allowed")
+    tasks: list[Task] = []
     for task in plan.tasks:
         about = f'task "{task.id}"'
         match task:
@@ -187,8 +211,8 @@ def with_inputs(plan: Plan, inputs: Mapping[str, Any]) -> Plan:
 def filled(value: Any, known: Mapping[str, Any], about: str) -> Any:
     """The value with references to known names replaced. References to other names stay: they are for later."""
     match value:
-        case str() if value.startswith("${") and value.endswith("}"):
-            name, *path = value[2:-1].split(".")
+        case str() if found := _REFERENCE.fullmatch(value):
+            name, path = found[1], found[2].split(".")[1:]
             return _part(known[name], path, value, about) if name in known else value
         case dict():
             return {key: filled(item, known, about) for key, item in value.items()}
@@ -212,7 +236,7 @@ def _part(value: Any, path: Sequence[str], reference: str, about: str) -> Any:
 def input_hash(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> str:
     """Stands for what a task was given: its own text, the results that it depends on, and the merged state."""
     given = {other: hash_of(finished[other].seen) for other in task.dependencies if other in finished}
-    state = folded(plan, finished)["context"] if isinstance(task, CodeExecutionTask) else {}
+    state = _state_before(task, plan, finished) if isinstance(task, CodeExecutionTask) else {}
     return hash_of([task.model_dump(mode="json", by_alias=True), given, state])
 
 
@@ -220,7 +244,7 @@ def replanned(plan: Plan, add: Iterable[Task], remove: Iterable[str], begun: fro
     """The plan with tasks added and pending ones removed. `begun` has the tasks that have started or ended: they stay
     as they are. `revision` is that of the new plan. Raises PlanError."""
     if revision > MAX_REVISIONS:
-        raise PlanError(f"the plan was changed {revision - 1} times; at most {MAX_REVISIONS} are allowed")
+        raise PlanError(f"the plan would have {revision} revisions; at most {MAX_REVISIONS} are allowed")
     gone = frozenset(remove)
     for id_ in sorted(gone):
         plan.task(id_)
@@ -236,11 +260,95 @@ def hash_of(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _lets_go_on(plan: Plan, id_: str, finished: Mapping[str, Finished]) -> bool:
-    ended = finished.get(id_)
-    if ended is None:
-        return False
-    return ended.status == "ok" or (ended.status == "failed" and not stops_run(plan.task(id_), ended))
+def _open_for_others(plan: Plan, finished: Mapping[str, Finished]) -> set[str]:
+    """The tasks that have ended in a way that lets their dependents start."""
+    return {
+        task.id
+        for task in plan.tasks
+        if (ended := finished.get(task.id)) is not None
+        and (ended.status == "ok" or (ended.status == "failed" and not stops_run(task, ended)))
+    }
+
+
+def _state_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
+    """The merged state of the tasks that this one depends on, directly or not. Not that of others: whether they have
+    ended yet is chance, and a task must be given the same when the run is resumed."""
+    by_id = {other.id: other for other in plan.tasks}
+    before: dict[str, Finished] = {}
+    left = list(task.dependencies)
+    while left:
+        id_ = left.pop()
+        if id_ not in before and id_ in finished:
+            before[id_] = finished[id_]
+            left += by_id[id_].dependencies
+    state: dict[str, Any] = folded(plan, before)["context"]
+    return state
+
+
+def _given(task: Task) -> Any:
+    """The values of a task in which references are replaced. Never its code."""
+    match task:
+        case McpToolTask():
+            return task.arguments
+        case CodeExecutionTask():
+            return task.context
+        case _:
+            return None
+
+
+def _references(value: Any) -> list[str]:
+    """The name that each reference in the value begins with."""
+    return [found[1] for text in _texts(value) if (found := _REFERENCE.fullmatch(text))]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    left = [value]
+    while left:
+        match left.pop():
+            case str() as text:
+                yield text
+            case dict() as members:
+                left += members.values()
+            case list() | tuple() as items:
+                left += items
+
+
+def _require_sound_references(task: Task) -> None:
+    if task.id == INPUT:
+        raise PlanError(f'a task cannot have the id "{INPUT}": `${{{INPUT}.name}}` is an input of the run')
+    names = _references(_given(task))
+    if isinstance(task, CodeExecutionTask):
+        names = [name for name in names if name == INPUT]  # other texts are data: results are `context.<task id>`
+    if len(names) > MAX_REFERENCES:
+        raise PlanError(f'task "{task.id}" has {len(names)} references; at most {MAX_REFERENCES} are allowed')
+    for name in names:
+        if name != INPUT and name not in task.dependencies:
+            raise PlanError(f'task "{task.id}" refers to "${{{name[:64]}}}", which is not one of its dependencies')
+
+
+def _require_few(given: Any, about: str) -> None:
+    if isinstance(given, dict):
+        if len(given) > _MAX_FIELDS:
+            raise PlanError(f"{about} has {len(given)} fields; at most {_MAX_FIELDS} are allowed")
+        for name in ("dependencies", "tools"):
+            if isinstance(found := given.get(name), list) and len(found) > MAX_TASKS:
+                raise PlanError(f"{about} has {len(found)} {name}; at most {MAX_TASKS} are allowed")
+
+
+def _text_of(plan: Plan) -> bytes:
+    try:
+        # Not in pydantic's mode for JSON, which would write NaN as null.
+        whole = plan.model_dump(by_alias=True)
+    except (ValueError, RecursionError) as error:
+        raise PlanError(_NO_JSON) from error
+    return _json(whole)
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PlanError(_NO_JSON) from error
 
 
 def _by_id(tasks: Sequence[Task]) -> dict[str, Task]:
@@ -256,24 +364,27 @@ def _by_id(tasks: Sequence[Task]) -> dict[str, Task]:
     return by_id
 
 
-def _circle(left: Mapping[str, Task]) -> str:
-    """One circle among the tasks that are left, as "a → b → a"."""
+def _circle(needs: Mapping[str, frozenset[str]]) -> str:
+    """One circle among tasks that all need another of them, as "a → b → a"."""
     path: list[str] = []
-    at = next(iter(left))
+    at = next(iter(needs))
     while at not in path:
         path.append(at)
-        at = next(other for other in left[at].dependencies if other in left)
+        at = min(needs[at])
     return " → ".join([*path[path.index(at) :], at])
 
 
 def _first_problem(error: ValidationError, tasks: Any) -> str:
-    first = error.errors()[0]
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     match first["loc"]:
         case ("tasks", int(at), *path):
-            given = tasks[at] if isinstance(tasks, list) and at < len(tasks) else None
-            name = given.get("id") if isinstance(given, dict) else None
-            where = f'task "{name[:64]}"' if isinstance(name, str) and name else f"task {at + 1}"
+            where = _name_of(tasks[at] if isinstance(tasks, list) and at < len(tasks) else None, at)
             place = ".".join(str(step) for step in path[1:] if not str(step).startswith("function-"))
         case path:
             where, place = "the plan", ".".join(map(str, path))
-    return f"{where}: {f'{place}: ' if place else ''}{first['msg'][:200]}"
+    return f"{where}: {f'{place}: ' if place else ''}{_PLAINLY.get(first['type'], first['msg'][:200])}"
+
+
+def _name_of(task: Any, at: int) -> str:
+    name = task.get("id") if isinstance(task, dict) else None
+    return f'task "{name[:64]}"' if isinstance(name, str) and name.isprintable() and name else f"task {at + 1}"

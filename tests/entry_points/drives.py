@@ -41,6 +41,8 @@ from cortex.tools.tool import json_of, value_of
 from cortex.turn.code_answer import code_answer
 from cortex.turn.consolidate_tool import _proposal
 from cortex.turn.displays import display_lines, shown_displays
+from cortex.workflows import PlanError, checked as checked_plan
+from cortex.workflows.plan import MAX_PLAN_BYTES
 from neurons import (
     HabitSettings,
     MemoryStorage,
@@ -482,6 +484,23 @@ def value_of_a_store(given: Large) -> None:
     _parsed_store("key", {"conversation": "a", "changed_at": 1.0, "values": {"a": text}})
 
 
+def planned(given: Large) -> Iterator[None]:
+    value = value_in(given)
+    tool = {"id": "a", "type": "mcp_tool", "tool": "x"}
+    yield
+    for plan in (
+        value,
+        {"name": "x", "tasks": value},
+        {"name": "x", "tasks": [value]},
+        {"name": "x", "tasks": [{**tool, "arguments": {"x": value}}]},
+        {"name": "x", "tasks": [{**tool, "arguments": value, "dependencies": value, "tools": value}]},
+        {"name": "x", "tasks": [{"id": "a", "type": "code_execution", "code": "1", "context": {"x": value}}]},
+    ):
+        with suppress(PlanError):
+            checked_plan(plan)
+        yield
+
+
 JSON_FRAME = json_texts(SANDBOX.max_frame_bytes - 1_000, FRAME_LIMITS)
 A_SCHEMA = schemas(MAX_SCHEMA_BYTES, MAX_SCHEMA.containers)
 
@@ -517,6 +536,7 @@ DRIVES: dict[str, Drive] = {
     "documents": Drive(json_texts(MAX_DOCUMENT_BYTES - 100, DOCUMENT_LIMITS), document_of_the_home),
     "signal": Drive(JSON_FRAME, signal_for_neurons),
     "proposal": Drive(texts(1_000_000), proposed),
+    "plan": Drive(json_texts(MAX_PLAN_BYTES, ARGUMENT_LIMITS), planned),
     "guard": Drive(json_texts(MAX_GUARD_BYTES), answer_of_the_guard),
     "program: edits": Drive(json_texts(MAX_EDITS_BYTES), edits_of_the_program_reader),
     "display: rows": Drive(json_texts(SANDBOX.max_displayed_bytes), rows_on_display),

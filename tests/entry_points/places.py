@@ -20,6 +20,7 @@ LAUNCHER = "own: written by the launcher, a program of ours"
 FILE = "own: a file of the owner or of ours, read while nobody waits"
 HOME = "own: written by us into the home, in lines or files of a few kilobytes"
 MADE = "own: made by us a moment before, of what was read and bounded"
+JOURNAL = "own: in a thread, and counted before it is written, so that what is read is within the same limits"
 POLICY = "own: a few hosts of settings or of an approved document"
 
 PLACES: dict[str, str] = {
@@ -99,6 +100,10 @@ PLACES: dict[str, str] = {
     "cortex/tools/signature.py::Signature.shown": "arguments of a model",
     "cortex/tools/tool.py::Tool._checked": "arguments from code",
     "cortex/turn/turn.py::Turn._restored": "arguments of a model",
+    "cortex/workflows/journal_text.py::text_of": JOURNAL,
+    "cortex/workflows/journal_text.py::value_of": JOURNAL,
+    "cortex/workflows/plan.py::checked": "plan",
+    "cortex/workflows/sqlite_rows.py::_plan_of": JOURNAL,
 }
 """Each place, with the drive that tests its time, or the reason why it needs none. The author of a place adds it."""
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from cortex.audit import Audit, AuditError, Journal, Spine
+from cortex.audit import Audit, AuditError, AuditJournal, Spine
 from cortex.audit.spine import MAX_LISTENERS, MAX_WAITING
 from cortex.contracts import ExecutionStarted, Recorded, RunCode, RunCodeIntent, Said, ToolCalled
 from sandbox import Tier
@@ -37,7 +37,7 @@ class Heard:
 
 @pytest.fixture
 def spine(audit: Audit):
-    spine = Spine(audit, Journal(audit))
+    spine = Spine(audit, AuditJournal(audit))
     yield spine
     spine.close()
 

@@ -10,7 +10,7 @@ import pytest
 from cortex import SettingsError
 from cortex.home.home import Home, HomeError
 
-FOLDERS = ("state", "audit", "conversations")
+FOLDERS = ("state", "audit", "conversations", "workflows")
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 
 

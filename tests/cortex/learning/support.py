@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from cortex.audit import Audit
-from cortex.audit.journal import Journal
+from cortex.audit.journal import AuditJournal
 from cortex.audit.spine import Spine
 from cortex.catalogue.workbench import Workbench
 from cortex.discovery import Discovery
@@ -79,7 +79,7 @@ async def learning_cortex(
         runtime or ScriptedRuntime([]),
         None,
         energy,
-        Spine(audit, Journal(audit)),
+        Spine(audit, AuditJournal(audit)),
         Memory(HomeFiles(Home(home))),
         owner or AbsentOwner(),
         anyio.Lock(),

@@ -1,0 +1,59 @@
+"""Workflows: plans of tool calls, code and questions, and the journal from which a run goes on after any stop."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .journal import (
+        TERMINAL,
+        Claim,
+        DecisionRow,
+        EventRow,
+        Fenced,
+        Journal,
+        JournalError,
+        NewEvent,
+        NoSuchRun,
+        RunRow,
+        RunState,
+        RunStatus,
+        Saved,
+        TaskRow,
+    )
+    from .memory_journal import MemoryJournal
+    from .plan import (
+        Finished,
+        Plan,
+        PlanError,
+        TaskStatus,
+        arguments_of,
+        checked,
+        context_of,
+        folded,
+        hash_of,
+        input_hash,
+        never_to_run,
+        next_layer,
+        replanned,
+        require_sound,
+        stops_run,
+        with_inputs,
+    )
+    from .sqlite_file import JournalDamaged
+    from .sqlite_journal import SqliteJournal
+    from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Narrower, Task, may_repeat
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "journal": "TERMINAL Claim DecisionRow EventRow Fenced Journal JournalError NewEvent NoSuchRun RunRow "
+            "RunState RunStatus Saved TaskRow",
+            "memory_journal": "MemoryJournal",
+            "plan": "Finished Plan PlanError TaskStatus arguments_of checked context_of folded hash_of input_hash "
+            "never_to_run next_layer replanned require_sound stops_run with_inputs",
+            "sqlite_file": "JournalDamaged",
+            "sqlite_journal": "SqliteJournal",
+            "tasks": "CodeExecutionTask DecisionTask McpToolTask Narrower Task may_repeat",
+        },
+    )
