@@ -223,10 +223,10 @@ def _settle(records: JobRecords, files: HomeFiles, audit: Audit, settings: Setti
     """Settle what a process that is gone has left."""
     import anyio
 
-    from cortex.audit import Journal
+    from cortex.audit import AuditJournal
     from cortex.jobs import settle_left
 
-    energy = files.ledger(settings.energy, on_change=Journal(audit).energy)
+    energy = files.ledger(settings.energy, on_change=AuditJournal(audit).energy)
     try:
         anyio.run(settle_left, records, energy)
     finally:
