@@ -50,11 +50,14 @@ from sandbox import (
 if TYPE_CHECKING:
     from typing import Self
 
+    from anyio.abc import TaskGroup
+
     from cortex.contracts import Listener, Watch
     from cortex.home import HomePorts
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
     from cortex.turn import Folder
+    from cortex.workflows import Workflows
     from neurons import Autonomic, OwnerChannel, Signal, Wake
     from sandbox import CodeRuntime
 
@@ -117,6 +120,8 @@ class MotorCortex:
         self.jobs: Jobs | None = None
         """The jobs, while the cortex is open and `execute.later` is set."""
         self._living: Living | None = None
+        self._workflows: Workflows | None = None
+        self._tasks: TaskGroup | None = None
         self.workspace = self._apart(workspace)
         """The folder for turns that have none of their own."""
         self._wall = Wall()
@@ -145,6 +150,7 @@ class MotorCortex:
         stack.callback(self._close_files)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
+        self._tasks = tasks
         tasks.start_soon(self._flusher.run)
         runtime = self._runtime
         running = Running(self.switch.running, self.switch.refusal)
@@ -227,7 +233,9 @@ class MotorCortex:
         return told
 
     async def __aexit__(self, *exc: object) -> None:
-        self._services = self._living = self.jobs = None
+        if self._workflows is not None:  # first: what it executes needs all the rest
+            await self._workflows.aclose()
+        self._services = self._living = self.jobs = self._workflows = self._tasks = None
         await self._stack.aclose()  # without the exception, as above
 
     def turn(
@@ -266,6 +274,27 @@ class MotorCortex:
         Each listener has a thread of its own, in which it is called with one event after the other. A listener that
         raises is logged, and one that is more than 10,000 events behind misses some: neither disturbs a run."""
         return self._spine.subscribe(listener)
+
+    @property
+    def workflows(self) -> Workflows:
+        """Plans of calls, code and questions that survive the end of a process. Opened when it is first needed. Raises
+        RuntimeError while the cortex is not open."""
+        if self._services is None or self._tasks is None:
+            raise RuntimeError(_NOT_OPEN)
+        if self._workflows is None:
+            # Not at the top: neither `import cortex` nor `cortex run` needs them.
+            from cortex.workflows import WORKSPACE, KeptFiles, SqliteJournal, Workflows  # noqa: PLC0415
+
+            folder = Home(self.settings.home).workflows
+            self._workflows = Workflows(
+                self._services,
+                SqliteJournal(folder),
+                KeptFiles(folder / "changes"),
+                folders={} if self.workspace is None else {WORKSPACE: self.workspace},
+                now=self._now,
+            )
+            self._tasks.start_soon(self._workflows.work)
+        return self._workflows
 
     @property
     def autonomic(self) -> Autonomic:

@@ -21,6 +21,7 @@ from cortex.contracts import (
     OwnerAnswered,
     Refused,
     ToolCalled,
+    WorkflowStepped,
     reply_code,
 )
 
@@ -37,6 +38,8 @@ log = logging.getLogger("motor_cortex")
 
 
 MAX_REFUSED_KEPT = 200
+# The events of a workflow of which the audit has a line; its tasks have their own lines.
+_DECISIVE = ("run_", "decision_", "replanned")
 
 
 class AuditJournal:
@@ -110,6 +113,16 @@ class AuditJournal:
                 self._audit.record("files", **_facts(_of_files(event)))
             case FilesChanged():
                 self._write("files", **_of_files(event))
+            case WorkflowStepped() if event.event.startswith(_DECISIVE):
+                about = {name: event.data[name] for name in ("task", "by", "answer") if name in event.data}
+                self._write(
+                    "workflow",
+                    run=event.run,
+                    event=event.event,
+                    number=event.seq,
+                    data_hash=digest(dict(event.data)),
+                    **about,
+                )
             case _:
                 pass  # what was said, remembered and proposed stands elsewhere; `Recorded` comes from the audit itself
 

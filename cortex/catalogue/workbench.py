@@ -62,6 +62,8 @@ class Wish(NamedTuple):
     tools: tuple[str, ...] = ()
     named: Mentions = NOTHING
     """What the code mentions. Scanned once: code may be 50 kilobytes."""
+    is_strict: bool = False
+    """Lend only what is named or fits the intent, however small the toolbox is."""
 
 
 class Workbench:
@@ -159,9 +161,10 @@ class Workbench:
     async def grant(self, wish: Wish) -> list[UsableTool]:
         """The tools that one run is lent: a small toolbox as a whole, the tools named in the request or in the code,
         and the best for the intent."""
-        if self.is_told:
+        if self.is_told and not wish.is_strict:
             return list(self._toolbox)
-        chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox} if self.is_listed else {}
+        is_whole = self.is_listed and not wish.is_strict
+        chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox} if is_whole else {}
         for name in wish.tools[:MAX_NAMED]:
             _add(chosen, await self._by_name(name))
         for tool in await self._named_in(wish):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ToolCalled,
         TurnEvent,
         Watch,
+        WorkflowStepped,
         weight_of_event,
         weight_of_value,
     )
@@ -49,8 +50,8 @@ else:
         {
             "events": (
                 "CoreToolCalled CortexEvent ExecutionCutShort ExecutionEnded ExecutionStarted FilesChanged Listener "
-                "OwnerAnswered Proposed Recorded Refused Remembered Said ToolCalled TurnEvent Watch weight_of_event "
-                "weight_of_value"
+                "OwnerAnswered Proposed Recorded Refused Remembered Said ToolCalled TurnEvent Watch WorkflowStepped "
+                "weight_of_event weight_of_value"
             ),
             "intents": "RunCode RunCodeIntent Trace",
             "replies": (

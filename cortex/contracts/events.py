@@ -175,9 +175,25 @@ class FilesChanged:
     code_hash: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class WorkflowStepped:
+    """Something happened in a run of a workflow, and its journal has it."""
+
+    kind: ClassVar[str] = "workflow_stepped"
+    run: str
+    seq: int
+    """Its number among the events of that run, from 1 and without gaps."""
+    event: str
+    """`run_*`, `layer_*`, `task_*`, `code_execution_*`, `decision_*`, `checkpoint_saved` or `replanned`."""
+    data: Mapping[str, Any]
+    at: float
+
+
 # What the watcher of a turn is told.
 TurnEvent: TypeAlias = ExecutionStarted | ExecutionEnded | Refused | ToolCalled | Said | Remembered | Proposed
-CortexEvent: TypeAlias = TurnEvent | ExecutionCutShort | CoreToolCalled | OwnerAnswered | Recorded | FilesChanged
+CortexEvent: TypeAlias = (
+    TurnEvent | ExecutionCutShort | CoreToolCalled | OwnerAnswered | Recorded | FilesChanged | WorkflowStepped
+)
 Watch: TypeAlias = Callable[[TurnEvent], None]
 Listener: TypeAlias = Callable[[CortexEvent], object]
 

@@ -12,11 +12,14 @@ from pydantic_core import to_json
 
 from cortex.text import CODE, beyond_ascii, code_lines, visible
 
-Origin = Literal["model", "code"]
-"""The caller: the model itself, or code that it wrote, from inside the sandbox."""
+Origin = Literal["model", "code", "workflow"]
+"""The caller: the model itself, code that it wrote, from inside the sandbox, or a task of a workflow."""
 
 COMMIT = "core.commit"
 """The question whether the changes of a run's files are made. No tool has this name: all of `core` are ours."""
+DECISION = "core.decision"
+"""A question of a workflow, in the words of its author. No tool has this name, either."""
+_CALLERS: dict[Origin, str] = {"model": "The agent", "code": "Code that the agent wrote", "workflow": "A workflow"}
 MAX_SHOWN_WORDS = 500
 MAX_SHOWN_ARGUMENT = 20_000
 """Code is an argument, too: an owner who consents to it has to see it."""
@@ -84,8 +87,9 @@ def describe(question: Question) -> str:
     text is mentioned."""
     if question.tool == COMMIT:
         return "\n".join(_commit(question))
-    caller = "Code that the agent wrote" if question.origin == "code" else "The agent"
-    lines = [f"{caller} wants to call {question.tool}"]
+    if question.tool == DECISION:
+        return "\n".join(_decision(question))
+    lines = [f"{_CALLERS[question.origin]} wants to call {question.tool}"]
     if question.purpose.strip():
         lines.append(f"  its purpose, in its own words: {_shown(' '.join(question.purpose.split()))}")
     is_code = question.tool in {"core.execute", "core.consolidate"}
@@ -108,6 +112,15 @@ def _commit(question: Question) -> list[str]:
     lines += [f"  {line}" for line in asked.get("changes", ())]
     diff = asked.get("diff", ())
     return [*lines, "  the differences:", *(f"{CODE}{line}" for line in diff)] if diff else lines
+
+
+def _decision(question: Question) -> list[str]:
+    asked = question.arguments
+    about = f"task {_shown(str(asked.get('task', '')))} of run {_shown(str(asked.get('run', '')))}"
+    shown = str(asked.get("shown", ""))
+    left_out = len(shown) - MAX_SHOWN_ARGUMENT
+    lines = [f"A workflow asks you ({about}):", *code_lines(shown[:MAX_SHOWN_ARGUMENT])]
+    return [*lines, f"  … ({left_out} more characters are not shown)"] if left_out > 0 else lines
 
 
 def _json(value: Any) -> str:

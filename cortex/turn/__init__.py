@@ -9,8 +9,19 @@ if TYPE_CHECKING:
     from .code_answer import CodeAnswer, answer_without_result
     from .consolidate_tool import ConsolidateTool
     from .displays import MAX_TEXT_BYTES, shown_displays
-    from .execution import Caller, Executed, HostFailed, NotRun, Ran, RunCount, Services, execute, require_acting
-    from .files import Commit, Folder, facts_of_changes, without_place
+    from .execution import (
+        Caller,
+        Executed,
+        HostFailed,
+        NotRun,
+        Ran,
+        RunCount,
+        Services,
+        execute,
+        intent_of,
+        require_acting,
+    )
+    from .files import Commit, Folder, Keep, facts_of_changes, without_place
     from .habit_watch import HabitWatch, Observer
     from .kept_state import takes_store
     from .later import Begun, JobLook, Later
@@ -23,8 +34,8 @@ else:
             "cancelling_runtime": "CancellingRuntime",
             "code_answer": "CodeAnswer answer_without_result",
             "consolidate_tool": "ConsolidateTool",
-            "execution": "Caller Executed HostFailed NotRun Ran RunCount Services execute require_acting",
-            "files": "Commit Folder facts_of_changes without_place",
+            "execution": "Caller Executed HostFailed NotRun Ran RunCount Services execute intent_of require_acting",
+            "files": "Commit Folder Keep facts_of_changes without_place",
             "habit_watch": "HabitWatch Observer",
             "kept_state": "takes_store",
             "later": "Begun JobLook Later",

@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from cortex.home import Memory, Stores
     from cortex.redaction import Redactor
     from cortex.settings import ExecuteSettings, Settings
-    from cortex.tools import Calls, Consent, Owner, Toolbox
+    from cortex.tools import Calls, Consent, Origin, Owner, Toolbox
     from neurons import Switch
     from sandbox import CodeRuntime, Guard, Running
 
     from .consolidate_tool import ConsolidateTool
-    from .files import Folder, SettledFiles
+    from .files import Folder, Keep, SettledFiles
     from .habit_watch import Observer
     from .later import Later
 
@@ -173,6 +173,10 @@ class Caller:
     """The conversation whose store the code may use, and whose jobs the caller may look at; None for no store."""
     folder: Folder | None = None
     """The files that its code may use."""
+    origin: Origin = "model"
+    """Who asks, as the owner is told."""
+    keep: Keep | None = None
+    """Keeps the changes of files that may be made, to be committed later; None commits them at once."""
 
 
 def require_acting(switch: Switch, journal: AuditJournal) -> None:
@@ -245,8 +249,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             place.is_without_effect = has_no_effect(outcome)
             cost = _cost(services, outcome, payload.tier)
             level = taken.level if cost is None else await _settle(services, taken, cost)
-            own = () if folder is None else own_files(settings, services.toolbox)
-            terms = None if folder is None else FileTerms(folder, caller.consent, services.switch, caller.announce, own)
+            terms = None if folder is None else _file_terms(folder, services, caller)
             files = None if terms is None else await settle_files(outcome, intent, own_hash, terms)
             # Inside: drawings and long replies take time, and a caller who cancels meanwhile has still run the code.
             shown = await shown_displays(outcome.displayed, caller.show, services.running)
@@ -264,6 +267,11 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level, files, shown)
+
+
+def _file_terms(folder: Folder, services: Services, caller: Caller) -> FileTerms:
+    own = own_files(services.settings, services.toolbox)
+    return FileTerms(folder, caller.consent, services.switch, caller.announce, own, caller.keep)
 
 
 async def _told(outcome: ExecutionOutcome, lines: Sequence[str], show: Callable[[str], Awaitable[str]]) -> str:
@@ -294,15 +302,17 @@ async def _owner_refusal(intent: RunCodeIntent, services: Services, caller: Call
     # The owner sees the request that would run, not the arguments as the model wrote them.
     asked = payload.model_dump(mode="json", include=_ALWAYS_SHOWN)
     asked |= payload.model_dump(mode="json", include=_SHOWN_IF_GIVEN, exclude_defaults=True)
-    refusal = await owner_refusal(caller.consent, "core.execute", asked, payload.purpose)
+    refusal = await owner_refusal(caller.consent, "core.execute", asked, payload.purpose, caller.origin)
     # The owner took time to answer, and may have used it to turn on the kill switch.
     killed = services.switch.refusal()
     return Denied(killed) if refusal is None and killed is not None else refusal
 
 
-async def owner_refusal(consent: Consent, name: str, arguments: dict[str, Any], purpose: str = "") -> Denied | None:
+async def owner_refusal(
+    consent: Consent, name: str, arguments: dict[str, Any], purpose: str = "", origin: Origin = "model"
+) -> Denied | None:
     """The reason why the owner or the owner's policy refuses a call of a core tool; None if it is allowed."""
-    permission = await consent.of(CoreTool(name), arguments, origin="model", purpose=purpose)
+    permission = await consent.of(CoreTool(name), arguments, origin=origin, purpose=purpose)
     return Denied(permission.reason) if isinstance(permission, NotAllowed) else None
 
 

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -37,6 +37,9 @@ log = logging.getLogger("motor_cortex")
 
 Commit: TypeAlias = Literal["ask", "auto", "never"]
 """Who decides about changes: the owner for each run, nobody (what succeeded is committed), or nobody (none is)."""
+
+Keep: TypeAlias = "Callable[[Changes, FilesChanged], Awaitable[None]]"
+"""Takes changes that may be made, and what to announce once they are. Raises SandboxError if it cannot keep them."""
 
 MAX_STRUCTURED = 100
 """Changes by name in the structured answer of `execute_code`."""
@@ -91,6 +94,8 @@ class FileTerms:
     announce: Callable[[CortexEvent], None]
     own: tuple[Path, ...] = ()
     """Files that decide what the cortex does, about which the owner is always asked."""
+    keep: Keep | None = None
+    """Where changes go that are to be committed later; None commits them at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +122,24 @@ async def settle_files(
         return SettledFiles((), {"committed": False, "changes": []})
     proposed = await _proposed(changes, intent, code_hash)
     reason = ""
+    is_kept = False
     try:
-        reason = await _refusal(changes, intent, terms) or await _commit(changes, proposed, terms)
+        reason = await _refusal(changes, intent, terms)
+        if not reason and terms.keep is not None:
+            await terms.keep(changes, proposed)
+            is_kept = True
+            return SettledFiles((), {"committed": False, "kept": True, "changes": [], "count": len(changes)})
+        reason = reason or await _commit(changes, proposed, terms)
     except BaseException as error:
         reason = type(error).__name__
         raise
     finally:
         # Also after a cancellation: a commit that had begun has ended by now, and says how.
         is_made = changes.state == "committed"
-        if not is_made:
-            changes.rollback()
-        terms.announce(replace(proposed, state="committed" if is_made else "not committed", reason=reason))
+        if not is_kept:
+            if not is_made:
+                changes.rollback()
+            terms.announce(replace(proposed, state="committed" if is_made else "not committed", reason=reason))
     return _settled(changes, reason)
 
 

@@ -103,11 +103,13 @@ class Turn:
         redactor: Redactor | None = None,
         conversation: str | None = None,
         folder: Folder | None = None,
+        id_: str | None = None,
     ) -> None:
+        """`id_` names the turn in the audit and the ledger; None for a new name."""
         self._services = services
         self._watch = watch
         self._redactor = services.redactor if redactor is None else redactor
-        self.id = secrets.token_hex(8)
+        self.id = secrets.token_hex(8) if id_ is None else id_
         self.said: list[str] = []
         """What the agent said with `core.say`, in order."""
         self.displayed: list[Displayed] = []
@@ -143,6 +145,11 @@ class Turn:
             conversation,
             folder,
         )
+
+    @property
+    def caller(self) -> Caller:
+        """This turn as the one who asks for executions: for code that calls `execute` itself."""
+        return self._caller
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .answers import Approve, Reject, Replan, Said, Value, said_of
+    from .dispatch import Dispatch, DispatchFull, InProcess
     from .journal import (
         TERMINAL,
         Claim,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
         Saved,
         TaskRow,
     )
+    from .kept_files import KeptFiles
     from .memory_journal import MemoryJournal
     from .plan import (
         Finished,
@@ -43,17 +46,22 @@ if TYPE_CHECKING:
     from .sqlite_file import JournalDamaged
     from .sqlite_journal import SqliteJournal
     from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Narrower, Task, may_repeat
+    from .workflows import WORKSPACE, Result, WorkflowError, Workflows
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "answers": "Approve Reject Replan Said Value said_of",
+            "dispatch": "Dispatch DispatchFull InProcess",
             "journal": "TERMINAL Claim DecisionRow EventRow Fenced Journal JournalError NewEvent NoSuchRun RunRow "
             "RunState RunStatus Saved TaskRow",
+            "kept_files": "KeptFiles",
             "memory_journal": "MemoryJournal",
             "plan": "Finished Plan PlanError TaskStatus arguments_of checked context_of folded hash_of input_hash "
             "never_to_run next_layer replanned require_sound stops_run with_inputs",
             "sqlite_file": "JournalDamaged",
             "sqlite_journal": "SqliteJournal",
             "tasks": "CodeExecutionTask DecisionTask McpToolTask Narrower Task may_repeat",
+            "workflows": "Result WORKSPACE WorkflowError Workflows",
         },
     )

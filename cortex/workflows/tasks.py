@@ -80,7 +80,7 @@ Task = Annotated[McpToolTask | CodeExecutionTask | DecisionTask, Field(discrimin
 
 def may_repeat(task: Task, *, reaches_out: bool) -> bool:
     """Whether the task may be started again when nobody knows whether its last start took effect. `reaches_out`: its
-    code was lent a tool, the network or files to change."""
+    code was lent a tool or the network. Its changes of files wait for the checkpoint, so they are never half made."""
     match task:
         case CodeExecutionTask(idempotent=None):
             return not reaches_out

@@ -57,6 +57,8 @@ class ChangeContents(Protocol):
 
     async def hashes(self) -> tuple[str | None, ...]: ...
 
+    async def packed(self) -> bytes: ...
+
 
 class Changes(Sequence[Change]):
     """The changes of one run, sorted by path. The folder is unchanged until `commit`.
@@ -110,6 +112,12 @@ class Changes(Sequence[Change]):
     async def hashes(self) -> tuple[str | None, ...]:
         """The SHA-256 of each new content, in the order of the changes; None for a folder and for what is removed."""
         return (None,) * len(self._changes) if self._contents is None else await self._contents.hashes()
+
+    async def packed(self) -> bytes:
+        """The changes as bytes, while they are open: `Workspace.finish` makes them, also in another process. Empty if
+        there are none."""
+        self._require_open("keep")
+        return b"" if self._contents is None else await self._contents.packed()
 
     def _require_open(self, verb: str) -> None:
         if self._state != "open":

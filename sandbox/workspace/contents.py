@@ -13,6 +13,7 @@ from ..contracts import Change, ChangedFile
 from .beneath import READ, open_beneath
 from .difference import Difference
 from .folder import Fact, fact_at, open_folder
+from .kept_changes import packed
 from .overlay import File
 from .paths import Parts
 from .terms import WorkspaceError
@@ -35,6 +36,9 @@ class Contents:
 
     async def hashes(self) -> tuple[str | None, ...]:
         return await anyio.to_thread.run_sync(self._hash, abandon_on_cancel=True)
+
+    async def packed(self) -> bytes:
+        return await anyio.to_thread.run_sync(lambda: packed(self._identity, list(self._found.values())))
 
     def _read(self, max_file_bytes: int, max_total_bytes: int) -> list[ChangedFile]:
         try:

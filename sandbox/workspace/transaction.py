@@ -18,6 +18,7 @@ from .commit import commit, prepare
 from .contents import Contents
 from .difference import Difference, differences, listing
 from .folder import Fact, Folder, has_ended, is_link, open_folder
+from .kept_changes import finish
 from .overlay import File, Node, Overlay
 from .paths import resolve, shown
 from .terms import WorkspaceBusy, WorkspaceError, WorkspaceLimits
@@ -66,6 +67,18 @@ class Workspace:
         """Writing is refused: the code gets PermissionDenied, and there is never a change."""
         # Raise now if the folder cannot be used, not when the first code fails.
         os.close(open_folder(self.folder))
+
+    async def finish(self, kept: bytes) -> bool:
+        """Make changes that `Changes.packed` has kept, unless all of them are made already; whether this call made
+        them. Raises WorkspaceError, and WorkspaceConflict when the folder has changed since the run saw it."""
+        done = False
+
+        def work() -> None:
+            nonlocal done
+            done = finish(self.folder, kept)
+
+        await _patiently(partial(to_the_end, work))
+        return done
 
     def begin(self, default: WorkspaceLimits | None = None) -> Transaction:
         """Begin the transaction of one run, with the workspace's own limits or else `default`. Opens nothing before the

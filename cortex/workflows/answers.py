@@ -1,0 +1,104 @@
+"""What can be said to a question of a run, and what comes of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from .journal import DecisionRow, JournalError, TaskRow
+from .plan import Plan, PlanError, replanned
+from .tasks import DecisionTask, Task, TaskId
+
+MAX_REASON_CHARACTERS = 2_000
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Approve(_Said):
+    """Yes. To a question about a task of unknown end: start it again."""
+
+    answer: Literal["approve"] = "approve"
+
+
+class Reject(_Said):
+    """No: what depends on the decision is not done. To a question about a task of unknown end: abort the run."""
+
+    answer: Literal["reject"] = "reject"
+    reason: str = Field(default="", max_length=MAX_REASON_CHARACTERS)
+
+
+class Value(_Said):
+    """Yes, with a value, which is the result of the task. To a question about a task of unknown end: it is done, and
+    this is its result."""
+
+    answer: Literal["value"] = "value"
+    value: Any = None
+
+
+class Replan(_Said):
+    """Yes, and these tasks are added and these pending ones removed."""
+
+    answer: Literal["replan"] = "replan"
+    add: tuple[Task, ...] = ()
+    remove: tuple[TaskId, ...] = ()
+
+
+Said: TypeAlias = Approve | Reject | Value | Replan
+_SAID: TypeAdapter[Said] = TypeAdapter(Annotated[Said, Field(discriminator="answer")])
+
+
+def said_of(kept: Mapping[str, Any]) -> Said:
+    """The answer from parsed JSON. Raises JournalError for what is none."""
+    try:
+        return _SAID.validate_python(dict(kept))
+    except ValidationError as error:
+        raise JournalError("the answer is not one of approve, reject, value and replan, or has other fields") from error
+
+
+def as_kept(said: Said) -> dict[str, Any]:
+    return said.model_dump(mode="json", by_alias=True)
+
+
+def require_fitting(said: Said, plan: Plan, tasks: Mapping[str, TaskRow], task: str, revision: int) -> None:
+    """Raise PlanError if the question about that task cannot be answered like this."""
+    if not isinstance(said, Replan):
+        return
+    asks = plan.task(task)
+    if not isinstance(asks, DecisionTask) or not asks.may_replan:
+        raise PlanError(f'the question of task "{task}" cannot be answered with a new plan')
+    require_answerable(new_plan(said, plan, tasks, task, revision))
+
+
+def new_plan(said: Replan, plan: Plan, tasks: Mapping[str, TaskRow], task: str, revision: int) -> Plan:
+    """The plan after the answer. Raises PlanError."""
+    begun = frozenset(id_ for id_, row in tasks.items() if row.status != "pending") | {task}
+    return replanned(plan, said.add, said.remove, begun, revision=revision + 1)
+
+
+def require_answerable(plan: Plan) -> Plan:
+    """The plan itself, unless it asks somebody who cannot be asked here. Raises PlanError."""
+    for task in plan.tasks:
+        if isinstance(task, DecisionTask) and task.by == "agent":
+            raise PlanError(f'task "{task.id}" asks the agent, and only the owner can be asked here: `"by": "owner"`')
+    return plan
+
+
+def ended_by(question: DecisionRow, said: Said, attempt: int, now: float) -> TaskRow:
+    """The row of a decision task after its answer."""
+    row = TaskRow(question.task, "ok", attempt, started_at=question.asked_at, ended_at=now)
+    match said:
+        case Approve():
+            return replace(row, result={"answer": "approve", "by": question.by})
+        case Value(value=value):
+            return replace(row, result=value)
+        case Replan(add=add, remove=remove):
+            changed = {"added": [task.id for task in add], "removed": list(remove)}
+            return replace(row, result={"answer": "replan", "by": question.by, **changed})
+        case Reject(reason=reason):
+            error = {"type": "Rejected", "message": reason or "the answer was no", "by": question.by}
+            return replace(row, status="skipped", error=error)

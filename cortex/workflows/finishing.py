@@ -1,0 +1,50 @@
+"""Finishes what a process left between the checkpoint of a task and the commit of its files.
+
+A module of its own because whoever takes over a run does it, and whoever aborts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from anyio.to_thread import run_sync as in_thread
+
+from sandbox import SandboxError
+
+from .tasks import CodeExecutionTask
+
+if TYPE_CHECKING:
+    from cortex.turn import Folder
+
+    from .journal import TaskRow
+    from .kept_files import KeptFiles
+    from .plan import Plan
+
+
+async def finish_kept(
+    files: KeptFiles, run: str, plan: Plan, tasks: Mapping[str, TaskRow], folders: Mapping[str, Folder]
+) -> str | None:
+    """Make the changes of files whose task is saved, and forget those of tasks that are not. Returns what could not be
+    written, if anything: that is forgotten, too. Raises OSError."""
+    problem = None
+    for id_, attempt in await in_thread(lambda: list(files.all(run))):
+        row = tasks.get(id_)
+        if row is not None and row.status == "ok" and row.attempt == attempt and "files" in row.metrics:
+            try:
+                await _finish(files, run, plan, row, folders)
+            except SandboxError as error:
+                problem = problem or f'the files of task "{id_}" were not written: {error}'
+        await in_thread(files.forget, run, id_, attempt)
+    return problem
+
+
+async def _finish(files: KeptFiles, run: str, plan: Plan, row: TaskRow, folders: Mapping[str, Folder]) -> None:
+    data = await in_thread(files.get, run, row.id, row.attempt)
+    task = plan.task(row.id)
+    name = task.workspace if isinstance(task, CodeExecutionTask) else None
+    folder = None if name is None else folders.get(name)
+    if folder is None:
+        raise SandboxError("their folder is not granted to workflows any more")
+    if data is not None:
+        await folder.workspace.finish(data)

@@ -1,0 +1,423 @@
+"""Workflows, the door to runs of an open cortex: start, resume, decide, abort, fork, wait, and look.
+
+A run goes on in this process only after `start`, `resume` or `fork` here. Nothing begins by itself: neither when a
+cortex is opened, nor when the kill switch is turned off again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio.to_thread import run_sync as in_thread
+
+from cortex.contracts import WorkflowStepped
+
+from .answers import Replan, Said, as_kept, require_answerable, require_fitting
+from .dispatch import InProcess
+from .executor import FORKING, Executor, Killed, Parts
+from .finishing import finish_kept
+from .journal import (
+    TERMINAL,
+    EventRow,
+    Fenced,
+    JournalError,
+    NewEvent,
+    RunRow,
+    RunState,
+    RunStatus,
+    Saved,
+    TaskRow,
+)
+from .plan import Plan, PlanError, folded, input_hash, require_sound
+from .progress import finished_of, to_take_over
+from .tasks import CodeExecutionTask
+
+if TYPE_CHECKING:
+    from cortex.contracts import Watch
+    from cortex.turn import Folder, Services
+
+    from .dispatch import Dispatch
+    from .journal import Journal
+    from .kept_files import KeptFiles
+
+log = logging.getLogger("motor_cortex")
+
+LEASE_S = 10.0
+SLOTS = 4
+"""Runs at a time in one process."""
+LOOK_S = 0.25
+"""How often this process looks for what other processes did to its runs."""
+WORKSPACE = "workspace"
+"""The name by which a plan means the workspace of the cortex."""
+_LAST = frozenset({"run_done", "run_failed", "run_aborted"})
+
+
+class WorkflowError(Exception):
+    """Something cannot be done with a run; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended."""
+
+    run: RunRow
+    tasks: Mapping[str, TaskRow]
+    state: Mapping[str, Any]
+    """`tasks`, `context`, `decisions` and `messages`, folded in the order of the plan."""
+
+    @property
+    def ok(self) -> bool:
+        return self.run.status == "done"
+
+
+class Workflows:
+    """The runs of one home, as this process sees and executes them."""
+
+    def __init__(
+        self,
+        services: Services,
+        journal: Journal,
+        files: KeptFiles,
+        *,
+        folders: Mapping[str, Folder] | None = None,
+        dispatch: Dispatch | None = None,
+        now: Callable[[], float] = time.time,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self.lease_s = lease_s
+        """How long a process leads a run without a sign of life."""
+        self._services = services
+        self._journal = journal
+        self._files = files
+        self._folders = dict(folders or {})
+        self._dispatch: Dispatch = InProcess(now) if dispatch is None else dispatch
+        self._now = now
+        self._worker = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._places = anyio.CapacityLimiter(max(1, services.settings.sandbox.max_concurrent // 2))
+        self._mine: dict[str, Watch | None] = {}
+        self._news: dict[str, anyio.Event] = {}
+        self._faults: dict[str, Exception] = {}
+        self._scope = anyio.CancelScope()
+        self._ended = anyio.Event()
+        self._is_working = False
+
+    def grant(self, name: str, folder: Folder) -> None:
+        """Let code tasks use the folder by that name. Raises WorkspaceError for one in which the home lies."""
+        folder.require_apart(self._services.settings.home)
+        self._folders[name] = folder
+
+    # What the owner and a program do
+
+    async def start(
+        self,
+        plan: Plan,
+        *,
+        id: str | None = None,  # noqa: A002 - as everybody calls it
+        by: str = "owner",
+        watch: Watch | None = None,
+        energy_budget: float | None = None,
+    ) -> RunRow:
+        """Start a run; with the id of a run of the same plan, go on with that one. Raises PlanError, JournalError, and
+        WorkflowError while the kill switch is on."""
+        self._require_acting()
+        await in_thread(lambda: self._require_possible(plan))
+        if energy_budget is not None and not 0 <= energy_budget <= 1_000:
+            raise ValueError(f"the energy of a run is a number from 0 to 1000, not {energy_budget}")
+        now = self._now()
+        new = RunRow(id or new_id(), plan, plan.hash, started_by=by, energy_budget=energy_budget, at=now)
+        told = [NewEvent("run_queued", {"plan": plan.name, "plan_hash": plan.hash, "by": by}, now)]
+        run = await in_thread(lambda: self._journal.begin(new, told))
+        if run.status not in TERMINAL:
+            await self._submit(run.id, watch)
+        return run
+
+    async def resume(self, run: str, *, watch: Watch | None = None) -> RunRow:
+        """Go on with a run in this process, as soon as no other process leads it. Raises NoSuchRun, and WorkflowError
+        for a run that has ended and while the kill switch is on."""
+        self._require_acting()
+        state = await in_thread(lambda: self._journal.load(run))
+        if state.run.status in TERMINAL:
+            raise WorkflowError(f'run "{run}" has ended ({state.run.status}): fork it to go on from it')
+        await in_thread(lambda: self._require_possible(state.run.plan))
+        await self._submit(run, watch)
+        return state.run
+
+    async def decide(self, run: str, task: str, said: Said, *, shown_hash: str, by: str) -> None:
+        """Answer a question of a run: `shown_hash` is that of the question that was shown. Raises PlanError for a new
+        plan that is not possible, JournalError if something else is asked by now, and WorkflowError if another answer
+        came first."""
+        if not by or by == "agent":
+            raise WorkflowError("a question to the owner is answered by the owner: say who that is")
+        state = await in_thread(lambda: self._journal.load(run))
+        given = (said, state.run.plan, state.tasks, task, state.run.revision)
+        await in_thread(lambda: require_fitting(*given))
+        if isinstance(said, Replan):
+            await in_thread(lambda: self._require_folders(said.add))
+        kept = as_kept(said)
+        is_first = await in_thread(
+            lambda: self._journal.answer(run, task, kept, shown_hash=shown_hash, by=by, now=self._now())
+        )
+        if not is_first:
+            raise WorkflowError(f'the question of task "{task}" has an answer already: the first one counts')
+        if run in self._mine:
+            await self._dispatch.submit(run)
+
+    async def abort(self, run: str, reason: str, *, by: str) -> None:
+        """Stop a run for good: its processes are killed, the changes of files of the layer under way are discarded. It
+        stays at its last checkpoint. Does nothing to a run that has ended."""
+        # First on disk: from now on nothing of it can be saved, whoever leads it.
+        events = await in_thread(lambda: self._journal.stop(run, reason, by=by, now=self._now()))
+        self._tell(run, events)
+        await self._dispatch.abort(run)
+        state = await in_thread(lambda: self._journal.load(run))
+        with anyio.CancelScope(shield=True):
+            problem = await finish_kept(self._files, run, state.run.plan, state.tasks, self._folders)
+        if problem is not None:
+            log.warning("Run %s was aborted, and %s", run, problem)
+
+    async def fork(self, run: str, at: str, *, plan: Plan | None = None, id: str | None = None) -> RunRow:  # noqa: A002
+        """Start a new run that takes over the results of another one, and begins at that task. A result counts only for
+        a task that is given the same. Raises PlanError, JournalError and WorkflowError."""
+        self._require_acting()
+        state = await in_thread(lambda: self._journal.load(run))
+        new = state.run.plan if plan is None else plan
+        await in_thread(lambda: self._require_possible(new))
+        rows = await in_thread(lambda: _taken_over(state, at, new))
+        now = self._now()
+        row = RunRow(
+            id or new_id(),
+            new,
+            new.hash,
+            status="waiting",
+            started_by=state.run.started_by,
+            parent=run,
+            energy_budget=state.run.energy_budget,
+            reason=FORKING,
+            at=now,
+        )
+        told = NewEvent("run_queued", {"plan": new.name, "plan_hash": new.hash, "parent": run, "at": at}, now)
+        begun = await in_thread(lambda: self._journal.begin(row, [told]))
+        if begun.reason != FORKING:
+            return begun
+        claim = await in_thread(lambda: self._journal.claim(row.id, self._worker, self.lease_s, now))
+        if claim is None:
+            raise WorkflowError(f'another process forks "{row.id}" at this moment')
+        saved = Saved(tasks=rows, status="queued", events=[NewEvent("run_forked", {"tasks": len(rows)}, now)])
+        self._tell(row.id, await in_thread(lambda: self._journal.save(claim, saved, now)))
+        await in_thread(lambda: self._journal.release(claim))
+        await self._submit(row.id, None)
+        return (await in_thread(lambda: self._journal.load(row.id))).run
+
+    async def wait(self, run: str) -> Result:
+        """Wait until the run has ended, wherever it is executed; one that waits for an answer has not. Raises
+        NoSuchRun, and what has stopped this process from going on with it."""
+        async for _ in self._followed(run, 0, until_fault=True):
+            pass
+        state = await in_thread(lambda: self._journal.load(run))
+        finished = finished_of(state.tasks)
+        return Result(state.run, state.tasks, await in_thread(lambda: folded(state.run.plan, finished)))
+
+    def events(self, run: str, after: int = 0) -> AsyncIterator[EventRow]:
+        """The events of a run behind that number, then those that come, until the run has ended: each one once, in
+        order, also those of other processes."""
+        return self._followed(run, after, until_fault=False)
+
+    def list(self, *, limit: int = 100, status: RunStatus | None = None) -> Sequence[RunRow]:
+        """The runs, the newest first. Reads the disk."""
+        return self._journal.list(limit=limit, status=status)
+
+    def show(self, run: str) -> RunState:
+        """All that is known of a run. Reads the disk. Raises NoSuchRun."""
+        return self._journal.load(run)
+
+    # What goes on behind
+
+    async def work(self) -> None:
+        """Execute the runs of this process until `aclose`."""
+        self._is_working = True
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._dispatch.work, self._handle, SLOTS)
+                    tasks.start_soon(self._look)
+        finally:
+            self._ended.set()
+
+    async def aclose(self) -> None:
+        """Stop executing. What was under way goes on with the next `resume`: see `unknown`."""
+        self._scope.cancel()
+        if self._is_working:
+            await self._ended.wait()
+        with anyio.CancelScope(shield=True):
+            await in_thread(self._journal.close)
+
+    async def _handle(self, run: str) -> None:
+        """Claim a run and execute it as far as it goes. Raises nothing but a cancellation."""
+        try:
+            self._require_acting()
+            claim = await in_thread(lambda: self._journal.claim(run, self._worker, self.lease_s, self._now()))
+            if claim is None:
+                await self._try_later(run)
+                return
+            self._faults.pop(run, None)
+            wake_at = await Executor(self._parts(), claim, self._mine.get(run)).run()
+            if wake_at is not None:
+                await self._dispatch.submit(run, at=wake_at)
+        except Fenced:
+            log.info("Run %s has ended, or another process leads it", run)
+        except (Killed, WorkflowError) as error:
+            await self._kill(run, str(error))
+        except Exception as error:
+            log.error("Run %s cannot go on in this process: %s", run, error, exc_info=error)
+            self._faults[run] = error
+            self._ring(run)
+
+    async def _try_later(self, run: str) -> None:
+        """Another process leads the run, or it has ended."""
+        row = (await in_thread(lambda: self._journal.load(run))).run
+        if row.status not in TERMINAL:
+            await self._dispatch.submit(run, at=max(row.lease_until, self._now() + LOOK_S))
+
+    async def _look(self) -> None:
+        """Look for answers that other processes have kept, and for the kill switch."""
+        poll_s = min(LOOK_S, self._services.settings.neurons.kill_poll_ms / 1_000)
+        is_killed = False
+        seen = self._now()
+        while True:
+            await anyio.sleep(poll_s)
+            killed = self._services.switch.refusal()
+            if killed is not None and not is_killed:
+                await self._kill_all(killed)
+            is_killed = killed is not None
+            if self._mine and not is_killed and abs(self._now() - seen) >= LOOK_S:
+                seen = self._now()
+                await self._take_up()
+
+    async def _take_up(self) -> None:
+        try:
+            for run in await in_thread(lambda: self._journal.expired(self._now(), 1_000)):
+                if run in self._mine:
+                    await self._dispatch.submit(run)
+        except JournalError as error:
+            log.warning("Cannot look for runs that could go on: %s", error)
+
+    async def _kill_all(self, why: str) -> None:
+        """Abort every run of this home: none goes on by itself when the switch is turned off."""
+        try:
+            for status in ("running", "queued", "waiting", "resting"):
+                for row in await in_thread(partial(self._journal.list, limit=10_000, status=status)):
+                    await self._kill(row.id, why)
+                    await self._dispatch.abort(row.id)
+        except JournalError as error:
+            log.error("Runs cannot be marked as aborted: %s", error)
+
+    async def _kill(self, run: str, why: str) -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                stop = self._journal.stop
+                self._tell(run, await in_thread(lambda: stop(run, why, by="kill switch", now=self._now())))
+            except JournalError as error:
+                log.error("Run %s cannot be marked as aborted: %s", run, error)
+        self._mine.pop(run, None)
+
+    async def _submit(self, run: str, watch: Watch | None) -> None:
+        self._mine[run] = watch
+        self._faults.pop(run, None)
+        await self._dispatch.submit(run)
+
+    def _parts(self) -> Parts:
+        return Parts(
+            self._services,
+            self._journal,
+            self._folders,
+            self._files,
+            self._places,
+            self._now,
+            self._tell,
+            self.lease_s,
+        )
+
+    # Events
+
+    async def _followed(self, run: str, after: int, *, until_fault: bool) -> AsyncIterator[EventRow]:
+        is_first = True
+        while True:
+            news = self._news.setdefault(run, anyio.Event())
+            found = await in_thread(self._journal.events, run, after)
+            for event in found:
+                after = event.seq
+                yield event
+                if event.kind in _LAST:
+                    return
+            if found:
+                continue
+            if is_first:
+                is_first = False
+                state = await in_thread(lambda: self._journal.load(run))
+                if state.run.status in TERMINAL:
+                    if not await in_thread(self._journal.events, run, after):
+                        return
+                    continue
+            if until_fault and run in self._faults:
+                raise self._faults[run]
+            with anyio.move_on_after(LOOK_S):
+                await news.wait()
+
+    def _tell(self, run: str, events: Sequence[EventRow]) -> None:
+        for event in events:
+            self._services.spine.announce(WorkflowStepped(run, event.seq, event.kind, event.data, event.at))
+        if events:
+            self._ring(run)
+            if events[-1].kind in _LAST:
+                self._mine.pop(run, None)
+
+    def _ring(self, run: str) -> None:
+        news = self._news.pop(run, None)
+        if news is not None:
+            news.set()
+
+    # Checks
+
+    def _require_acting(self) -> None:
+        killed = self._services.switch.refusal()
+        if killed is not None:
+            raise WorkflowError(killed)
+
+    def _require_possible(self, plan: Plan) -> None:
+        require_answerable(require_sound(plan))
+        self._require_folders(plan.tasks)
+
+    def _require_folders(self, tasks: Sequence[Any]) -> None:
+        for task in tasks:
+            if (
+                isinstance(task, CodeExecutionTask)
+                and task.workspace is not None
+                and task.workspace not in self._folders
+            ):
+                granted = ", ".join(sorted(self._folders)) or "none is"
+                raise PlanError(f'task "{task.id}" wants the folder "{task.workspace[:60]}"; granted: {granted}')
+
+
+def new_id() -> str:
+    return f"r{secrets.token_hex(6)}"
+
+
+def _taken_over(state: RunState, at: str, new: Plan) -> list[TaskRow]:
+    """The rows that a fork begins with: those whose task is given the same there."""
+    rows: dict[str, TaskRow] = {}
+    kept = set(to_take_over(state.run.plan, state.tasks, at, new))
+    for task in (task for layer in new.layers() for task in layer if task.id in kept):
+        id_, row = task.id, state.tasks[task.id]
+        finished = finished_of(rows)
+        if all(other in rows for other in task.dependencies) and input_hash(task, new, finished) == row.input_hash:
+            rows[id_] = row
+    return list(rows.values())
