@@ -9,9 +9,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import anyio
 import anyio.to_thread
 from pydantic_core import to_json
 
@@ -130,6 +132,9 @@ class Attempts:
             if not is_done:
                 for proposal in kept:
                     proposal.changes.rollback()
+                with anyio.CancelScope(shield=True), suppress(OSError):
+                    if kept:
+                        await anyio.to_thread.run_sync(self.files.forget, self.run, task.id, attempt)
 
     async def tool(self, task: McpToolTask, arguments: dict[str, Any], attempt: int) -> Attempted:
         services, began = self.services, time.perf_counter()

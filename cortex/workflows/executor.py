@@ -257,7 +257,7 @@ class Executor:
             cost = await self._cost_of(task, row.attempt)
             spent += cost
             rows.append(replace(row, status="unknown", cost=cost))
-            questions.append(self._about_unknown(task, row))
+            questions.append(await in_thread(self._about_unknown, task, row))
             self._event("task_unknown", task=task.id, attempt=row.attempt)
             self._event("decision_asked", task=task.id, shown_hash=questions[-1].shown_hash, by="owner")
         self._event("run_started" if self._claim.epoch == 1 else "run_resumed", epoch=self._claim.epoch)
@@ -267,7 +267,8 @@ class Executor:
 
     def _about_unknown(self, task: Task, row: TaskRow) -> DecisionRow:
         finished = finished_of(self._tasks)
-        return question_about_unknown(task, row, finished, self._plan, self._claim.run, self._parts.now())
+        show = self._parts.services.redactor.text
+        return question_about_unknown(task, row, finished, self._plan, self._claim.run, self._parts.now(), show)
 
     async def _cost_of(self, task: Task, attempt: int) -> float:
         if not isinstance(task, CodeExecutionTask):
@@ -289,7 +290,10 @@ class Executor:
 
     async def _questions_of(self, stands: Standing) -> list[DecisionRow]:
         finished, now = finished_of(self._tasks), self._parts.now()
-        asked = await in_thread(lambda: [question_of(task, finished, self._claim.run, now) for task in stands.to_ask])
+        show = self._parts.services.redactor.text
+        asked = await in_thread(
+            lambda: [question_of(task, finished, self._claim.run, now, show) for task in stands.to_ask]
+        )
         for question in asked:
             self._event("decision_asked", task=question.task, shown_hash=question.shown_hash, by=question.kind)
         return asked
@@ -596,6 +600,10 @@ class Executor:
         self._event(f"run_{status}", reason=reason[:2_000], **({"by": by} if by else {}))
         await self._save(status=status, reason=reason, **saved)
         self._is_over = True
+        try:
+            await in_thread(self._parts.files.clear, self._claim.run)
+        except OSError as error:
+            log.warning("Changes of files that were never made cannot be removed: %s", error)
 
     async def _save(self, *, tasks: Sequence[TaskRow] = (), plan: Plan | None = None, **saved: Any) -> None:
         events, self._events = self._events, []

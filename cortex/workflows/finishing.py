@@ -36,6 +36,7 @@ async def finish_kept(
             except SandboxError as error:
                 problem = problem or f'the files of task "{id_}" were not written: {error}'
         await in_thread(files.forget, run, id_, attempt)
+    await in_thread(files.clear, run)
     return problem
 
 

@@ -46,8 +46,15 @@ class KeptFiles:
     def forget(self, run: str, task: str, attempt: int) -> None:
         with suppress(FileNotFoundError):
             os.unlink(self._of(run) / f"{task}.{attempt}")
-        with suppress(OSError):  # others of that run
-            os.rmdir(self._of(run))
+
+    def clear(self, run: str) -> None:
+        """Forget all that is kept for the run, also what a process that died has written only in part."""
+        folder = self._of(run)
+        with suppress(FileNotFoundError):
+            for name in os.listdir(folder):
+                with suppress(FileNotFoundError):
+                    os.unlink(folder / name)
+            os.rmdir(folder)
 
     def all(self, run: str) -> Iterator[tuple[str, int]]:
         """Task and attempt of all that is kept for the run."""

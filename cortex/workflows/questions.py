@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from cortex.text import beginning
 
@@ -16,19 +16,24 @@ from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task
 MAX_SHOWN_RESULT = 4_000
 MAX_SHOWN = 200_000
 
+Show: TypeAlias = Callable[[str], str]
+"""Takes secrets out of a text."""
 
-def question_of(task: DecisionTask, finished: Mapping[str, Finished], run: str, now: float) -> DecisionRow:
+
+def question_of(
+    task: DecisionTask, finished: Mapping[str, Finished], run: str, now: float, show: Show = str
+) -> DecisionRow:
     """The question of a decision task. Results that are too long to be shown are shown in part, each with its hash."""
     lines = [task.ask]
     for other in task.dependencies:
         lines += ["", _told(other, finished[other].seen)]
     if task.may_replan:
         lines += ["", "The answer may be a new plan."]
-    return _row(task.id, task.by, "\n".join(lines), run, now)
+    return _row(task.id, task.by, show("\n".join(lines)), run, now)
 
 
 def question_about_unknown(
-    task: Task, row: TaskRow, finished: Mapping[str, Finished], plan: Plan, run: str, now: float
+    task: Task, row: TaskRow, finished: Mapping[str, Finished], plan: Plan, run: str, now: float, show: Show = str
 ) -> DecisionRow:
     """The question about a task that was under way when its process ended."""
     match task:
@@ -45,7 +50,7 @@ def question_about_unknown(
         "",
         "approve: start it again. value: it is done, and this is its result. reject: abort the run.",
     ]
-    return _row(task.id, "owner", "\n".join(lines), run, now)
+    return _row(task.id, "owner", show("\n".join(lines)), run, now)
 
 
 def _row(task: str, kind: Any, shown: str, run: str, now: float) -> DecisionRow:

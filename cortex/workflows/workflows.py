@@ -133,8 +133,9 @@ class Workflows:
         if energy_budget is not None and not 0 <= energy_budget <= 1_000:
             raise ValueError(f"the energy of a run is a number from 0 to 1000, not {energy_budget}")
         now = self._now()
-        new = RunRow(id or new_id(), plan, plan.hash, started_by=by, energy_budget=energy_budget, at=now)
-        told = [NewEvent("run_queued", {"plan": plan.name, "plan_hash": plan.hash, "by": by}, now)]
+        hash_ = await in_thread(lambda: plan.hash)
+        new = RunRow(id or new_id(), plan, hash_, started_by=by, energy_budget=energy_budget, at=now)
+        told = [NewEvent("run_queued", {"plan": plan.name, "plan_hash": hash_, "by": by}, now)]
         run = await in_thread(lambda: self._journal.begin(new, told))
         if run.status not in TERMINAL:
             await self._submit(run.id, watch)
@@ -284,7 +285,9 @@ class Workflows:
     async def _try_later(self, run: str) -> None:
         """Another process leads the run, or it has ended."""
         row = (await in_thread(lambda: self._journal.load(run))).run
-        if row.status not in TERMINAL:
+        if row.status in TERMINAL:
+            self._mine.pop(run, None)
+        else:
             await self._dispatch.submit(run, at=max(row.lease_until, self._now() + LOOK_S))
 
     async def _look(self) -> None:

@@ -285,7 +285,7 @@ async def test_attempts_are_made_until_one_succeeds_and_only_where_that_is_safe(
 async def test_results_are_redacted_before_they_are_saved(tmp_path: Path):
     shop = Shop(commits=[{"mail": "ann@example.org"}])
     steps = plan(
-        tool("list", "repo.commits"), code("sees", "return [context.list[0].mail, 'ben@' + 'example.org']", "list")
+        tool("list", "repo.commits"), code("sees", "return [context.list[0].mail, 'ben@exam' + 'ple.org']", "list")
     )
     async with cortex(tmp_path, toolbox=shop.toolbox) as place:
         run = await place.workflows.start(steps)
@@ -421,15 +421,13 @@ async def test_a_fork_takes_over_what_was_done_before(tmp_path: Path):
 
 
 async def test_events_are_followed_without_losing_or_repeating_one(tmp_path: Path):
-    seen: list[int] = []
     heard: list[int] = []
     async with cortex(tmp_path, toolbox=Shop().toolbox) as place:
         flows = place.workflows
         place.subscribe(lambda event: heard.append(event.seq) if event.kind == "workflow_stepped" else None)
         run = await flows.start(plan(*(tool(f"t{n}", "repo.slow", *([f"t{n - 1}"] if n else [])) for n in range(3))))
         with anyio.fail_after(LIMIT_S):
-            async for event in flows.events(run.id):
-                seen.append(event.seq)
+            seen = [event.seq async for event in flows.events(run.id)]
             assert [event.seq async for event in flows.events(run.id, after=seen[-1])] == []
             assert [event.seq async for event in flows.events(run.id, after=3)] == seen[3:]
     assert seen == list(range(1, len(seen) + 1))
