@@ -8,6 +8,11 @@ PLAN = "tests/cortex/workflows/test_plan.py::"
 TASKS = "tests/cortex/workflows/test_tasks.py::"
 JOURNALS = "tests/cortex/workflows/test_journals.py::"
 SQLITE = "tests/cortex/workflows/test_sqlite_journal.py::"
+RUNS = "tests/cortex/workflows/test_workflows.py::"
+EXECUTOR = "tests/cortex/workflows/test_executor.py::"
+KILLS = "tests/cortex/workflows/test_kills.py::"
+DISPATCH = "tests/cortex/workflows/test_dispatch.py::"
+KEPT = "tests/sandbox/workspace/test_kept_changes.py::"
 
 REQUIREMENTS = (
     Requirement(
@@ -122,5 +127,121 @@ REQUIREMENTS = (
             SQLITE + "test_nothing_but_a_journal_that_is_opened_imports_sqlite",
             "tests/test_benchmarks.py::test_the_benchmark_of_workflows_saves_and_loads_runs",
         ),
+    ),
+    Requirement(
+        "WORKFLOW-HYBRID",
+        "002",
+        "Tools, code and decisions in one plan; tasks of a layer at the same time; results as context; 200 tasks in 20 layers; "
+        "a result of a megabyte; one checkpoint for each layer",
+        (
+            RUNS + "test_a_hybrid_of_tools_code_and_a_decision",
+            RUNS + "test_tasks_of_a_layer_run_at_the_same_time",
+            RUNS + "test_two_hundred_tasks_in_twenty_layers",
+            RUNS + "test_a_result_of_a_megabyte_reaches_the_next_task",
+            EXECUTOR + "test_where_a_run_stands",
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-GATES",
+        "workflows 4",
+        "A tool of a workflow is under the same policies and consent, with the origin `workflow`; code is lent only what it "
+        "names; results are redacted before they are saved",
+        (
+            RUNS + "test_a_tool_of_a_workflow_is_under_the_policies_and_the_consent_of_others",
+            RUNS + "test_code_is_lent_only_the_tools_that_it_names",
+            RUNS + "test_results_are_redacted_before_they_are_saved",
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-DECISIONS",
+        "workflows 3",
+        "A decision is bound to the hash of what was shown; the first answer counts; it approves, rejects, gives a value or "
+        "changes the plan; silence in time is a no; an owner who is there is asked; the agent cannot be asked yet",
+        (
+            RUNS + "test_a_rejection_skips_what_depends_on_it_and_is_told",
+            RUNS + "test_a_value_is_the_result_of_a_decision",
+            RUNS + "test_a_decision_may_change_what_is_still_to_be_done",
+            RUNS + "test_a_decision_that_nobody_answers_in_time_is_a_no",
+            RUNS + "test_an_owner_who_is_there_is_asked",
+            RUNS + "test_a_plan_that_asks_the_agent_is_refused",
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-RETRIES",
+        "002",
+        "Only what may be repeated is tried again; `on_error: continue` lets dependents see the error",
+        (RUNS + "test_attempts_are_made_until_one_succeeds_and_only_where_that_is_safe",),
+    ),
+    Requirement(
+        "WORKFLOW-ENERGY",
+        "workflows 3",
+        "Without energy a run rests until the forecast; it takes no more than its budget; one attempt is paid once, also when "
+        "another process repeats it",
+        (
+            RUNS + "test_without_energy_a_run_rests_and_goes_on_when_there_is_enough",
+            RUNS + "test_a_run_takes_no_more_energy_than_its_budget",
+            EXECUTOR + "test_the_energy_of_an_attempt_is_taken_once",
+            EXECUTOR + "test_energy_that_was_given_back_is_taken_again",
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-STOP",
+        "workflows 5",
+        "An abort and the kill switch end what runs, discard what was not saved, and leave the run at its last checkpoint; "
+        "nothing starts by itself afterwards",
+        (
+            RUNS + "test_an_abort_kills_what_runs_and_leaves_the_run_at_its_last_checkpoint",
+            RUNS + "test_the_kill_switch_aborts_every_run_and_nothing_starts_when_it_is_off_again",
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-FORK",
+        "workflows 2",
+        "A fork takes over the results before a task, as far as they were given the same",
+        (
+            RUNS + "test_a_fork_takes_over_what_was_done_before",
+            EXECUTOR + "test_what_a_fork_takes_over",
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-EVENTS",
+        "002",
+        "The events of a run are followed live, none lost and none repeated, and announced to listeners",
+        (RUNS + "test_events_are_followed_without_losing_or_repeating_one",),
+    ),
+    Requirement(
+        "WORKFLOW-KILLS",
+        "workflows 6",
+        "A process killed at any moment: no saved task runs twice, no energy is taken twice for one attempt, no file is changed "
+        "by a task that was not saved; what must not be repeated is asked about; of two processes one executes (50 kills: soak)",
+        (KILLS,),
+    ),
+    Requirement(
+        "WORKFLOW-FILES",
+        "workflows 3",
+        "Files of a code task are committed with its checkpoint, exactly once, and never over what others wrote meanwhile",
+        (
+            KILLS + "test_files_are_committed_exactly_once_also_when_killed_beside_the_checkpoint",
+            RUNS + "test_two_tasks_of_a_layer_that_write_the_same_file_do_not_overwrite_each_other",
+            EXECUTOR + "test_files_that_others_have_changed_meanwhile_end_the_run",
+            EXECUTOR + "test_kept_files_are_bounded_and_forgotten",
+            KEPT,
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-LEAD",
+        "workflows 5",
+        "A checkpoint that cannot be saved stops the run, and nothing of it is done; who has lost the lead saves and commits "
+        "nothing",
+        (
+            EXECUTOR + "test_a_layer_whose_checkpoint_fails_is_not_done_and_nothing_after_it_starts",
+            EXECUTOR + "test_a_process_that_has_lost_the_lead_saves_and_commits_nothing",
+        ),
+    ),
+    Requirement(
+        "WORKFLOW-DISPATCH",
+        "workflows 4",
+        "Runs are handed out by time and priority, never twice at once, in a bounded queue",
+        (DISPATCH,),
     ),
 )

@@ -61,7 +61,7 @@ def test_a_run_that_is_killed_again_and_again_does_everything_once(tmp_path: Pat
         with host(tmp_path) as process:
             assert process.stdout is not None
             assert process.stdout.readline().strip() == "started"
-            time.sleep(chance.uniform(0.0, 0.5))
+            time.sleep(chance.uniform(0.0, 2.0))
             process.kill()
         require_nothing_unsaved(tmp_path)
     assert to_the_end(tmp_path) == "done"

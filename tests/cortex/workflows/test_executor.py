@@ -1,0 +1,188 @@
+"""What the executor does when the disk, another process or the energy stand in its way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from cortex import Folder, Toolbox
+from cortex.energy import EnergyReserve, Insufficient
+from cortex.settings import EnergySettings
+from cortex.workflows import JournalError, KeptFiles, Saved, SqliteJournal, checked
+from cortex.workflows.attempt_energy import AttemptEnergy, Budget, key_of, taken_before
+from cortex.workflows.journal import DecisionRow, TaskRow
+from cortex.workflows.progress import standing, to_take_over
+from sandbox import Tier
+from tests.cortex.workflows.support import LIMIT_S, code, cortex, decision, plan, tool, until
+
+WRITES = "await Deno.writeTextFile('/workspace/{0}.txt', '{0}'); return 1"
+
+
+async def test_a_layer_whose_checkpoint_fails_is_not_done_and_nothing_after_it_starts(tmp_path: Path, monkeypatch):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    steps = plan(
+        *(code(id_, WRITES.format(id_), *needs, workspace="workspace") for id_, needs in (("a", []), ("b", ["a"])))
+    )
+    save = SqliteJournal.save
+    is_full = [True]
+
+    def full(self: SqliteJournal, claim: Any, step: Saved, now: float) -> Any:
+        if is_full[0] and any(row.status == "ok" for row in step.tasks):
+            raise JournalError("the disk is full")
+        return save(self, claim, step, now)
+
+    monkeypatch.setattr(SqliteJournal, "save", full)
+    async with cortex(tmp_path / "home", workspace=Folder(folder, commit="auto")) as place:
+        flows = place.workflows
+        run = await flows.start(steps)
+        with anyio.fail_after(LIMIT_S), pytest.raises(JournalError, match="disk is full"):
+            await flows.wait(run.id)
+        assert list(folder.iterdir()) == []
+        assert flows.show(run.id).tasks == {}
+        is_full[0] = False
+        await flows.resume(run.id)
+        with anyio.fail_after(LIMIT_S):
+            assert (await flows.wait(run.id)).ok
+        assert sorted(path.name for path in folder.iterdir()) == ["a.txt", "b.txt"]
+        keys = [entry.turn for entry in place.energy.entries() if entry.reason == "execution"]
+        assert keys == [f"{run.id}/a/1", f"{run.id}/b/1"]  # the attempt is repeated, and paid once
+
+
+async def test_a_process_that_has_lost_the_lead_saves_and_commits_nothing(tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    slow = "await new Promise((done) => setTimeout(done, 3000)); " + WRITES.format("a")
+    async with cortex(tmp_path / "home", workspace=Folder(folder, commit="auto")) as place:
+        flows = place.workflows
+        flows.lease_s = 0.5
+        run = await flows.start(plan(code("a", slow, workspace="workspace")))
+        await until(flows, run.id, "running")
+        journal = SqliteJournal(tmp_path / "home" / "workflows")
+        now = place._now()
+        claim = journal.claim(run.id, "another", 60.0, now + 10)  # as if its lease had ended
+        assert claim is not None
+        with anyio.fail_after(LIMIT_S):
+            while flows._dispatch.is_handled(run.id):
+                await anyio.sleep(0.05)
+        assert list(folder.iterdir()) == []
+        state = journal.load(run.id)
+        assert (state.run.worker, state.tasks) == ("another", {})
+        journal.close()
+
+
+async def test_files_that_others_have_changed_meanwhile_end_the_run(tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a.txt").write_text("old")
+    box = Toolbox()
+
+    @box.tool(name="owner.edits", description="Changes the file.")
+    async def edits() -> str:
+        await anyio.sleep(1.5)
+        (folder / "a.txt").write_text("of the owner")
+        return "edited"
+
+    read = "await Deno.readTextFile('/workspace/a.txt'); "
+    steps = plan(
+        code("a", read + WRITES.format("a"), workspace="workspace"),
+        tool("edit", "owner.edits"),
+        code("c", "return 1", "a"),
+    )
+    async with cortex(tmp_path / "home", toolbox=box, workspace=Folder(folder, commit="auto")) as place:
+        run = await place.workflows.start(steps)
+        with anyio.fail_after(LIMIT_S):
+            result = await place.workflows.wait(run.id)
+    assert result.run.status == "failed"
+    assert 'the files of task "a" were not written' in result.run.reason
+    assert (folder / "a.txt").read_text() == "of the owner"
+    assert "c" not in result.tasks
+
+
+async def test_the_energy_of_an_attempt_is_taken_once(tmp_path: Path):
+    ledger = EnergyReserve(tmp_path, EnergySettings(cost_isolated=0.1, floor_isolated=0, recharge_per_minute=0))
+    key = key_of("r1", "a", 1)
+    first = AttemptEnergy(ledger, key, Budget(0.0), is_repeated=False)
+    taken = await first.take(Tier.ISOLATED, turn="x", code_hash="h")
+    assert not isinstance(taken, Insufficient)
+    for _ in range(2):
+        budget = Budget(0.0, 0.2)
+        again = AttemptEnergy(ledger, key, budget, is_repeated=True)
+        same = await again.take(Tier.ISOLATED, code_hash="h")
+        assert not isinstance(same, Insufficient)
+        assert (same.seq, budget.spent) == (taken.seq, pytest.approx(0.1))
+    assert ledger.level() == pytest.approx(0.9)
+    await again.settle(same, 0.05)
+    late = AttemptEnergy(ledger, key, Budget(0.0), is_repeated=True)
+    settled = await late.take(Tier.ISOLATED, code_hash="h")
+    assert not isinstance(settled, Insufficient)
+    assert settled.charged == pytest.approx(0.05)
+    assert await late.settle(settled, 0.1) == pytest.approx(0.95)  # settled once, by the first
+    other = AttemptEnergy(ledger, key_of("r1", "a", 2), Budget(0.0), is_repeated=True)
+    await other.take(Tier.ISOLATED, code_hash="h")
+    assert ledger.level() == pytest.approx(0.85)
+    assert taken_before(ledger, key_of("r1", "b", 1)) is None
+    poor = AttemptEnergy(ledger, key_of("r1", "c", 1), Budget(0.95, 1.0), is_repeated=False)
+    assert isinstance(await poor.take(Tier.ISOLATED, code_hash="h"), Insufficient)
+    assert poor.is_over_budget
+    assert ledger.level() == pytest.approx(0.85)
+    assert len(key_of("r" * 200, "t" * 64, 10)) <= 200
+    ledger.close()
+
+
+async def test_energy_that_was_given_back_is_taken_again(tmp_path: Path):
+    ledger = EnergyReserve(tmp_path, EnergySettings(cost_isolated=0.1, floor_isolated=0, recharge_per_minute=0))
+    key = key_of("r1", "a", 1)
+    first = AttemptEnergy(ledger, key, Budget(0.0), is_repeated=False)
+    taken = await first.take(Tier.ISOLATED, code_hash="h")
+    assert not isinstance(taken, Insufficient)
+    await first.settle(taken, 0.0)
+    again = await AttemptEnergy(ledger, key, Budget(0.0), is_repeated=True).take(Tier.ISOLATED, code_hash="h")
+    assert not isinstance(again, Insufficient)
+    assert again.seq != taken.seq
+    assert ledger.level() == pytest.approx(0.9)
+    ledger.close()
+
+
+def test_where_a_run_stands():
+    steps = plan(code("a", "return 1"), decision("sure", "a"), code("b", "return 1", "sure"), code("free", "return 1"))
+    start = standing(steps, {}, {})
+    assert [task.id for task in start.work] == ["a", "free"]
+    done = {"a": TaskRow("a", "ok"), "free": TaskRow("free", "unknown")}
+    about = DecisionRow("free", "owner", "?", "h", 0.0)
+    now = standing(steps, done, {"free": about})
+    assert (now.work, [task.id for task in now.to_ask], now.asked) == ((), ["sure"], ("free",))
+    assert not now.is_done
+    over = {"a": TaskRow("a", "failed", error={"message": "why"})}
+    assert standing(steps, over, {}).failed == 'task "a" failed: why'
+    rejected = {"a": TaskRow("a", "ok"), "sure": TaskRow("sure", "skipped"), "free": TaskRow("free", "ok")}
+    end = standing(steps, rejected, {})
+    assert (end.is_done, [task.id for task in end.skipped]) == (True, ["b"])
+
+
+def test_what_a_fork_takes_over():
+    steps = plan(code("a", "return 1"), code("b", "return 1", "a"), code("c", "return 1", "b"), code("d", "return 1"))
+    rows = {id_: TaskRow(id_, "ok") for id_ in "abcd"} | {"d": TaskRow("d", "failed")}
+    assert to_take_over(steps, rows, "b", steps) == ("a",)
+    assert to_take_over(steps, rows, "c", steps) == ("a", "b")
+    fewer = checked({"name": "n", "tasks": [code("b", "return 1")]})
+    assert to_take_over(steps, rows, "c", fewer) == ("b",)
+
+
+def test_kept_files_are_bounded_and_forgotten(tmp_path: Path, monkeypatch):
+    files = KeptFiles(tmp_path / "changes")
+    files.put("r1", "a", 1, b"one")
+    files.put("r1", "b", 2, b"two")
+    assert list(files.all("r1")) == [("a", 1), ("b", 2)]
+    assert (files.get("r1", "b", 2), files.get("r2", "b", 2)) == (b"two", None)
+    files.forget("r1", "a", 1)
+    assert list(files.all("r1")) == [("b", 2)]
+    files.clear("r1")
+    files.clear("r1")
+    assert list((tmp_path / "changes").iterdir()) == []
+    monkeypatch.setattr("cortex.workflows.kept_files.MAX_BYTES", 2)
+    with pytest.raises(ValueError, match="at most 2"):
+        files.put("r1", "a", 1, b"one")
