@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from .journal import DecisionRow, JournalError, TaskRow
+from .journal import DecisionRow, JournalError, RunState, TaskRow
 from .plan import Plan, PlanError, replanned
 from .tasks import DecisionTask, Task, TaskId
 
@@ -64,19 +64,21 @@ def as_kept(said: Said) -> dict[str, Any]:
     return said.model_dump(mode="json", by_alias=True)
 
 
-def require_fitting(said: Said, plan: Plan, tasks: Mapping[str, TaskRow], task: str, revision: int) -> None:
+def require_fitting(said: Said, state: RunState, task: str) -> None:
     """Raise PlanError if the question about that task cannot be answered like this."""
+    asks = state.run.plan.task(task)
     if not isinstance(said, Replan):
         return
-    asks = plan.task(task)
     if not isinstance(asks, DecisionTask) or not asks.may_replan:
         raise PlanError(f'the question of task "{task}" cannot be answered with a new plan')
-    require_answerable(new_plan(said, plan, tasks, task, revision))
+    require_answerable(new_plan(said, state.run.plan, state.tasks, state.decisions, state.run.revision))
 
 
-def new_plan(said: Replan, plan: Plan, tasks: Mapping[str, TaskRow], task: str, revision: int) -> Plan:
-    """The plan after the answer. Raises PlanError."""
-    begun = frozenset(id_ for id_, row in tasks.items() if row.status != "pending") | {task}
+def new_plan(
+    said: Replan, plan: Plan, tasks: Mapping[str, TaskRow], questions: Mapping[str, DecisionRow], revision: int
+) -> Plan:
+    """The plan after the answer. What somebody was asked about stays. Raises PlanError."""
+    begun = frozenset(id_ for id_, row in tasks.items() if row.status != "pending") | questions.keys()
     return replanned(plan, said.add, said.remove, begun, revision=revision + 1)
 
 

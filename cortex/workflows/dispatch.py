@@ -100,9 +100,11 @@ class InProcess:
                 while len(self._under_way) < slots and (run := self._next()) is not None:
                     handled = self._under_way[run] = _Handled()
                     tasks.start_soon(self._handle, run, handle, handled)
-                if self._heap and len(self._under_way) < slots:
-                    wait_s = min(_LOOK_S, max(0.0, self._heap[0][0] - self._now()) + 0.001)
-                with anyio.move_on_after(wait_s if self._due else None):
+                # Those that are under way, or find no place, come when one ends: that is news.
+                idle = [due.at for run, due in self._due.items() if run not in self._under_way]
+                if idle and len(self._under_way) < slots:
+                    wait_s = min(_LOOK_S, max(0.0, min(idle) - self._now()) + 0.001)
+                with anyio.move_on_after(wait_s if idle else None):
                     await news.wait()
 
     def is_handled(self, run: str) -> bool:

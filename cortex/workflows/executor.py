@@ -319,7 +319,7 @@ class Executor:
         plan: Plan | None = None
         if isinstance(said, Replan):
             try:
-                given = (said, self._plan, self._tasks, question.task, self._revision)
+                given = (said, self._plan, self._tasks, self._questions, self._revision)
                 plan = require_answerable(await in_thread(lambda: new_plan(*given)))
                 self._event("replanned", task=question.task, plan_hash=plan.hash, revision=self._revision + 1)
             except PlanError as error:

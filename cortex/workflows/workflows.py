@@ -22,7 +22,7 @@ from anyio.to_thread import run_sync as in_thread
 from cortex.contracts import WorkflowStepped
 
 from .answers import Replan, Said, as_kept, require_answerable, require_fitting
-from .dispatch import InProcess
+from .dispatch import DispatchFull, InProcess
 from .executor import FORKING, Executor, Killed, Parts
 from .finishing import finish_kept
 from .journal import (
@@ -159,8 +159,7 @@ class Workflows:
         if not by or by == "agent":
             raise WorkflowError("a question to the owner is answered by the owner: say who that is")
         state = await in_thread(lambda: self._journal.load(run))
-        given = (said, state.run.plan, state.tasks, task, state.run.revision)
-        await in_thread(lambda: require_fitting(*given))
+        await in_thread(require_fitting, said, state, task)
         if isinstance(said, Replan):
             await in_thread(lambda: self._require_folders(said.add))
         kept = as_kept(said)
@@ -279,6 +278,7 @@ class Workflows:
             await self._kill(run, str(error))
         except Exception as error:
             log.error("Run %s cannot go on in this process: %s", run, error, exc_info=error)
+            self._mine.pop(run, None)  # not again and again: until somebody resumes it
             self._faults[run] = error
             self._ring(run)
 
@@ -310,7 +310,7 @@ class Workflows:
             for run in await in_thread(lambda: self._journal.expired(self._now(), 1_000)):
                 if run in self._mine:
                     await self._dispatch.submit(run)
-        except JournalError as error:
+        except (JournalError, DispatchFull) as error:
             log.warning("Cannot look for runs that could go on: %s", error)
 
     async def _kill_all(self, why: str) -> None:

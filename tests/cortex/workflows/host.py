@@ -39,7 +39,8 @@ def steps() -> Any:
     return plan(*tasks)
 
 
-def opened(place: Path) -> MotorCortex:
+def opened(place: Path, *, hangs: bool = False) -> MotorCortex:
+    """`hangs`: the tool takes effect, and then does not return."""
     toolbox = Toolbox()
 
     @toolbox.tool(name="place.effect", description="Takes effect.")
@@ -47,7 +48,7 @@ def opened(place: Path) -> MotorCortex:
         await anyio.sleep(0.01)
         with open(place / "effects", "a", encoding="utf-8") as file:
             file.write(f"{text}\n")
-        await anyio.sleep(0.01)
+        await anyio.sleep(60 if hangs else 0.01)
         return text
 
     folder = place / "files"

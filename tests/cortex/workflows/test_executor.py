@@ -43,6 +43,9 @@ async def test_a_layer_whose_checkpoint_fails_is_not_done_and_nothing_after_it_s
             await flows.wait(run.id)
         assert list(folder.iterdir()) == []
         assert flows.show(run.id).tasks == {}
+        epoch = flows.show(run.id).run.epoch
+        await anyio.sleep(0.8)
+        assert flows.show(run.id).run.epoch == epoch  # it does not try again by itself
         is_full[0] = False
         await flows.resume(run.id)
         with anyio.fail_after(LIMIT_S):

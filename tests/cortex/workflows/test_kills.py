@@ -103,7 +103,7 @@ async def test_a_call_of_unknown_end_is_not_repeated_but_asked_about(tmp_path: P
         tool("effect0", "place.effect", arguments={"text": "0"}),
         tool("then", "place.effect", "effect0", arguments={"text": "1"}),
     )
-    async with opened(tmp_path) as place:
+    async with opened(tmp_path, hangs=True) as place:
         flows = place.workflows
         run = await flows.start(one, id=RUN)
         with anyio.fail_after(LIMIT_S):
@@ -113,9 +113,6 @@ async def test_a_call_of_unknown_end_is_not_repeated_but_asked_about(tmp_path: P
         await flows.aclose()
     async with opened(tmp_path) as place:
         flows = place.workflows
-        state = flows.show(run.id)
-        if state.tasks["effect0"].status != "running":
-            pytest.skip("the call had ended already")
         await flows.resume(run.id)
         await until(flows, run.id, "waiting")
         state = flows.show(run.id)
