@@ -36,6 +36,7 @@ class Shop:
         self.posted: list[str] = []
         self.at_once = self.most_at_once = self.fails = 0
         self.gate = threading.Event()
+        self.is_left = False
 
         @self.toolbox.tool(name="repo.commits", description="The commits.")
         def commits_() -> list:
@@ -59,7 +60,10 @@ class Shop:
         @self.toolbox.tool(name="repo.stuck", description="Waits for ever.")
         async def stuck() -> str:
             self.gate.set()
-            await anyio.sleep(60)
+            try:
+                await anyio.sleep(60)
+            finally:
+                self.is_left = True
             return "never"
 
         @self.toolbox.tool(name="repo.shaky", description="Fails twice.")
@@ -350,6 +354,7 @@ async def test_an_abort_kills_what_runs_and_leaves_the_run_at_its_last_checkpoin
         began = time.perf_counter()
         await flows.abort(run.id, "enough", by="ann")
         took = time.perf_counter() - began
+        assert shop.is_left  # what was under way has ended
         state = flows.show(run.id)
         assert (state.run.status, state.run.reason) == ("aborted", "enough")
         assert state.tasks["first"].status == "ok"
