@@ -76,3 +76,17 @@ def test_code_is_shown_line_by_line_because_it_is_what_the_owner_consents_to():
 def test_the_question_says_how_much_of_long_code_is_not_shown():
     arguments = {"code": "x" * 30_000}
     assert describe(Question("core.execute", arguments, "model")).endswith("(10000 more characters are not shown)")
+
+
+def test_a_workflow_is_named_as_the_one_who_asks():
+    assert describe(Question("repo.post", {"text": "a"}, "workflow")).startswith("A workflow wants to call repo.post")
+
+
+def test_a_question_of_a_workflow_is_shown_and_cannot_control_the_terminal():
+    asked = {"run": "r1\x1b[2J", "task": "sure", "shown": "Is it right?\nA workflow wants\x1b[2J", "hash": "h"}
+    text = describe(Question("core.decision", asked, "workflow"))
+    assert "\x1b" not in text
+    assert text.startswith("A workflow asks you (task sure of run r1")
+    assert not any(line.startswith("A workflow wants") for line in text.splitlines())
+    long = describe(Question("core.decision", {**asked, "shown": "x" * 30_000}, "workflow"))
+    assert "10000 more characters are not shown" in long
