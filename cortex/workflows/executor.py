@@ -76,6 +76,7 @@ class Parts:
 class _Layer:
     """What came of one layer so far."""
 
+    number: int
     rows: dict[str, list[TaskRow]] = field(default_factory=dict)
     """The attempts at each task, in order. The last one is not settled if nothing ran."""
     events: list[NewEvent] = field(default_factory=list)
@@ -98,7 +99,6 @@ class Executor:
         self._claim = claim
         self._watch = watch
         self._events: list[NewEvent] = []
-        self._layers = 0
         self._again: set[str] = set()
         """Tasks whose attempt was made in this process, and is repeated."""
         self._is_over = self._is_fenced = False
@@ -405,10 +405,10 @@ class Executor:
     # A layer
 
     async def _layer(self, stands: Standing) -> _Resting | None:
-        self._layers += 1
+        number = _number_of(self._plan, stands.work)
         given = await in_thread(lambda: {task.id: self._given(task) for task in stands.work})
-        layer = _Layer()
-        self._event("layer_started", layer=self._layers, tasks=[task.id for task in stands.work])
+        layer = _Layer(number)
+        self._event("layer_started", layer=number, tasks=[task.id for task in stands.work])
         begun = [self._begun(task, given[task.id]) for task in stands.work]
         careful = [row for task, row in zip(stands.work, begun, strict=True) if not self._repeats(task)]
         questions = await self._questions_of(stands)
@@ -513,7 +513,7 @@ class Executor:
         rows = [row for task in stands.work for row in self._worth_saving(layer.rows[task.id])]
         self._events += layer.events
         saved: dict[str, Any] = {"tasks": rows, "energy_spent": sum(row.cost for row in rows)}
-        self._event("checkpoint_saved", layer=self._layers, tasks=[row.id for row in rows if row.finished is not None])
+        self._event("checkpoint_saved", layer=layer.number, tasks=[row.id for row in rows if row.finished is not None])
         if layer.waits:
             rests = _Resting.after(layer.waits, self._parts.now())
             self._event("run_resting", wake_at=rests.wake_at)
@@ -648,6 +648,12 @@ class _Resting:
     def after(cls, waits: Sequence[float | None], now: float) -> _Resting:
         known = [wait for wait in waits if wait is not None]
         return cls(None if len(known) < len(waits) else now + max(known))
+
+
+def _number_of(plan: Plan, work: Sequence[Task]) -> int:
+    """The number of the layer of the plan, from 1, to which the last of these tasks belongs."""
+    ids = {task.id for task in work}
+    return max(number for number, layer in enumerate(plan.layers(), 1) if any(task.id in ids for task in layer))
 
 
 def _overlap(one: str, other: str) -> bool:
