@@ -123,12 +123,12 @@ async def _displayed(outcome: ExecutionOutcome, home: Path) -> list[dict[str, st
     def shown(item: Displayed) -> dict[str, str]:
         if item.type == "table":
             return {"text": table_text(item.rows)}
-        if item.type != "image":
+        if not item.is_file:
             return {"text": item.text}
         try:
             return {"path": str(gallery.keep(item))}
         except (OSError, SettingsError) as error:
-            return {"text": f"A picture that could not be kept: {error}"}
+            return {"text": f"It could not be kept: {error}"}
 
     gallery = Gallery(lambda: Home(home).displayed)
     return [

@@ -23,8 +23,9 @@ log = logging.getLogger("motor_cortex.sandbox")
 MAX_EDITS_BYTES = 65_536
 # Shorter than the guard's: a run that waited in vain loses its answer at most, and says how to give one.
 TURN_TIMEOUT_S = 1.0
-# A value is the second of two: of one that is the whole `return`, V8 would place some errors at the `return`.
-_RETURN = "return(0,"
+# With a parenthesis: the value may begin on the next line. V8 places errors of the whole value at the `return`, which
+# leads back to the beginning of the value, where they would be without it.
+_RETURN = "return("
 _NAME = re.compile(r"[A-Za-z_$][\w$]{0,200}\Z", re.ASCII)
 # Possessive: code of many spaces must not be tried at each of them.
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+\n(?P<code>.*?)\n[ \t]*+\1\s*+\Z", re.DOTALL)
@@ -162,9 +163,9 @@ def _edits(asked: list[list[Any]], size: int) -> list[_Edit]:
                 found.append(_Edit(start, end, _RETURN))
             case "call", [str(name), bool(gives_context)] if _NAME.match(name):
                 given = "context" if gives_context else ""
-                found.append(_Edit(size, size, f"\n;return(0,{name}({given}))"))
+                found.append(_Edit(size, size, f"\n;return {name}({given})"))
             case "name", [str(name)] if _NAME.match(name):
-                found.append(_Edit(size, size, f"\n;return(0,{name})"))
+                found.append(_Edit(size, size, f"\n;return {name}"))
             case _:
                 raise ValueError(f"an unknown edit: {what!r:.40}")
     return found
