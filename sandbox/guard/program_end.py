@@ -53,7 +53,8 @@ _HOLDS_STATEMENTS = ("statement", "block", "clause", "body", "case", "default")
 def program_end(code: str) -> list[list[Any]]:
     """The edits that make the program return its value: `["return", at]` and `["end", at]` around an expression,
     `["default", start, end]` for `export default` before one, `["blank", start, end]` for what only a module may have,
-    `["main", start, end]` for `import.meta.main`, `["call", name, gives_context]` for a function that is called at the end, and `["name", name]` for a value.
+    `["main", start, end]` for `import.meta.main`, `["call", name, gives_context]` for a function that is called at the
+    end, and `["name", name]` for a value.
 
     A function is called only where it is certain that nothing else can call it: an answer that is missed is better than
     an effect that happens twice. The same holds for a value that is a function, for the harness calls that.
