@@ -31,8 +31,8 @@ _WITH_SECRET = frozenset({"any", "bool", "bytes", "date", "enum", "literal", "no
 
 _ARRAYS = frozenset({"list", "tuple", "set", "frozenset", "generator"})
 _OBJECTS = frozenset({"model", "model-fields", "typed-dict", "dataclass", "dataclass-args", "dict", "definition-ref"})
-# Keys that are not part of the type.
-_ASIDE = frozenset({"cls", "config", "default", "expected", "members", "metadata", "serialization"})
+# Keys of a core schema.
+NOT_OF_THE_TYPE = frozenset({"cls", "config", "default", "expected", "members", "metadata", "serialization"})
 
 
 def taken_apart(model: Schema) -> tuple[dict[str, Schema], list[Schema]]:
@@ -50,7 +50,7 @@ def parts(schema: Schema | list[Schema]) -> Iterator[Schema]:
         part = waiting.pop()
         if isinstance(part, Mapping):
             yield part
-            waiting.extend(inner for key, inner in part.items() if key not in _ASIDE)
+            waiting.extend(inner for key, inner in part.items() if key not in NOT_OF_THE_TYPE)
         elif isinstance(part, list | tuple):
             waiting.extend(part)
 
