@@ -135,6 +135,7 @@ def _fields(of: type, names: Mapping[str, Any]) -> dict[str, Any]:
         return {
             name: field.annotation
             for own, field in known.items()
+            if not any(isinstance(part, EncodedBytes) for part in field.metadata)
             for name in {own, *_aliases(field.validation_alias or field.alias)}
         }
     if not (is_typeddict(of) or is_dataclass(of)) or of is Picture:
@@ -156,9 +157,14 @@ class _Fields:
 
     def __init__(self, of: type, fields: Mapping[str, Any]) -> None:
         self.names = frozenset(fields)
+        self._name = of.__name__
         make: Any = TypedDict
         given = make(of.__name__, {name: _optional(annotation) for name, annotation in fields.items()})
         self.reader: TypeAdapter[Any] = TypeAdapter(with_config(ConfigDict(extra="allow"))(given))
+
+    def __repr__(self) -> str:
+        # In messages about unions.
+        return self._name
 
     def __call__(self, value: Any) -> Any:
         return self.reader.validate_python(value) if isinstance(value, dict) else value

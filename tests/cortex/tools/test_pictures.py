@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, NotRequired
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 import pytest
-from pydantic import BaseModel, Field, SecretBytes, field_serializer
+from pydantic import Base64Bytes, BaseModel, Field, SecretBytes, field_serializer
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
 from cortex import Picture, Toolbox
+from cortex.catalogue.built_in import BUILT_IN
 from cortex.tools.pictures import MAX_PICTURES, pictures_of
 from sandbox import ReadyJson, ToolError, typescript_of
 from tests.sandbox.contracts.test_displays import png
@@ -239,3 +242,43 @@ async def test_a_wrong_value_for_bytes_is_told_what_to_send():
     for wrong in ("hello", [1, 2, 3], 5):
         with pytest.raises(ToolError, match="rev: data: takes a Uint8Array, or bytes as base64"):
             await tool.call({"data": wrong})
+
+
+async def test_bytes_that_a_class_reads_itself_and_unions_of_classes_are_read_once():
+    class Coded(BaseModel):
+        kind: Literal["coded"]
+        data: Base64Bytes
+
+    class Plain(BaseModel):
+        kind: Literal["plain"]
+        data: bytes
+
+    got: list[Any] = []
+
+    def either(item: Annotated[Coded | Plain, Field(discriminator="kind")], other: Coded | Plain) -> None:
+        got.extend([item.data, other.data])
+
+    toolbox = Toolbox()
+    either.__annotations__ = {
+        "item": Annotated[Coded | Plain, Field(discriminator="kind")],
+        "other": Coded | Plain,
+        "return": None,
+    }
+    toolbox.tool(either)
+    tool = toolbox.get("either")
+    await tool.call({"item": {"kind": "coded", "data": "AQL/"}, "other": {"kind": "plain", "data": "AQL/"}})
+    await tool.call({"item": {"kind": "plain", "data": "AQL/"}, "other": {"kind": "coded", "data": "AQL/"}})
+    assert got == [b"\x01\x02\xff"] * 4
+    with pytest.raises(ToolError) as caught:
+        await tool.call({"item": {"kind": "plain", "data": ""}, "other": {"kind": "plain", "data": "?"}})
+    assert "takes a Uint8Array" in str(caught.value)
+    assert "object at 0x" not in str(caught.value)
+
+
+def test_the_declaration_of_display_has_what_tools_give_and_the_types_that_the_harness_takes():
+    declared = BUILT_IN["display"]
+    assert "{ type: string; mimeType: string; data: Uint8Array }" in declared
+    page = (Path(__file__).parents[3] / "docs" / "pictures.md").read_text()
+    said = page.split("`options` are")[1].split("`display` returns")[0]
+    types = declared.split("title?: string; type?: ")[1].split(" }")[0].split(" | ")
+    assert {f"`{kind}`" for kind in types} == set(re.findall(r'`"\w+"`', said))
