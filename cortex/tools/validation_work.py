@@ -143,7 +143,10 @@ def hashed_fields(model: Schema) -> dict[str, int]:
 def _is_hashed(part: Schema) -> bool:
     if part.get("type") in {"set", "frozenset"}:
         # JSON has numbers: a set of anything may be a set of numbers.
-        return part.get("items_schema", {}).get("type", "any") not in _WITH_SECRET - {"any"}
+        items = part.get("items_schema", {})
+        while items.get("type") == "function-before":  # what comes out is of the inner type
+            items = items["schema"]
+        return items.get("type", "any") not in _WITH_SECRET - {"any"}
     # Member names are texts, and stay texts where any type is accepted.
     return "keys_schema" in part and part["keys_schema"].get("type") not in _WITH_SECRET
 
