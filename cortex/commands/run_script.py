@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
     from sandbox import Changes, Displayed, Finding, HeadStart, NetworkPolicy, Running, SandboxSettings, Workspace
 
+# What only fails differently without the guard.
+_NEVER_WORKS = frozenset({"Python", "require"})
+
 
 def run_script(options: Namespace, settings: Settings, head_start: HeadStart, running: Running) -> int:
     request = _request(options)
@@ -232,10 +235,9 @@ async def _first_finding(code: str) -> Finding | None:
 
 
 def _blocked(finding: Finding) -> ExecutionOutcome:
-    message = (
-        f"{finding.pattern} at line {finding.line}, column {finding.column}: {finding.why} "
-        "(--no-guard runs it anyway: the sandbox protects you even without the guard)"
-    )
+    message = f"{finding.pattern} at line {finding.line}, column {finding.column}: {finding.why}"
+    if finding.pattern not in _NEVER_WORKS:
+        message += " (--no-guard runs it anyway: the sandbox protects you even without the guard)"
     return ExecutionOutcome(ok=False, error=ExecutionError(ErrorType.PERMISSION, message), refused=True)
 
 

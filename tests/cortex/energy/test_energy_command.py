@@ -81,7 +81,7 @@ def test_a_kill_switch_that_is_on_is_said_and_no_run_is_called_possible(home, st
     assert run(["energy", "--home", str(home), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["killed"].startswith("Kill switch is on since ")
-    assert [tier["possible"] for tier in told["tiers"]] == [False, False]
+    assert [(tier["possible"], tier["possible_in_s"], tier["runs"]) for tier in told["tiers"]] == [(False, None, 0)] * 2
     KillSwitch(home / "state").turn_off("all is well", "owner")
     assert run(["energy", "--home", str(home), "--json"]) == 0
     assert json.loads(capsys.readouterr().out).get("killed") is None
