@@ -225,7 +225,6 @@ def code_arguments(raw: Any, settings: Settings, *, files: bool = False) -> dict
     """The arguments in the form of `core.execute`, with the context; and `only_reads` if the code has files and is not
     to change them. Raises ToolError with code `invalid_arguments`."""
     given = fitted(object_of(raw, EXECUTE_CODE, "code"), {"type": "object", "properties": _CODE_PARAMETERS})
-    _refuse_unknown(given, _CODE_PARAMETERS, EXECUTE_CODE)
     code = given.get("code")
     if not isinstance(code, str) or not code.strip():
         raise invalid(f'{EXECUTE_CODE} needs "code": the body of an async function that returns a value')

@@ -93,7 +93,7 @@ class ProgramReader(CodeReader):
         try:
             answer = await self.answer(text)
         except SandboxUnavailable as error:
-            log.warning("The value of a program without a return is lost: %s", error)
+            log.info("The value of a program without a return is lost: %s", error)
             return Program(text)
         return edited(text, answer) if answer is not None else Program(text)
 

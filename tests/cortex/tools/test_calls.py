@@ -213,7 +213,7 @@ async def test_arguments_of_weak_models_are_understood(sent, meant):
         (b"{}", "not a bytes"),
         ("x" * 2_000_000, "2000000 characters long, more than 1048576"),
         ('{"item_name": ' + "[" * 100_000, "more than 20000 objects and arrays"),
-        ('{"item_name": ' + "9" * 100_000 + "}", "hold a number of more than 4300 digits"),
+        ('{"item_name": ' + "9" * 100_000 + "}", "are not JSON"),
         ('{"free": ["' + '\n"' + ",{" * 50_000, "more than 20000 objects and arrays"),
         ({"item_name": "x", "tags": [1] * 30_000}, "more than 20000 values"),
         ({"item_name": ["x"] * 2_000}, "Input should be a valid string"),

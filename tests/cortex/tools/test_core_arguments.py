@@ -207,15 +207,5 @@ def test_whatever_text_is_sent_there_is_code_or_one_kind_of_error(raw):
     assert arguments is None or isinstance(arguments["code"], str)
 
 
-@pytest.mark.parametrize("key", ["later", "bogus", "timeout", "x" * 1_000])
-def test_execute_code_refuses_what_it_does_not_have(key):
-    with pytest.raises(ToolError) as caught:
-        code_arguments({"code": "return 1", key: True}, Settings())
-    assert caught.value.code == "invalid_arguments"
-    assert str(caught.value) == (
-        f'execute_code has no "{key[:60]}"; there are code, intent, tools, context, sandbox_config'
-    )
-
-
 def test_execute_code_takes_other_spellings_of_its_own_names():
     assert code_arguments({"Code": "return 1", "sandboxConfig": {"timeout_ms": 5}}, Settings())["timeout"] == 5
