@@ -263,8 +263,11 @@ class MotorCortex:
         return Turn(self._services, watch, redactor, conversation, folder)
 
     def _apart(self, folder: Folder | None) -> Folder | None:
-        if folder is not None:
-            folder.require_apart(self.settings.home)
+        if folder is None:
+            return None
+        if not hasattr(folder, "require_apart"):
+            raise TypeError(f"workspace takes a Folder, such as Folder({str(folder)[:100]!r}), and not the path itself")
+        folder.require_apart(self.settings.home)
         return folder
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:

@@ -96,3 +96,15 @@ Deno.test("a result has a Uint8Array in each place that the host names, and nowh
     assertEquals(await promise, expected);
   }
 });
+
+Deno.test("bytes instead of an object with arguments are refused before anything is sent", async () => {
+  for (const bytes of [new Uint8Array(2), new ArrayBuffer(2)]) {
+    const error = await thrownBy(() => callTool(lent("rev"), bytes)) as ToolError;
+    assertEquals([error.name, error.code], ["ToolError", "invalid_arguments"]);
+    assertEquals(
+      error.message,
+      "tools.rev takes one object with its arguments, not bytes: give them a name, as in { data: bytes }",
+    );
+  }
+  assertEquals(pipe.take(), []);
+});

@@ -12,6 +12,7 @@ type Shown = [kind: Kind, data: string, bytes: number, about?: string];
 // Kept from before the agent's code ran.
 const { parse, stringify } = JSON;
 const isArray = Array.isArray;
+const keys = Object.keys;
 const toBase64 = Uint8Array.prototype.toBase64;
 const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>\s*)*<svg[\s>\/]/;
 const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
@@ -37,12 +38,16 @@ export function lendDisplay(
   const [maxCount, maxBytes] = display_limits ?? [0, 0];
   let count = 0;
   let left = maxBytes;
-  return function display(value, options = {}) {
-    const [kind, data, bytes, about = ""] = shown(value, options?.type, left);
+  return function display(value, options) {
+    const { title: wanted, type } = optionsOf(options);
+    const [kind, data, bytes, about = ""] = shown(value, type, left);
+    if ((type ?? kind) !== kind) {
+      throw new TypeError(`Cannot display ${called(value)} as "${type}": it would be shown as "${kind}"`);
+    }
     if (count >= maxCount) {
       throw new LimitError(`Cannot display: a run may display at most ${maxCount} times`);
     }
-    const own = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE - about.length);
+    const own = String(wanted ?? "").toWellFormed().slice(0, MAX_TITLE - about.length);
     const title = (own + about).trim();
     const line = `{"type":"__display__","kind":"${kind}","title":${
       stringify(title.toWellFormed())
@@ -59,12 +64,29 @@ export function lendDisplay(
   };
 }
 
+function optionsOf(options: unknown): { title?: unknown; type?: unknown } {
+  if (options === undefined || options === null) return {};
+  if (!isRow(options)) {
+    const kind = isArray(options) ? "an array" : `a ${typeof options}`;
+    throw new TypeError(`Cannot display with ${kind} for options: write display(value, { title, type })`);
+  }
+  const strange = keys(options).find((name) => name !== "title" && name !== "type");
+  if (strange === undefined) return options;
+  throw new TypeError(`Cannot display with the option "${strange}": there are title and type`);
+}
+
+function called(value: unknown): string {
+  if (value === null) return "null";
+  if (isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : typeof value === "string" ? "a text" : typeof value;
+}
+
 function tooLarge(bytes: number, left: number): LimitError {
   return new LimitError(`Cannot display ${bytes} bytes: this run may display ${left} more`);
 }
 
 /** What the value is shown as, its data as JSON text, and how much of the limit it takes. */
-function shown(value: unknown, type: string | undefined, left: number): Shown {
+function shown(value: unknown, type: unknown, left: number): Shown {
   if (typeof value === "string") return shownText(value.toWellFormed(), type, left);
   const bytes = visibleBytes(value);
   if (bytes !== undefined) return shownBytes(bytes, left);
@@ -74,12 +96,13 @@ function shown(value: unknown, type: string | undefined, left: number): Shown {
     if (bytes !== undefined) return shownMedia(type, mimeType, bytes, left);
   }
   if (isArray(value) && value.every(isRow)) return shownTable(value, left);
-  throw new TypeError(
-    `Cannot display ${value === null ? "null" : isArray(value) ? "an array" : typeof value}: ${WANTED}`,
-  );
+  if (isRow(value)) {
+    throw new TypeError("Cannot display a single object: put it into an array, display([row])");
+  }
+  throw new TypeError(`Cannot display ${called(value)}: ${WANTED}`);
 }
 
-function isRow(value: unknown): boolean {
+function isRow(value: unknown): value is object {
   return typeof value === "object" && value !== null && !isArray(value);
 }
 
@@ -94,7 +117,7 @@ function shownTable(rows: unknown[], left: number): Shown {
   return [kind, data, bytes, about];
 }
 
-function shownText(text: string, type: string | undefined, left: number): Shown {
+function shownText(text: string, type: unknown, left: number): Shown {
   if (type !== "markdown" && DATA_URL.test(text)) return shownBytes(decoded(text), left);
   const isSvg = type === "svg" || (type !== "markdown" && SVG.test(text));
   return measured(isSvg ? "svg" : "markdown", text, left);

@@ -40,6 +40,30 @@ Deno.test("what cannot be shown throws at once, and sends nothing", async () => 
   assertEquals(pipe.take(), []);
 });
 
+Deno.test("wrong options and a single row are told what to write", async () => {
+  const rows = [{ a: 1 }];
+  const wrong: [unknown, unknown, string][] = [
+    ["x", { type: "bogus" }, 'Cannot display a text as "bogus": it would be shown as "markdown"'],
+    ["x", { type: 5 }, 'Cannot display a text as "5": it would be shown as "markdown"'],
+    ["x", { type: "table" }, 'Cannot display a text as "table": it would be shown as "markdown"'],
+    ["x", "title", "Cannot display with a string for options: write display(value, { title, type })"],
+    ["x", 5, "Cannot display with a number for options: write display(value, { title, type })"],
+    ["x", ["a"], "Cannot display with an array for options: write display(value, { title, type })"],
+    ["x", { caption: "A" }, 'Cannot display with the option "caption": there are title and type'],
+    [rows, { type: "markdown" }, 'Cannot display an array as "markdown": it would be shown as "table"'],
+    [PNG, { type: "svg" }, 'Cannot display an object as "svg": it would be shown as "png"'],
+    [rows[0], {}, "Cannot display a single object: put it into an array, display([row])"],
+  ];
+  for (const [value, options, message] of wrong) {
+    const error = await thrownBy(() => lent()(value, options as object));
+    assertEquals([error.name, error.message], ["TypeError", message]);
+  }
+  assertEquals(pipe.take(), []);
+  assertEquals(shown(rows, { type: "table" })[0] + shown(PNG, { type: "png" })[0], "tablepng");
+  assertEquals(shown("x", { title: undefined, type: undefined }), ["markdown", "", "x"]);
+  assertEquals(shown("x", null as unknown as undefined), ["markdown", "", "x"]);
+});
+
 Deno.test("more, or more bytes, than a run may display throws an error that it may catch", async () => {
   const display = lent(2, 20);
   display("a");

@@ -587,6 +587,7 @@ return { MAX_VALUES_IN_CALL, NotJson, toJson };
 const { lendDisplay } = (() => {
 const { parse, stringify } = JSON;
 const isArray = Array.isArray;
+const keys = Object.keys;
 const toBase64 = Uint8Array.prototype.toBase64;
 const SVG = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>\s*)*<svg[\s>\/]/;
 const DATA_URL = /^data:image\/(?:png|jpeg);base64,/;
@@ -605,12 +606,16 @@ function lendDisplay({ display_limits, max_frame_bytes }) {
   ];
   let count = 0;
   let left = maxBytes;
-  return function display(value, options = {}) {
-    const [kind, data, bytes, about = ""] = shown(value, options?.type, left);
+  return function display(value, options) {
+    const { title: wanted, type } = optionsOf(options);
+    const [kind, data, bytes, about = ""] = shown(value, type, left);
+    if ((type ?? kind) !== kind) {
+      throw new TypeError(`Cannot display ${called(value)} as "${type}": it would be shown as "${kind}"`);
+    }
     if (count >= maxCount) {
       throw new LimitError(`Cannot display: a run may display at most ${maxCount} times`);
     }
-    const own = String(options?.title ?? "").toWellFormed().slice(0, MAX_TITLE - about.length);
+    const own = String(wanted ?? "").toWellFormed().slice(0, MAX_TITLE - about.length);
     const title = (own + about).trim();
     const line = `{"type":"__display__","kind":"${kind}","title":${stringify(title.toWellFormed())},"data":${data}}`;
     const over = beyond(line, max_frame_bytes - FRAME_BYTES);
@@ -621,6 +626,21 @@ function lendDisplay({ display_limits, max_frame_bytes }) {
     left -= bytes;
     if (pipe.isOpen) writeLine(line);
   };
+}
+function optionsOf(options) {
+  if (options === undefined || options === null) return {};
+  if (!isRow(options)) {
+    const kind = isArray(options) ? "an array" : `a ${typeof options}`;
+    throw new TypeError(`Cannot display with ${kind} for options: write display(value, { title, type })`);
+  }
+  const strange = keys(options).find((name)=>name !== "title" && name !== "type");
+  if (strange === undefined) return options;
+  throw new TypeError(`Cannot display with the option "${strange}": there are title and type`);
+}
+function called(value) {
+  if (value === null) return "null";
+  if (isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : typeof value === "string" ? "a text" : typeof value;
 }
 function tooLarge(bytes, left) {
   return new LimitError(`Cannot display ${bytes} bytes: this run may display ${left} more`);
@@ -635,7 +655,10 @@ function shown(value, type, left) {
     if (bytes !== undefined) return shownMedia(type, mimeType, bytes, left);
   }
   if (isArray(value) && value.every(isRow)) return shownTable(value, left);
-  throw new TypeError(`Cannot display ${value === null ? "null" : isArray(value) ? "an array" : typeof value}: ${WANTED}`);
+  if (isRow(value)) {
+    throw new TypeError("Cannot display a single object: put it into an array, display([row])");
+  }
+  throw new TypeError(`Cannot display ${called(value)}: ${WANTED}`);
 }
 function isRow(value) {
   return typeof value === "object" && value !== null && !isArray(value);
@@ -1293,6 +1316,14 @@ const { callTool } = (() => {
 const stringify = JSON.stringify;
 async function callTool(lent, params) {
   const { name } = lent;
+  if (visibleBytes(params) !== undefined) {
+    const message = `tools.${name} takes one object with its arguments, not bytes: give them a name, as in { data: bytes }`;
+    throw errorOf(lent, {
+      error: message,
+      code: "invalid_arguments",
+      retryable: false
+    });
+  }
   const json = toJson(params ?? {}, `call ${name} with`, "arguments", MAX_VALUES_IN_CALL, "base64");
   const answer = await callHost("__tool_call__", `"name":${stringify(name)},"params":${json}`);
   if (answer.type === "__tool_result__") return reviveBytes(answer);

@@ -13,11 +13,11 @@ declare const store: {
   keys(): Promise<string[]>;
 };""",
     "display": """\
-/** Shows the user and you a picture (PNG or JPEG bytes, SVG text), a table (rows of objects) or Markdown. Returns at
- * once; throws for what cannot be shown. */
+/** Shows the user and you a picture (PNG or JPEG bytes, SVG text), a table (rows of objects), Markdown, or what a tool
+ * gave as { type, mimeType, data }. Returns at once; throws for what cannot be shown. */
 declare function display(
-  value: Uint8Array | ArrayBuffer | string | object[],
-  options?: { title?: string; type?: "png" | "jpeg" | "svg" | "table" | "markdown" },
+  value: Uint8Array | ArrayBuffer | string | object[] | { type: string; mimeType: string; data: Uint8Array },
+  options?: { title?: string; type?: "png" | "jpeg" | "svg" | "table" | "markdown" }, // type: for text, svg or markdown
 ): void;""",
     "files": """\
 /** Only where the owner has given a folder: it is /workspace and the current folder. Paths lead nowhere else. All

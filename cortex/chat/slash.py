@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from cortex.energy import EnergyError, forecast, in_about, outlook
+from cortex.energy import EnergyError, despite_the_level, forecast, in_about, outlook
 from cortex.show import gauge, marks_for
 from cortex.text import hanging, local_time, styled, terminal_columns, visible, wrapped
 from neurons import NeuronError, Status, progress
@@ -23,12 +23,12 @@ _MOST_LISTED = 20
 _ORDER = (Status.ACTIVE, Status.TRIAL, Status.AWAITING_OWNER, Status.QUARANTINE, Status.DISABLED)
 
 HELP = {
-    "/energy": "the level, and what it is enough for",
-    "/conversations": "list earlier conversations; cortex chat --resume ID continues one",
+    "/energy": "shows the level, and what it is enough for",
+    "/conversations": "lists earlier conversations; cortex chat --resume ID continues one",
     "/neurons": "lists learned neurons, then asks you about waiting proposals",
     "/kill": "stops everything at once, also in other programs, until cortex revive",
-    "/help": "this",
-    "/quit": "leave; Ctrl-D does too",
+    "/help": "shows this",
+    "/quit": "leaves; Ctrl-D does too",
 }
 KEYS = {"Ctrl-C": "stops a turn; at the prompt it clears the line"}
 
@@ -47,14 +47,16 @@ class Slash:
         about: Callable[[], Sequence[str]] = lambda: (),
         offer: Callable[[], None] = lambda: None,
         kill: Callable[[], Killed] | None = None,
+        killed: Callable[[], str | None] = lambda: None,
     ) -> None:
         """`neurons` loads all neurons, `about` says which process runs them or why none does, `offer` asks about the
-        proposals that wait, and `kill` turns the kill switch on."""
+        proposals that wait, `kill` turns the kill switch on, and `killed` says why nothing runs while it is."""
         self._screen = screen
         self._neurons = neurons
         self._about = about
         self._offer = offer
         self._kill = kill
+        self._killed = killed
         self._level = level
         self._settings = settings
         self._conversations = conversations
@@ -89,12 +91,13 @@ class Slash:
 
     def _energy(self) -> list[str]:
         try:
-            seen = forecast(self._level(), self._settings)
+            seen = forecast(self._level(), self._settings, self._killed())
         except EnergyError as error:
             return wrapped(str(error), terminal_columns(self._screen))
         full = "" if not seen.full_in_s else f", full {in_about(seen.full_in_s)}"
-        tiers = (f"  {tier.tier:10} costs {tier.cost:.2f}   {outlook(tier)}" for tier in seen.tiers)
-        return [f"{gauge(seen.level, marks_for(self._screen))}{full}", *tiers]
+        tiers = (f"  {tier.tier:10} costs {tier.cost:.2f}   {outlook(tier, seen.killed)}" for tier in seen.tiers)
+        why = [] if seen.killed is None else wrapped(despite_the_level(seen.killed), terminal_columns(self._screen))
+        return [f"{gauge(seen.level, marks_for(self._screen))}{full}", *why, *tiers]
 
     def _learned(self) -> list[str]:
         columns = terminal_columns(self._screen)

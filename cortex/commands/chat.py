@@ -162,6 +162,7 @@ def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -
         about=lambda: _about_neurons(cortex),
         offer=lambda: desk.offer(again=True),
         kill=lambda: cortex.switch.turn_on("/kill at the prompt of a chat", by="owner"),
+        killed=cortex.switch.refusal,
     )
 
 

@@ -19,6 +19,7 @@ from cortex.energy import (
     Entry,
     Forecast,
     TierForecast,
+    despite_the_level,
     drawn,
     forecast,
     in_about,
@@ -111,11 +112,10 @@ def _number(action: str, text: str) -> float:
 
 
 def _look(level: float, entries: list[Entry], options: Namespace, settings: Settings) -> Iterator[str]:
-    seen = forecast(level, settings.energy)
-    killed = KillSwitch(settings.home / "state").refusal()
+    seen = forecast(level, settings.energy, KillSwitch(settings.home / "state").refusal())
     jobs = _jobs(settings)
     if options.json:
-        yield json.dumps({**_as_json(seen, entries, settings.energy, killed), "jobs": jobs})
+        yield json.dumps({**_as_json(seen, entries, settings.energy), "jobs": jobs})
         return
     heading = f"{styled('Energy', 'bold', sys.stdout)} {rounded_down(seen.level)}"
     yield f"{heading}{_gauge(seen)}  {_full(seen)}".rstrip()
@@ -125,15 +125,15 @@ def _look(level: float, entries: list[Entry], options: Namespace, settings: Sett
         yield "does not recharge by itself: cortex energy top-up AMOUNT"
     if jobs["under_way"]:
         yield f"{_price(jobs['reserved'])} more is reserved for jobs; under way: {jobs['under_way']} (cortex jobs)"
-    if killed is not None:
-        for line in wrapped(f"Nothing runs, whatever the level: {killed}", width()):
+    if seen.killed is not None:
+        for line in wrapped(despite_the_level(seen.killed), width()):
             yield styled(line, "red", sys.stdout)
     if (metered := settings.energy.metered).enabled:
         yield f"metered: a run is settled to what it took, from {metered.floor:g} to {metered.ceiling:g}"
     yield ""
     yield styled(f"{'tier':10} {'cost':>6} {'floor':>6}  now", "dim", sys.stdout)
     for tier in seen.tiers:
-        yield f"{tier.tier:10} {_price(tier.cost):>6} {_price(tier.floor):>6}  {_now(tier, killed is not None)}"
+        yield f"{tier.tier:10} {_price(tier.cost):>6} {_price(tier.floor):>6}  {_now(tier, seen.killed)}"
     if entries:
         yield ""
         head = f"{'time':14} {'amount':>8} {'level':>7}  {'reason':12} {'tier':9} {'turn':9} code"
@@ -142,15 +142,15 @@ def _look(level: float, entries: list[Entry], options: Namespace, settings: Sett
             yield from _entry(entry)
 
 
-def _as_json(seen: Forecast, entries: list[Entry], settings: EnergySettings, killed: str | None) -> dict[str, Any]:
+def _as_json(seen: Forecast, entries: list[Entry], settings: EnergySettings) -> dict[str, Any]:
     return {
         "level": seen.level,
         "recharge_per_minute": settings.recharge_per_minute,
         "full_in_s": seen.full_in_s,
         "metered": settings.metered.model_dump(),
-        "tiers": [{**asdict(tier), "possible": tier.possible_in_s == 0 and killed is None} for tier in seen.tiers],
+        "tiers": [{**asdict(tier), "possible": tier.possible_in_s == 0} for tier in seen.tiers],
         "entries": [entry.model_dump(mode="json") for entry in entries],
-        **({} if killed is None else {"killed": killed}),
+        **({} if seen.killed is None else {"killed": seen.killed}),
     }
 
 
@@ -187,11 +187,9 @@ def _full(seen: Forecast) -> str:
             return f"full {in_about(seconds)}"
 
 
-def _now(tier: TierForecast, is_killed: bool) -> str:
-    if is_killed:
-        return styled("not possible until cortex revive", "red", sys.stdout)
+def _now(tier: TierForecast, killed: str | None) -> str:
     colour = "red" if tier.possible_in_s is None else "yellow" if tier.possible_in_s > 0 else "green"
-    return styled(outlook(tier), colour, sys.stdout)
+    return styled(outlook(tier, killed), colour, sys.stdout)
 
 
 def _entry(entry: Entry) -> Iterator[str]:

@@ -100,7 +100,7 @@ def _list(records: list[JobRecord], is_left: bool, options: Namespace, settings:
     if not facts:
         yield "There are no jobs"
         return
-    yield paint(f"{'job':12} {'state':9} {'tier':8} {'reserved':>8}  {'since':16} purpose", "dim")
+    yield paint(f"{'job':12} {'state':9} {'tier':8} {'energy':>8}  {'since':16} purpose", "dim")
     for each in facts:
         state, since = _state(each), local_time(each["at"])
         row = f"{each['job'][:12]} {state:9} {fit(each['tier'], 8):8} {each['reserved']:>8.4g}  {since} "
@@ -118,7 +118,8 @@ def _show(records: list[JobRecord], is_left: bool, options: Namespace, settings:
         return
     ended = "" if record.ended_at is None else f", ended {local_time(record.ended_at)}"
     yield f"{facts['job']}  {_state(facts)}, since {local_time(record.at)}{ended}"
-    yield fit(f"{facts['tier']}, {record.cost:.4g} energy reserved, code {facts['code_hash'][:8]}", width())
+    reserved = "reserved" if record.is_under_way else "was reserved"
+    yield fit(f"{facts['tier']}, {record.cost:.4g} energy {reserved}, code {facts['code_hash'][:8]}", width())
     yield fit(f"purpose: {facts['purpose']}", width())
     if reply is not None:
         yield ""
@@ -189,7 +190,8 @@ def _cleared(records: JobRecords, audit: Audit, options: Namespace) -> Iterator[
     if options.json:
         yield json.dumps({"cleared": cleared})
     else:
-        yield f"{len(cleared)} jobs that have ended were cleared" if cleared else "No job has ended"
+        told = f"{len(cleared)} ended job{'' if len(cleared) == 1 else 's'} cleared"
+        yield told if cleared else "No job has ended"
 
 
 def _cancelled(record: JobRecord, records: JobRecords, files: HomeFiles, audit: Audit, settings: Settings) -> JobRecord:

@@ -72,7 +72,9 @@ def add_no_cache(parser: ArgumentParser) -> None:
 def add_workspace(parser: ArgumentParser, about_asking: str) -> None:
     """Add `--workspace` and `--commit`, for `folder_of`."""
     parser.add_argument(
-        "--workspace", metavar="DIR", help="a folder that code sees as /workspace and may change, once --commit says so"
+        "--workspace",
+        metavar="DIR",
+        help="a folder that code sees as /workspace; --commit says who decides about changes",
     )
     parser.add_argument(
         "--commit",

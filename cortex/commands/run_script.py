@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
     from sandbox import Changes, Displayed, Finding, HeadStart, NetworkPolicy, Running, SandboxSettings, Workspace
 
+# What only fails differently without the guard.
+_NEVER_WORKS = frozenset({"Python", "require"})
+
 
 def run_script(options: Namespace, settings: Settings, head_start: HeadStart, running: Running) -> int:
     request = _request(options)
@@ -123,12 +126,12 @@ async def _displayed(outcome: ExecutionOutcome, home: Path) -> list[dict[str, st
     def shown(item: Displayed) -> dict[str, str]:
         if item.type == "table":
             return {"text": table_text(item.rows)}
-        if item.type != "image":
+        if not item.is_file:
             return {"text": item.text}
         try:
             return {"path": str(gallery.keep(item))}
         except (OSError, SettingsError) as error:
-            return {"text": f"A picture that could not be kept: {error}"}
+            return {"text": f"It could not be kept: {error}"}
 
     gallery = Gallery(lambda: Home(home).displayed)
     return [
@@ -232,10 +235,9 @@ async def _first_finding(code: str) -> Finding | None:
 
 
 def _blocked(finding: Finding) -> ExecutionOutcome:
-    message = (
-        f"{finding.pattern} at line {finding.line}, column {finding.column}: {finding.why} "
-        "(--no-guard runs it anyway: the sandbox protects you even without the guard)"
-    )
+    message = f"{finding.pattern} at line {finding.line}, column {finding.column}: {finding.why}"
+    if finding.pattern not in _NEVER_WORKS:
+        message += " (--no-guard runs it anyway: the sandbox protects you even without the guard)"
     return ExecutionOutcome(ok=False, error=ExecutionError(ErrorType.PERMISSION, message), refused=True)
 
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from cortex.home import KeptStore, Stores
 
 _LEAST_ID = 6
+_MAX_KEYS_TOLD = 300
 _NAME_COLUMNS = 36
+_WHAT = "say what to clear: the NAME of a conversation, or --all"
+_NOTHING = "No conversation keeps anything"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,7 +44,7 @@ def run(options: Namespace) -> int:
 
     settings = load_existing(options)
     if options.action == "clear" and (options.name is None) is not options.all:
-        raise CommandError("say what to clear: the NAME of a conversation, or --all")
+        raise CommandError("NAME or --all, not both" if options.all else _WHAT)
     try:
         for line in _cleared(options, settings) if options.action == "clear" else _seen(options, settings):
             print(line)
@@ -83,6 +86,8 @@ def _cleared(options: Namespace, settings: Settings) -> Iterator[str]:
             yield json.dumps({"cleared": [stored.conversation for stored in chosen]})
         else:
             yield from (f"The store of {visible(stored.conversation)} was cleared" for stored in chosen)
+            if not chosen:
+                yield _NOTHING
     finally:
         stores.close()
         audit.close()
@@ -95,7 +100,7 @@ def _chosen(name: str, stores: Stores) -> KeptStore:
         found = [stored for stored in everything if stored.id.startswith(name)]
     if len(found) != 1:
         problem = "several conversations have ids that begin so" if found else "no such conversation keeps anything"
-        raise CommandError(f'"{name[:80]}": {problem}; cortex store lists those that do')
+        raise CommandError(f'"{name[:80]}": {problem}; cortex store lists those that do, with the ids to name them by')
     return found[0]
 
 
@@ -105,7 +110,7 @@ def _list(options: Namespace, settings: Settings, stores: Stores) -> Iterator[st
         yield json.dumps([_facts(stored, settings) for stored in found])
         return
     if not found:
-        yield "No conversation keeps anything"
+        yield _NOTHING
         return
     head = f"{'conversation':{_NAME_COLUMNS}} {'id':8} {'keys':>5} {'bytes':>8}  {'changed':16} expires"
     yield paint(head, "dim")
@@ -122,7 +127,8 @@ def _show(options: Namespace, settings: Settings, stores: Stores) -> Iterator[st
     kept = {key: json.loads(text) for key, text in stored.values.items()}
     if options.key is not None:
         if options.key not in kept:
-            raise CommandError(f'"{options.key[:80]}": this conversation keeps no such value')
+            keys = fit(", ".join(Redactor(settings.redaction).value(kept)), _MAX_KEYS_TOLD)
+            raise CommandError(f'"{options.key[:80]}": this conversation keeps no such value; its keys: {keys}')
         kept = {options.key: kept[options.key]}
     # With their keys: a value under "password" is one.
     values = Redactor(settings.redaction).value(kept)

@@ -42,6 +42,8 @@ QUOTED = "| "
 """Begins every line that is not the host's: printed output, and an error's message after its first line. Code chooses
 those texts, and must not be able to say what only the host can know, such as which files were written."""
 NO_VALUE = "The code gave no value: end it with `return value`, or with the value as its last line."
+DONE = "The code ended without a value."
+"""Where something has happened: the author must not be led to run it again."""
 
 
 class SaidByCode(NamedTuple):
@@ -61,23 +63,27 @@ def said_in(outcome: ExecutionOutcome) -> SaidByCode:
     return SaidByCode(headline(outcome), where or "", _printed(outcome))
 
 
-def reply(outcome: ExecutionOutcome, lines: Sequence[str] = (), said: SaidByCode | None = None) -> str:
+def reply(
+    outcome: ExecutionOutcome, lines: Sequence[str] = (), said: SaidByCode | None = None, *, has_kept: bool = False
+) -> str:
     """The reply to an outcome: a result as JSON, or one of the codes with the reason. Never empty.
 
     The first line of a result is JSON and nothing else. Where there is no value, what the code printed follows; where
     the code failed, also the calls that it has already made. `lines` come last. `said` is `said_in(outcome)` without
-    secrets. Of what the code chose, each line after the first begins with QUOTED.
+    secrets; `has_kept`: values of the code were kept in a store. Of what the code chose, each line after the first
+    begins with QUOTED.
     """
     said = said_in(outcome) if said is None else said
     parts = [headline(outcome)] if outcome.ok else _first_line_and_quoted(said.error)
     if said.where:
         parts.append(f"  {where_told(said.where)}")
-    if not outcome.ok:
+    if outcome.ok and not outcome.has_value and not said.output and not outcome.displayed:
+        has_effect = bool(outcome.calls or outcome.changes or has_kept)
+        parts += (DONE, *calls_told(outcome)) if has_effect else (NO_VALUE,)
+    elif not outcome.ok:
         parts += calls_told(outcome)
     if said.output:
         parts += ("It printed:", _cut(said.output))
-    elif outcome.ok and not outcome.has_value and not outcome.displayed:
-        parts.append(NO_VALUE)
     return "\n".join((*parts, *lines))
 
 
@@ -145,7 +151,7 @@ def _cut(output: str) -> str:
 
 
 def calls_told(outcome: ExecutionOutcome) -> list[str]:
-    """The calls of a run that failed, so that its author does not repeat what has already happened."""
+    """The calls of a run that failed or gave no value, so that its author does not repeat what has already happened."""
     if not outcome.calls:
         return []
     shown = outcome.calls if len(outcome.calls) <= MAX_CALL_LINES else outcome.calls[: MAX_CALL_LINES - 1]

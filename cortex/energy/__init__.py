@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .ledger import Entry
     from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk, Ledger
     from .reserve import EnergyReserve, Reservation, is_untouched
-    from .wording import drawn, explain, in_about, outlook, rounded_down
+    from .wording import despite_the_level, drawn, explain, in_about, outlook, rounded_down
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -20,6 +20,6 @@ else:
             "ledger": "Entry",
             "ports": "EnergyBusy EnergyError EnergyNotOnDisk Ledger",
             "reserve": "EnergyReserve Reservation is_untouched",
-            "wording": "drawn explain in_about outlook rounded_down",
+            "wording": "despite_the_level drawn explain in_about outlook rounded_down",
         },
     )

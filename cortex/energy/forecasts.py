@@ -24,7 +24,7 @@ class TierForecast:
     cost: float
     floor: float
     possible_in_s: float | None
-    """0 means now; None means never, unless the owner tops up."""
+    """0 means now; None means never, unless the owner tops up or turns the kill switch off."""
     runs: int | None
     """Possible runs in a row from this level, without recharge; None when they cost nothing."""
 
@@ -36,9 +36,12 @@ class Forecast:
     level: float
     full_in_s: float | None
     tiers: tuple[TierForecast, ...]
+    killed: str | None = None
+    """Why nothing runs, whatever the level; None while the kill switch is off."""
 
 
-def forecast(level: float, settings: EnergySettings) -> Forecast:
+def forecast(level: float, settings: EnergySettings, killed: str | None = None) -> Forecast:
+    is_killed = killed is not None
     return Forecast(
         level,
         seconds_until(FULL, level, settings),
@@ -47,11 +50,12 @@ def forecast(level: float, settings: EnergySettings) -> Forecast:
                 tier,
                 cost_of(tier, settings),
                 floor_of(tier, settings),
-                seconds_until(needed_for(tier, settings), level, settings),
-                _runs(level, tier, settings),
+                None if is_killed else seconds_until(needed_for(tier, settings), level, settings),
+                0 if is_killed else _runs(level, tier, settings),
             )
             for tier in Tier
         ),
+        killed,
     )
 
 

@@ -36,13 +36,20 @@ def explain(lack: Insufficient) -> str:
     return f"Insufficient energy for code execution. {missing}{later}{instead}"
 
 
-def outlook(tier: TierForecast) -> str:
-    """What the level means for a tier, to follow "<tier> is"."""
+def outlook(tier: TierForecast, killed: str | None = None) -> str:
+    """What the level means for a tier, to follow "<tier> is". `killed` is that of the forecast."""
+    if killed is not None:
+        return "not possible until cortex revive"
     if tier.possible_in_s is None:
         return "not possible until it is topped up"
     if tier.possible_in_s > 0:
         return f"possible {in_about(tier.possible_in_s)}"
     return "possible" if tier.runs is None else f"possible, {tier.runs} run{'' if tier.runs == 1 else 's'} in a row"
+
+
+def despite_the_level(killed: str) -> str:
+    """Why nothing runs while the kill switch is on."""
+    return f"Nothing runs, whatever the level: {killed}"
 
 
 def drawn(level: float, full: str, empty: str) -> str:

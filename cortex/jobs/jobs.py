@@ -163,7 +163,7 @@ class Jobs:
         if job.answer is not None:
             return job.answer
         assert job.started is not None
-        return Begun(handle, _as_text(handle, "started", limitMs=payload.timeout), job.started.level, self.wakes)
+        return Begun(handle, _as_text(handle, "waiting", limitMs=payload.timeout), job.started.level, self.wakes)
 
     async def look(self, handle: str, conversation: str | None, *, cancel: bool = False) -> JobLook:
         """How a job of this conversation stands, from its record; its reply once it has ended. Runs nothing."""

@@ -5,7 +5,7 @@ A module of its own, so that its decision can be tested without a turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cortex.text import beginning
 
@@ -37,7 +37,7 @@ class Repeats:
             self.last_word = _last_word(call, answer)
         if self.failures[key] != MAX_SAME_FAILURES - 1:
             return answer
-        return Answer(answer.text, WARNING if answer.note is None else f"{answer.note}\n{WARNING}", ok=False)
+        return replace(answer, note=WARNING if answer.note is None else f"{answer.note}\n{WARNING}")
 
 
 def _last_word(call: ToolRequest, answer: Answer) -> str:

@@ -69,6 +69,17 @@ RUN_SCHEMA = {
             },
             "description": "What the code changed in /workspace, if it has one",
         },
+        "displayed": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    **{name: {"type": "string"} for name in ("type", "mimeType", "title")},
+                    "bytes": {"type": "integer"},
+                },
+            },
+            "description": "What the code displayed, if anything; the content blocks hold it",
+        },
         "truncatedFromBytes": {
             "type": "integer",
             "description": "The full size of a result that was cut because it is too large",

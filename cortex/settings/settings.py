@@ -48,7 +48,7 @@ DEFAULT, OPTION = "default", "option"
 MODEL_VARIABLES = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL", "name": "OPENAI_MODEL"}
 
 
-class Settings(BaseModel):
+class Settings(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of a frozen model
     """The settings of all packages, one section for each subject."""
 
     # Errors do not show the value: it may be a key in the wrong place.
@@ -77,6 +77,10 @@ class Settings(BaseModel):
     def read_from(self) -> tuple[Path, ...]:
         """The settings files that `load_settings` has read; those of the package are not among them."""
         return self._read_from
+
+    def __eq__(self, other: object) -> bool:
+        # Settings from two files are the same settings, if both say the same.
+        return isinstance(other, Settings) and self.model_dump() == other.model_dump()
 
 
 def load_settings(

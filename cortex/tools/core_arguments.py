@@ -6,7 +6,7 @@ No argument chooses hosts or widens a limit, and named tools must exist. Core to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -246,12 +246,16 @@ def code_arguments(raw: Any, settings: Settings, *, files: bool = False) -> dict
     } | _narrowed(limits, settings, files)
 
 
+def _refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise invalid(f'{what} has no "{unknown[:60]}"; there are {", ".join(known)}')
+
+
 def _narrowed(limits: Mapping[str, Any], settings: Settings, files: bool) -> dict[str, Any]:
     """The limits of one run. A request for more than the host allows is refused rather than ignored: code that believes
     it may write would fail in unexpected places."""
-    unknown = next((name for name in limits if name not in _CODE_LIMITS), None)
-    if unknown is not None:
-        raise invalid(f'{EXECUTE_CODE}: sandbox_config has no "{unknown[:60]}"; there are {", ".join(_CODE_LIMITS)}')
+    _refuse_unknown(limits, _CODE_LIMITS, f"{EXECUTE_CODE}: sandbox_config")
     if not files and (limits.get("allowWrite") or limits.get("allowedReadPaths")):
         raise invalid(f"{EXECUTE_CODE}: this host grants no files; leave allowWrite and allowedReadPaths out")
     if limits.get("allowedReadPaths") not in (None, [], [_WORKSPACE]):

@@ -6,8 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, core_schema, to_json
 
+BYTES_SCHEMA = {"type": "string", "format": "byte", "contentEncoding": "base64"}
+"""Of bytes, which travel in JSON as base64; code is told of a Uint8Array."""
 _MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _SINGLE = frozenset({"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"})
@@ -16,6 +18,9 @@ _SINGLE = frozenset({"items", "additionalProperties", "not", "contains", "proper
 class _Plain(GenerateJsonSchema):
     # A default that JSON cannot express is left out of the schema; the function still has it.
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as its parent has it
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> dict[str, Any]:  # noqa: ARG002 - as its parent has it
+        return dict(BYTES_SCHEMA)
 
     def encode_default(self, dft: Any) -> Any:
         # The order of a set differs between processes, and would change the bytes that a model's cache compares.

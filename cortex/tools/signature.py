@@ -19,7 +19,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError, from_json
 
-from .pictures import with_bytes
+from .pictures import has_lost_bytes, with_bytes
 from .schemas import schema_of
 from .validation_work import Breadth, breadths, hashed_fields
 
@@ -34,6 +34,7 @@ _ARGUMENTS = re.compile(r"(args|arguments|parameters|params):\s*$", re.IGNORECAS
 _ENTRY = re.compile(r"\*{0,2}(?P<name>\w+)\s*(\([^)]*\))?:\s*(?P<text>.*)")
 
 _TYPES = "str, int, float, bool, bytes, list, dict, an Enum, a Literal, a dataclass or a pydantic model"
+_HOLDERS = "a list, tuple, set, dict, Sequence or Mapping, or a TypedDict, dataclass or model that does not hold itself"
 # A number is accepted for a text, because models write postcodes like that; NaN, which JSON lacks, is not.
 _CONFIG = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
 _UNDESCRIBABLE = (PydanticUserError, SchemaError, TypeError, ValueError, NameError, AttributeError)
@@ -111,7 +112,8 @@ def signature_of(function: Callable[..., Any], name: str, names: Mapping[str, An
         raise ValueError(f'Cannot make a tool of "{name}": it yields; return a list instead')
     docs = docs_of(body)
     hints = _hints(body, name, names)
-    parameters = _parameters(function, name, hints, docs)
+    with_them = {each: with_bytes(hint, names) for each, hint in hints.items()}
+    parameters = _parameters(function, name, with_them, docs)
     arguments, input_schema = _arguments(parameters, name)
     result, output_schema = _result(hints, name)
     return Signature(
@@ -167,7 +169,7 @@ def _parameters(function: Callable[..., Any], name: str, hints: Mapping[str, Any
                 f'Cannot make a tool of "{name}": parameter "{parameter.name}" has no type; '
                 f'write it, as in "{parameter.name}: str"'
             )
-        annotation = _described(with_bytes(hints.get(parameter.name, parameter.annotation)), parameter.name, docs)
+        annotation = _described(hints.get(parameter.name, parameter.annotation), parameter.name, docs)
         found.append(
             Parameter(parameter.name, annotation, parameter.default, parameter.kind is parameter.POSITIONAL_ONLY)
         )
@@ -193,6 +195,12 @@ def _arguments(parameters: tuple[Parameter, ...], name: str) -> tuple[type[BaseM
         model, schema = _described_model(parameters)
     except _UNDESCRIBABLE as error:
         raise ValueError(f'Cannot make a tool of "{name}": {_culprit(parameters)}; use {_TYPES}') from error
+    for parameter in parameters:
+        if has_lost_bytes(_described_model((parameter,))[0].__pydantic_core_schema__):
+            raise ValueError(
+                f'Cannot make a tool of "{name}": parameter "{parameter.name}" has bytes where they cannot be told '
+                f"from text, in the type {_type_of(parameter)}; use bytes in {_HOLDERS}"
+            )
     schema.setdefault("properties", {})
     schema["additionalProperties"] = False
     return model, schema
@@ -212,19 +220,22 @@ def _culprit(parameters: tuple[Parameter, ...]) -> str:
         try:
             _described_model((parameter,))
         except _UNDESCRIBABLE as error:
-            type_ = inspect.formatannotation(typing.get_args(parameter.annotation)[0])
             # Only this advice of pydantic helps here: on older Pythons there are two kinds of TypedDict.
             is_old = isinstance(error, PydanticUserError) and error.code == "typed-dict-version"
             hint = f" ({str(error).splitlines()[0]})" if is_old else ""
-            return f'parameter "{parameter.name}" has the type {type_}, which JSON cannot describe{hint}'
+            return f'parameter "{parameter.name}" has the type {_type_of(parameter)}, which JSON cannot describe{hint}'
     return "its parameters cannot be described in JSON"
+
+
+def _type_of(parameter: Parameter) -> str:
+    return inspect.formatannotation(typing.get_args(parameter.annotation)[0])
 
 
 def _result(hints: Mapping[str, Any], name: str) -> tuple[TypeAdapter[Any], dict[str, Any] | None]:
     if "return" not in hints:
         return TypeAdapter(Any), None
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(with_bytes(hints["return"]))
+        adapter: TypeAdapter[Any] = TypeAdapter(hints["return"])
         return adapter, schema_of(adapter, "serialization")
     except _UNDESCRIBABLE as error:
         type_ = inspect.formatannotation(hints["return"])

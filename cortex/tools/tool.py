@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, TypeAdapter
 
     from cortex.settings import Policy
-    from sandbox import Places
 
     from .signature import Signature
 
@@ -42,8 +41,9 @@ def json_of(value: Any, adapter: TypeAdapter[Any], tool: str) -> ReadyJson:
     # Serialising would consume an iterator to its end, and it may be endless.
     if not isinstance(value, (Iterator, AsyncIterator)):
         try:
-            plain, bytes_at = without_bytes(value)
-            return _strict(adapter.dump_json(plain, by_alias=True, warnings=False), bytes_at)
+            if found := without_bytes(value, adapter):
+                return ReadyJson(to_json(found[0], by_alias=True, inf_nan_mode="null"), found[1])
+            return _strict(adapter.dump_json(value, by_alias=True, warnings=False))
         except Exception as error:
             log.warning('Tool "%s" returned what is not JSON', tool, exc_info=error)
             raise _not_json(value, tool) from error
@@ -58,11 +58,11 @@ def value_of(json: ReadyJson, tool: str) -> Any:
         raise ToolError(f'Tool "{tool}" returned a value that is nested too deeply', code="internal") from error
 
 
-def _strict(json: bytes, bytes_at: Places = ()) -> ReadyJson:
+def _strict(json: bytes) -> ReadyJson:
     # A type may be configured to write NaN and Infinity, which JSON lacks. The same words inside strings are fine.
     if says_outside_strings(json, b"NaN", b"Infinity"):
         json = to_json(from_json(json), inf_nan_mode="null")
-    return ReadyJson(json, bytes_at)
+    return ReadyJson(json)
 
 
 def _not_json(value: Any, tool: str) -> ToolError:

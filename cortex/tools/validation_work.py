@@ -31,8 +31,8 @@ _WITH_SECRET = frozenset({"any", "bool", "bytes", "date", "enum", "literal", "no
 
 _ARRAYS = frozenset({"list", "tuple", "set", "frozenset", "generator"})
 _OBJECTS = frozenset({"model", "model-fields", "typed-dict", "dataclass", "dataclass-args", "dict", "definition-ref"})
-# Keys that are not part of the type.
-_ASIDE = frozenset({"cls", "config", "default", "expected", "members", "metadata", "serialization"})
+# Keys of a core schema.
+NOT_OF_THE_TYPE = frozenset({"cls", "config", "default", "expected", "members", "metadata", "serialization"})
 
 
 def taken_apart(model: Schema) -> tuple[dict[str, Schema], list[Schema]]:
@@ -50,7 +50,7 @@ def parts(schema: Schema | list[Schema]) -> Iterator[Schema]:
         part = waiting.pop()
         if isinstance(part, Mapping):
             yield part
-            waiting.extend(inner for key, inner in part.items() if key not in _ASIDE)
+            waiting.extend(inner for key, inner in part.items() if key not in NOT_OF_THE_TYPE)
         elif isinstance(part, list | tuple):
             waiting.extend(part)
 
@@ -143,7 +143,10 @@ def hashed_fields(model: Schema) -> dict[str, int]:
 def _is_hashed(part: Schema) -> bool:
     if part.get("type") in {"set", "frozenset"}:
         # JSON has numbers: a set of anything may be a set of numbers.
-        return part.get("items_schema", {}).get("type", "any") not in _WITH_SECRET - {"any"}
+        items = part.get("items_schema", {})
+        while items.get("type") == "function-before":  # what comes out is of the inner type
+            items = items["schema"]
+        return items.get("type", "any") not in _WITH_SECRET - {"any"}
     # Member names are texts, and stay texts where any type is accepted.
     return "keys_schema" in part and part["keys_schema"].get("type") not in _WITH_SECRET
 

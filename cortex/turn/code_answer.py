@@ -23,7 +23,7 @@ class CodeAnswer:
     ok: bool
     structured: dict[str, Any] = field(default_factory=dict)
     """`result`, `logs`, `metrics`, and `calls` of a run; `error` where there is no result; `files` where code may use
-    files."""
+    files; `displayed` where it displayed something."""
     displayed: tuple[Displayed, ...] = ()
     """What the code displayed. `structured` says only how much."""
 

@@ -253,7 +253,8 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             files = None if terms is None else await settle_files(outcome, intent, own_hash, terms)
             # Inside: drawings and long replies take time, and a caller who cancels meanwhile has still run the code.
             shown = await shown_displays(outcome.displayed, caller.show, services.running)
-            text = await _told(outcome, () if files is None else files.lines, caller.show)
+            lines = () if files is None else files.lines
+            text = await _told(outcome, lines, caller.show, has_kept=stored is not None)
             text += await off_loop(sum(len(item.data) for item in shown), display_lines, shown)
         except BaseException as error:
             is_fault = isinstance(error, Exception)
@@ -274,17 +275,21 @@ def _file_terms(folder: Folder, services: Services, caller: Caller) -> FileTerms
     return FileTerms(folder, caller.consent, services.switch, caller.announce, own, caller.keep)
 
 
-async def _told(outcome: ExecutionOutcome, lines: Sequence[str], show: Callable[[str], Awaitable[str]]) -> str:
+async def _told(
+    outcome: ExecutionOutcome, lines: Sequence[str], show: Callable[[str], Awaitable[str]], *, has_kept: bool
+) -> str:
     """The reply, redacted: first each text that the code chose, because the reply cuts and quotes them."""
     said = said_in(outcome)
     shown = said._replace(**{part: await show(text) for part, text in said._asdict().items() if text})
-    return await show(reply(outcome, lines, shown))
+    return await show(reply(outcome, lines, shown, has_kept=has_kept))
 
 
 def has_no_effect(outcome: ExecutionOutcome) -> bool:
     """Whether the run failed without having called a tool, sent a request or changed a file."""
     metrics = outcome.metrics
-    return not (outcome.ok or metrics.tool_calls or metrics.fetches or outcome.changes)
+    # A call that is not among `calls` and failed was refused before the tool was asked: its arguments did not fit.
+    has_called = bool(outcome.calls) or metrics.tool_calls > metrics.failed_calls
+    return not (outcome.ok or has_called or metrics.fetches or outcome.changes)
 
 
 async def _guard_refusal(services: Services, code: str) -> Refusal | None:

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 Commit: TypeAlias = Literal["ask", "auto", "never"]
-"""Who decides about changes: the owner for each run, nobody (what succeeded is committed), or nobody (none is)."""
+"""Who decides about changes. `ask`: the owner decides about each run. `auto`: each run that succeeds is committed.
+`never`: no run is."""
 
 Keep: TypeAlias = "Callable[[Changes, FilesChanged], Awaitable[None]]"
 """Takes changes that may be made, and what to announce once they are. Raises SandboxError if it cannot keep them."""

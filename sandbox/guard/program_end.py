@@ -46,13 +46,15 @@ _PARTS = {
     "try_statement": ("body", "handler"),
     "catch_clause": ("body",),
 }
+_CALLS = ("call_expression", "await_expression")
 _HOLDS_STATEMENTS = ("statement", "block", "clause", "body", "case", "default")
 
 
 def program_end(code: str) -> list[list[Any]]:
     """The edits that make the program return its value: `["return", at]` and `["end", at]` around an expression,
     `["default", start, end]` for `export default` before one, `["blank", start, end]` for what only a module may have,
-    `["call", name, gives_context]` for a function that is called at the end, and `["name", name]` for a value.
+    `["main", start, end]` for `import.meta.main`, `["call", name, gives_context]` for a function that is called at the
+    end, and `["name", name]` for a value.
 
     A function is called only where it is certain that nothing else can call it: an answer that is missed is better than
     an effect that happens twice. The same holds for a value that is a function, for the harness calls that.
@@ -63,7 +65,7 @@ def program_end(code: str) -> list[list[Any]]:
         return []
     statements = [node for node in root.named_children if node.type != "comment"]
     names = Names(root, source, statements)
-    edits = list(_unexported(statements))
+    edits = [*_unexported(statements), *names.asks_for_main()]
     has_return = b"return" in source and any(_returns(node) for node in statements)
     # What was called before is exported to nobody: `await main(); export default main`.
     ending = [node for node in statements if not _is_spent_export(node, names)]
@@ -99,11 +101,16 @@ class Names:
         if self._hides_names is None:
             escapes = [found.start() for found in re.finditer(rb"\\u", self._source)]
             self._hides_names = (
-                b"eval" in self._source
+                re.search(rb"(?<![\w$])eval(?![\w$])", self._source) is not None
                 or len(escapes) > _MAX_MENTIONS
                 or any(not self._is_text(at, at + 2) for at in escapes)
             )
         return self._hides_names
+
+    def asks_for_main(self) -> list[list[Any]]:
+        """Where the program asks whether it is the one that was started, as programs for Deno do: it is."""
+        found = islice(re.finditer(rb"(?<![\w$.])import\.meta\.main(?![\w$])", self._source), _MAX_MENTIONS)
+        return [["main", at.start(), at.end()] for at in found if not self._is_text(*at.span())]
 
     def has_entry(self) -> bool:
         return any(entry in self._source for entry in _ENTRIES)
@@ -230,7 +237,7 @@ def _valued(node: Node, names: Names) -> list[list[Any]]:
     inner = named[0]
     if names.may_have_run(inner):
         return []
-    if inner.type == "unary_expression" and inner.children[0].type == "void":
+    if inner.type == "unary_expression" and inner.children[0].type == "void" and inner.children[1].type in _CALLS:
         # `void main()` starts what nothing would wait for.
         argument = inner.children[1]
         return [["blank", inner.start_byte, argument.start_byte], *_around(argument)]

@@ -23,8 +23,10 @@ log = logging.getLogger("motor_cortex.sandbox")
 MAX_EDITS_BYTES = 65_536
 # Shorter than the guard's: a run that waited in vain loses its answer at most, and says how to give one.
 TURN_TIMEOUT_S = 1.0
-# A value is the second of two: of one that is the whole `return`, V8 would place some errors at the `return`.
-_RETURN = "return(0,"
+# With a parenthesis: the value may begin on the next line. V8 places errors of the whole value at the `return`, which
+# leads back to the beginning of the value, where they would be without it.
+_RETURN = "return("
+_IS_MAIN = "import.meta.main"
 _NAME = re.compile(r"[A-Za-z_$][\w$]{0,200}\Z", re.ASCII)
 # Possessive: code of many spaces must not be tried at each of them.
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+\n(?P<code>.*?)\n[ \t]*+\1\s*+\Z", re.DOTALL)
@@ -41,6 +43,8 @@ class _Edit:
     end: int
     text: str | None = None
     """None for spaces, and line ends where they were."""
+    old: str | None = None
+    """What must stand there; None for anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +93,16 @@ class ProgramReader(CodeReader):
         try:
             answer = await self.answer(text)
         except SandboxUnavailable as error:
-            log.warning("The value of a program without a return is lost: %s", error)
+            log.info("The value of a program without a return is lost: %s", error)
             return Program(text)
         return edited(text, answer) if answer is not None else Program(text)
 
 
 def without_fences(code: str) -> str:
-    """The code without Markdown fences around the whole of it. Its lines keep their numbers."""
+    """The code without Markdown fences around the whole of it, and with a comment for a first line that names a
+    program. Its lines and columns keep their numbers."""
+    if code.startswith("#!"):
+        return f"//{code[2:]}"
     if not code.lstrip().startswith(("```", "~~~")):
         return code
     found = _FENCE.match(code)
@@ -137,6 +144,8 @@ def _applied(edits: list[_Edit], data: bytes) -> Program:
     done, line, column = 0, 1, 1
     for edit in edits:
         before, old = data[done : edit.start].decode(), data[edit.start : edit.end].decode()
+        if edit.old is not None and old != edit.old:
+            raise ValueError("an edit of something else")
         text = _spaces(old) if edit.text is None else edit.text.ljust(len(old))
         line, column = _advanced(line, column, before)
         pieces += (before, text)
@@ -158,13 +167,15 @@ def _edits(asked: list[list[Any]], size: int) -> list[_Edit]:
                 found.append(_Edit(at, at, ")"))
             case "blank", [int(start), int(end)] if 0 <= start < end <= size:
                 found.append(_Edit(start, end))
+            case "main", [int(start), int(end)] if 0 <= start < end <= size:
+                found.append(_Edit(start, end, "true", _IS_MAIN))
             case "default", [int(start), int(end)] if 0 <= start < end <= size:
                 found.append(_Edit(start, end, _RETURN))
             case "call", [str(name), bool(gives_context)] if _NAME.match(name):
                 given = "context" if gives_context else ""
-                found.append(_Edit(size, size, f"\n;return(0,{name}({given}))"))
+                found.append(_Edit(size, size, f"\n;return {name}({given})"))
             case "name", [str(name)] if _NAME.match(name):
-                found.append(_Edit(size, size, f"\n;return(0,{name})"))
+                found.append(_Edit(size, size, f"\n;return {name}"))
             case _:
                 raise ValueError(f"an unknown edit: {what!r:.40}")
     return found

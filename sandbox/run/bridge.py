@@ -50,7 +50,7 @@ LARGE_ANSWER_BYTES = 64 * 1024
 DEAF_CALLS = 100
 # How many calls to the store a run may make before it is ended.
 MAX_STORE_CALLS = 1_000
-NO_STORE = "store keeps values for a conversation, and this run belongs to none"
+NO_STORE = "store keeps values for a conversation, and this run belongs to none: do without store"
 
 Send = Callable[[Callable[[], bytes]], Awaitable[None]]
 

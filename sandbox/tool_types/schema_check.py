@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ class _Check:
             return f"the {what} do not fit its schema, which has too many choices to say where"
         # Only the first problem: there may be as many as there are values.
         with self._meter(sizes):
-            return _first_problem(validator, value, what)
+            return _first_problem(validator, value, what, self._schema)
 
     def _is_told_soon(self, value: Any) -> bool:
         sizes = Sizes(value)
@@ -187,14 +188,27 @@ class _Check:
             raise BadSchema(str(error)[:300]) from error
 
 
-def _first_problem(validator: jsonschema_rs.Validator, value: Any, what: str) -> str:
+def _first_problem(validator: jsonschema_rs.Validator, value: Any, what: str, schema: Any) -> str:
     try:
         validator.validate(value)
     except ValueError as problem:
         path = getattr(problem, "instance_path", ())
         where = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
+        if _are_bytes(schema, getattr(problem, "schema_path", ())):
+            return f"{what}{where} takes a Uint8Array"[:600]
         return f"{what}{where}: {getattr(problem, 'message', problem)}"[:600]
     return f"the {what} do not fit its schema"
+
+
+def _are_bytes(part: Any, path: Iterable[str | int]) -> bool:
+    """Whether the keyword at this path says that bytes are no texts: code is told of a Uint8Array there."""
+    *above, keyword = ("", *path)
+    try:
+        for step in above[1:]:
+            part = part[step]
+    except (LookupError, TypeError):
+        return False
+    return keyword == "type" and isinstance(part, dict) and part.get("format") == "byte"
 
 
 class _Kept:

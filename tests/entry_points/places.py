@@ -61,6 +61,7 @@ PLACES: dict[str, str] = {
     "cortex/commands/run_script.py::_context": FILE,
     "cortex/commands/store.py::_show": HOME,
     "cortex/home/stores.py::_parsed": "store: value",
+    "cortex/tools/pictures.py::_Fields.__call__": "arguments from code",
     "cortex/tools/pictures.py::pictures_of": MADE,
     "cortex/turn/displays.py::_is_table": "display: rows",
     "cortex/commands/run_script.py::_network": POLICY,

@@ -200,7 +200,9 @@ async def test_only_what_a_busy_machine_can_spoil_is_measured_again(check, alone
         found = await place.judge([program])
         return found["x"][0], place.runs
 
-    assert await seen_of(judged_alone, tmp_path) == ([check], runs)
+    missed, times = await seen_of(judged_alone, tmp_path)
+    # The machine may spoil a measured check beside it.
+    assert ([one for one in missed if one not in ALWAYS], times) == ([check], runs)
 
 
 def test_there_are_programs_of_every_class_and_tier():

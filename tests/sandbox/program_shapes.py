@@ -162,4 +162,12 @@ SHAPES = (
         "5",
     ),
     Shape("ts-type-last", "type Id = string;\nconst id: Id = 'x1';\nid\ntype Other = number;", '"x1"'),
+    # Written for Deno's own command line
+    Shape("deno-main", "async function main() {\n  return 5;\n}\nif (import.meta.main) {\n  main();\n}", "5"),
+    Shape(
+        "deno-main-printed", "function main() { return 5 }\nif (import.meta.main) { console.log(main()) }", "null", "5"
+    ),
+    Shape("deno-main-in-a-text", "const text = 'import.meta.main';\ntext", '"import.meta.main"'),
+    Shape("first-line-names-a-program", "#!/usr/bin/env -S deno run\nconst n = 4;\nn * n", "16"),
+    Shape("a-name-like-eval", "function main() {\n  const evaluate = (n) => n + 1;\n  return evaluate(1);\n}", "2"),
 )

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cortex import reply
-from sandbox import DenoRuntime, ExecutionOutcome, ExecutionRequest, ToolDeclaration, ToolError
+from sandbox import (
+    CallCount,
+    Change,
+    Changes,
+    DenoRuntime,
+    ExecutionOutcome,
+    ExecutionRequest,
+    ToolDeclaration,
+    ToolError,
+)
 from sandbox.guard.program_reader import Program, ProgramReader, edited, ends_with_return, without_fences
 from sandbox.run.calls_made import request_name
 from tests.conftest import small
@@ -80,6 +90,8 @@ async def test_programs_that_a_stranger_wrote_give_their_answer():
         ("async function main() {\n  null.x;\n}", 2, 8),
         ("export default async () => {\n  null.x;\n}", 2, 8),
         ("const a = 1; a.b.c; a", 1, 18),
+        ("foo.bar", 1, 1),
+        ("if (true) { foo.bar }", 1, 13),
     ],
 )  # fmt: skip
 async def test_an_error_is_placed_in_the_lines_and_columns_of_the_author(code, line, column):
@@ -141,6 +153,16 @@ async def test_no_value_and_nothing_printed_says_how_to_return_one():
         "null",
         "null\nThe code gave no value: end it with `return value`, or with the value as its last line.",
     ]
+
+
+def test_an_author_is_not_led_to_repeat_what_has_happened():
+    done = ExecutionOutcome(ok=True, has_value=False)
+    mailed = replace(done, calls=(CallCount("tools.mail", done=2),))
+    ended = "null\nThe code ended without a value."
+    assert reply(mailed) == f"{ended}\nCalls that this run has made:\n  tools.mail: 2 done"
+    assert reply(replace(done, changes=Changes([Change("removed", "a.txt")]))) == ended
+    assert reply(done, has_kept=True) == ended
+    assert "end it with" in reply(done)
 
 
 async def test_of_much_that_was_printed_the_beginning_and_the_end_are_told():
@@ -214,7 +236,7 @@ async def test_code_that_cannot_be_parsed_in_time_is_run_as_it_is():
     code = "let a = 1;" + "((((" * 20_000 + "1" + "))))" * 20_000 + ";\na"
     async with ProgramReader() as reader:
         assert (await reader.program(code)).code.startswith("let a = 1;")
-        assert await reader.program("const a = 2;\na") == Program("const a = 2;\nreturn(0,a)", ((2, 1, 9),))
+        assert await reader.program("const a = 2;\na") == Program("const a = 2;\nreturn(a)", ((2, 1, 7),))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.conftest import small
 
 pytestmark = [pytest.mark.deno, pytest.mark.usefixtures("nothing_left")]
 
-NO_STORE = "store keeps values for a conversation, and this run belongs to none"
+NO_STORE = "store keeps values for a conversation, and this run belongs to none: do without store"
 SEND = """
 const send = (frame) => {
   const bytes = new TextEncoder().encode(JSON.stringify(frame) + "\\n");

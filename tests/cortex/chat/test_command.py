@@ -359,11 +359,12 @@ def test_a_typed_slash_command_never_goes_to_the_model_also_when_answers_go_into
         env = environment(tmp_path / "home", server)
         with subprocess.Popen(CHAT, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as chat:
             os.close(theirs)
-            os.write(ours, b"/neurons\n/kill\n/quit\n")
+            os.write(ours, b"/neurons\n/kill\n/energy\n/quit\n")
             output, errors = chat.communicate(timeout=BOUND_S)
             os.close(ours)
     assert (chat.returncode, output) == (0, b""), errors
     assert b"There are no neurons" in errors
+    assert errors.count(b"not possible until cortex revive") == 2
     assert (tmp_path / "home" / "state" / "KILLED").exists()
     assert server.heard == []
 

@@ -311,9 +311,13 @@ def test_killing_from_the_prompt_stops_what_runs_on_this_home(tmp_path):
     call = {"name": "core_execute", "arguments": {"purpose": "x", "code": "return 1"}}
     with chat(tmp_path, [{"calls": [call]}, {"text": "I cannot."}], ForPeople(out, out), **NOWHERE) as talk:
         switch = talk.agent.cortex.switch
-        dialogue(talk, tmp_path, out, ["/kill", "run it"], kill=lambda: switch.turn_on("enough", by="owner")).run("t")
+        more = {"kill": lambda: switch.turn_on("enough", by="owner"), "killed": switch.refusal}
+        dialogue(talk, tmp_path, out, ["/kill", "/energy", "run it"], **more).run("t")
     assert "Everything is stopped: 0 processes were killed" in out.getvalue()
     assert "Kill switch is on since" in out.getvalue()
+    assert "Nothing runs, whatever the level: Kill switch" in " ".join(out.getvalue().split())
+    assert "isolated   costs 0.05   not possible until cortex revive" in out.getvalue()
+    assert "in a row" not in out.getvalue()
     assert talk.runtime.ended == []
 
 

@@ -499,7 +499,7 @@ def test_a_dialogue_has_commands_and_hints(tmp_path, monkeypatch):
     text = out.getvalue()
     assert "Talking to tiny. /help lists the commands" in text
     assert "energy 1.00\n  isolated   costs 0.05   possible, 18 runs in a row\n  network    costs 0.15" in text
-    assert "/quit            leave; Ctrl-D does too\nCtrl-C           stops a turn" in text
+    assert "/quit            leaves; Ctrl-D does too\nCtrl-C           stops a turn" in text
     assert "There is no /fly; /help lists what there is\n" in text
     assert "There are no conversations yet\n" in text
     assert "\nCtrl-D or /quit leaves\n" in text
@@ -512,7 +512,7 @@ def test_a_dialogue_ends_when_it_is_told_to(tmp_path):
     with chat(tmp_path, [{"text": "Hello."}], ForPeople(out, out), **NOWHERE) as talk:
         dialogue(talk, tmp_path, out, ["hi", signal.SIGTERM, "/help"]).run("tiny")
         assert talk.is_ending
-    assert "/help            this" not in out.getvalue()
+    assert "/help            shows this" not in out.getvalue()
     assert out.getvalue().endswith("continues this conversation.\n")
 
 
@@ -530,7 +530,7 @@ def test_a_conversation_that_cannot_be_written_is_told_and_the_dialogue_goes_on(
         talk.agent.conversation.close()
         dialogue(talk, tmp_path, out, ["hi", "/help"]).run("tiny")
     assert "it is closed" in out.getvalue()
-    assert "/help            this" in out.getvalue()
+    assert "/help            shows this" in out.getvalue()
 
 
 def test_a_conversation_is_in_use_by_one_chat_at_a_time(tmp_path):

@@ -148,6 +148,16 @@ def test_the_guard_can_be_left_out():
     assert cortex("run", "-", "--no-guard", stdin="return eval('1 + 1')").stdout == "2\n"
 
 
+@pytest.mark.parametrize(
+    ("code", "can"),
+    [("return eval('1')", True), ("require('fs')", False), ("import os\ndef f(x):\n    return eval(x)\n", False)],
+)
+def test_leaving_out_the_guard_is_offered_only_where_code_can_then_run(code, can):
+    told = cortex("run", "-", stdin=code).stderr
+    assert "EXECUTION_BLOCKED" in told
+    assert ("--no-guard" in told) is can
+
+
 def test_what_a_script_prints_cannot_steer_the_terminal():
     done = cortex("run", "-", stdin="console.log('\\x1b]0;pwned\\x07'); return '\\x9b2J\\u202e'")
     assert "\x1b" not in done.stderr

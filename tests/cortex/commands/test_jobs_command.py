@@ -64,7 +64,7 @@ def host(tmp_path: Path) -> Iterator[tuple[Path, list[str], int]]:
 
 def test_the_list_says_how_each_job_stands_without_secrets_and_control_of_the_terminal(cortex):
     head, *rows = cortex().splitlines()
-    assert head.split() == ["job", "state", "tier", "reserved", "since", "purpose"]
+    assert head.split() == ["job", "state", "tier", "energy", "since", "purpose"]
     assert [row.split()[:4] for row in rows] == [
         ["job-aaaaaaaa", "done", "isolated", "0.05"],
         ["job-bbbbbbbb", "left", "isolated", "0.05"],  # no process runs it
@@ -84,6 +84,8 @@ def test_programs_get_the_list_as_json(cortex):
 def test_one_job_is_shown_with_its_reply_redacted(cortex, name):
     shown = cortex("show", name)
     assert "done" in shown
+    assert "0.05 energy was reserved" in shown
+    assert "0.05 energy reserved" in cortex("show", "bbbbbb")
     assert MAIL not in shown
     assert "\x1b" not in shown
     assert "[EMAIL_1]" in shown
@@ -109,7 +111,7 @@ def test_a_beginning_of_several_handles_names_none(cortex, home):
 
 
 def test_clearing_deletes_what_has_ended_and_is_recorded(cortex, home):
-    assert cortex("clear") == "1 jobs that have ended were cleared\n"
+    assert cortex("clear") == "1 ended job cleared\n"
     assert [each["job"] for each in json.loads(cortex("--json"))] == ["job-" + "b" * 32]
     assert json.loads(cortex("clear", "--json")) == {"cleared": []}
     assert b'"what":"jobs clear","by":"owner"' in audit_of(home)
@@ -144,7 +146,7 @@ def test_a_job_of_another_process_is_cancelled_while_that_process_runs(cortex, h
     assert energy_of(place, capsys)["level"] == pytest.approx(0.9)  # it had not begun
     assert json.loads(cortex("cancel", running, "--json", at=place)) == {"job": running, "state": "cancelled"}
     assert "The owner cancelled the job" in cortex("show", running, at=place)
-    assert cortex("clear", at=place) == "2 jobs that have ended were cleared\n"
+    assert cortex("clear", at=place) == "2 ended jobs cleared\n"
     [left] = json.loads(cortex("--json", at=place))
     assert (left["job"], left["state"]) == (waiting[1], "running")  # its turn has come
     assert energy_of(place, capsys)["level"] == pytest.approx(0.9)

@@ -66,7 +66,24 @@ def test_values_are_shown_redacted_and_without_control_of_the_terminal(cortex):
 
 def test_one_value_is_shown_whole(cortex):
     assert cortex("show", "support", "n") == "[\n  1,\n  2\n]\n"
-    assert 'cortex store: "m": this conversation keeps no such value' in cortex("show", "support", "m", code=2)
+    told = 'cortex store: "m": this conversation keeps no such value; its keys: n, user\n'
+    assert cortex("show", "support", "m", code=2) == told
+    assert "\x1b" not in cortex("show", id_of("chat:\x1b[31m"), "m", code=2)
+
+
+def test_many_long_keys_are_not_all_told(cortex, home):
+    stores = Stores(HomeFiles(Home(home)).storage(), StoreSettings())
+    stores.apply("many", {f"{n:03}" + "k" * 200: b"1" for n in range(100)})
+    stores.close()
+    assert len(cortex("show", "many", "m", code=2)) < 400
+
+
+def test_a_name_that_the_list_shows_on_one_line_is_found_by_its_id(cortex, home):
+    stores = Stores(HomeFiles(Home(home)).storage(), StoreSettings())
+    stores.apply("a\nb", {"x": b"1"})
+    stores.close()
+    assert "cortex store lists those that do, with the ids to name them by" in cortex("show", "a b", code=2)
+    assert cortex("show", id_of("a\nb")[:8]) == "x: 1\n"
 
 
 def test_redaction_that_is_off_shows_the_values(cortex, monkeypatch):
@@ -86,12 +103,19 @@ def test_clearing_one_conversation_leaves_the_others_and_is_recorded_without_con
 def test_clearing_all_leaves_nothing(cortex):
     assert len(json.loads(cortex("clear", "--all", "--json"))["cleared"]) == 2
     assert cortex() == "No conversation keeps anything\n"
+    assert cortex("clear", "--all") == "No conversation keeps anything\n"
+    assert json.loads(cortex("clear", "--all", "--json")) == {"cleared": []}
 
 
 @pytest.mark.parametrize("words", [("clear",), ("clear", "support", "--all"), ("clear", "nobody"), ("show", "nobody")])
 def test_what_names_no_store_is_a_mistake_and_clears_nothing(cortex, words):
     assert cortex(*words, code=2).startswith("cortex store: ")
     assert len(json.loads(cortex("--json"))) == 2
+
+
+def test_a_name_and_all_exclude_each_other(cortex):
+    assert cortex("clear", "support", "--all", code=2) == "cortex store: NAME or --all, not both\n"
+    assert "say what to clear: the NAME of a conversation, or --all" in cortex("clear", code=2)
 
 
 def test_what_cannot_be_recorded_is_not_cleared(cortex, home, monkeypatch):

@@ -58,7 +58,7 @@ def cortex(home: Path, runtime: Any = None, **sections: Any) -> MotorCortex:
 async def begin(turn: Any, **more: Any) -> str:
     """Start a job; returns its handle."""
     told = json.loads(await turn.call("core.execute", {**LATER, **more}))
-    assert told["state"] == "started"
+    assert told["state"] == "waiting"
     return told["job"]
 
 

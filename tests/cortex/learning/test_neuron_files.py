@@ -243,7 +243,7 @@ async def test_what_git_would_run_is_never_written_by_a_neuron(life, folder):
     async with life.cortex() as cortex:
         await learned(life, cortex, code, folder, write=True)
         await life.open_doors(cortex)
-        assert "no owner can be asked here" in files_recorded(cortex)[-1]["reason"]
+        assert "another program runs by itself, as git" in files_recorded(cortex)[-1]["reason"]
     assert list((folder / ".git").iterdir()) == []
 
 

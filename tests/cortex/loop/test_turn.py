@@ -28,10 +28,11 @@ from cortex.loop import (
     UserMessage,
     run_turn,
 )
-from cortex.loop.repeats import WARNING
+from cortex.loop.repeats import WARNING, Repeats
 from cortex.models.openai_model import OpenAIModel
 from cortex.models.scripted_model import ScriptedModel, ScriptError
 from cortex.settings.sections import LoopSettings
+from sandbox import Displayed
 from tests.cortex.models.server import ChatServer, begin, call_piece, delta, error, send, stream, usage, words
 
 from .turns import TableTurn, assert_valid
@@ -339,6 +340,15 @@ async def test_the_same_impossible_call_ends_the_turn_after_the_third_with_a_cle
     assert shown(events) == end.text
     warned = [WARNING in message.text for message in messages if isinstance(message, ToolAnswer)]
     assert warned == [False, True, False]
+
+
+def test_a_warning_about_a_repeated_call_keeps_what_was_displayed():
+    shown_again = Displayed("markdown", "text/markdown", b"chart")
+    repeats, request = Repeats(), ToolRequest("1", "core_execute", "{}")
+    failed = Answer("EXECUTION_ERROR: x", "energy 0.5", ok=False, displayed=(shown_again,))
+    assert repeats.judge(request, failed) == failed
+    warned = repeats.judge(request, failed)
+    assert (warned.displayed, warned.ok, warned.note) == ((shown_again,), False, f"energy 0.5\n{WARNING}")
 
 
 async def test_calls_that_differ_or_succeed_in_between_are_not_the_same_impossible_call():

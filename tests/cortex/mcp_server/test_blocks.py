@@ -15,8 +15,10 @@ from mcp.client.stdio import stdio_client
 from cortex.loop import Answer
 from cortex.mcp_server import server
 from cortex.mcp_server.calls import Progress
+from cortex.mcp_server.offered import RUN_SCHEMA
 from cortex.mcp_server.server import answer_result, code_result
 from cortex.turn import CodeAnswer
+from cortex.turn.code_answer import with_displays
 from sandbox import Displayed
 from tests.pixels import Pixels
 from tests.sandbox.contracts.test_displays import png
@@ -32,6 +34,12 @@ def anyio_backend() -> str:
 
 PICTURE = Displayed("image", "image/png", png())
 BLOCK = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png()).decode()}
+
+
+def test_the_schema_for_clients_declares_what_an_answer_says_of_displays():
+    declared = RUN_SCHEMA["properties"]["displayed"]["items"]["properties"]
+    [told] = with_displays(CodeAnswer("1", ok=True), (PICTURE,)).structured["displayed"]
+    assert declared.keys() == told.keys()
 
 
 def test_a_picture_is_an_image_block_behind_the_text():

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.tools import CORE_TOOLS, MAX_ARGUMENT_CHARACTERS, arguments_for
+from cortex import Settings
+from cortex.tools import CORE_TOOLS, MAX_ARGUMENT_CHARACTERS, arguments_for, code_arguments
 from sandbox import ToolError
 
 WHOLE = {"purpose": "sum", "code": "return 1", "timeout": 1000, "tier": "network"}
@@ -204,3 +205,7 @@ def test_whatever_is_sent_there_are_arguments_of_the_right_types_or_one_kind_of_
 def test_whatever_text_is_sent_there_is_code_or_one_kind_of_error(raw):
     arguments = read("core.execute", raw)
     assert arguments is None or isinstance(arguments["code"], str)
+
+
+def test_execute_code_takes_other_spellings_of_its_own_names():
+    assert code_arguments({"Code": "return 1", "sandboxConfig": {"timeout_ms": 5}}, Settings())["timeout"] == 5

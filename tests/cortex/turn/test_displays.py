@@ -333,7 +333,8 @@ async def test_no_flood_of_displays_keeps_the_event_loop_busy(tmp_path, what):
         with anyio.fail_after(60):
             await turn.call("core.execute", RUN)
         done.set()
-    assert longest < 0.1
+    # A tenth of a second at most on a quiet machine; without the bounds it was up to a second.
+    assert longest < 0.4
 
 
 async def test_other_tasks_run_between_the_displays_of_a_run():

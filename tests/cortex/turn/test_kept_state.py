@@ -201,7 +201,8 @@ async def test_without_a_conversation_there_is_no_store(tmp_path, deno):
     async with opened(tmp_path, deno) as cortex:
         reply = await run(cortex, 'return await store.get("n")', None)
         assert reply == (
-            "EXECUTION_ERROR: RuntimeError: store keeps values for a conversation, and this run belongs to none"
+            "EXECUTION_ERROR: RuntimeError: store keeps values for a conversation, and this run belongs to none: do "
+            'without store\n  at line 1, column 8: return await store.get("n")'
         )
 
 

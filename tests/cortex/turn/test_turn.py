@@ -22,7 +22,18 @@ from cortex.settings.sections import (
     MeteredSettings,
     ToolSettings,
 )
-from sandbox import Change, Changes, ErrorType, ExecutionError, ExecutionOutcome, Metrics, SandboxError, Tier, ToolError
+from sandbox import (
+    CallCount,
+    Change,
+    Changes,
+    ErrorType,
+    ExecutionError,
+    ExecutionOutcome,
+    Metrics,
+    SandboxError,
+    Tier,
+    ToolError,
+)
 from sandbox.testing import ScriptedRuntime
 
 TWO = ExecutionOutcome(ok=True, result=2)
@@ -232,6 +243,7 @@ async def test_three_corrections_are_not_counted_and_cost_energy(tmp_path: Path)
     [
         {"metrics": Metrics(tool_calls=1)},
         {"metrics": Metrics(fetches=1)},
+        {"metrics": Metrics(tool_calls=1, failed_calls=1), "calls": (CallCount("tools.mail", failed=1),)},
         {"changes": Changes([Change("added", "report.txt")])},
     ],
 )
@@ -240,6 +252,19 @@ async def test_a_failed_run_that_had_an_effect_is_counted(effect, tmp_path: Path
     async with place, place.turn() as turn:
         assert (await turn.call("core.execute", RUN)).startswith("EXECUTION_ERROR")
         assert (await turn.call("core.execute", RUN)).startswith("EXECUTION_DENIED")
+
+
+async def test_a_run_whose_arguments_did_not_fit_a_tool_is_a_free_correction(tmp_path: Path):
+    refused = replace(FAILED, metrics=Metrics(tool_calls=1, failed_calls=1))
+    place = cortex(tmp_path, [refused, refused, refused, FAILED], execute=ExecuteSettings(max_calls_per_turn=1))
+    async with place, place.turn() as turn:
+        texts = [await turn.call("core.execute", RUN) for _ in range(5)]
+    assert [text.partition(":")[0] for text in texts] == ["EXECUTION_ERROR"] * 4 + ["EXECUTION_DENIED"]
+
+
+async def test_a_path_in_place_of_a_folder_is_told(tmp_path: Path):
+    with pytest.raises(TypeError, match=r"workspace takes a Folder, such as Folder\('/x'\)"):
+        MotorCortex(Settings(home=tmp_path), workspace="/x")  # type: ignore[arg-type]
 
 
 async def test_corrections_at_the_same_time_free_three_places_and_no_more(tmp_path: Path):

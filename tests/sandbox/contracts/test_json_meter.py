@@ -72,7 +72,7 @@ def test_a_text_that_is_not_json_is_never_counted_as_less_than_a_parser_makes_of
 def test_what_is_over_a_limit_is_refused_and_what_is_at_it_is_parsed(text, limits, what):
     with pytest.raises(TooComplex, match=what):
         bounded_json(text, limits)
-    more = JsonLimits(*(limit + 1 for limit in limits))
+    more = JsonLimits(*(limit + 1 if limit else 0 for limit in limits))
     assert bounded_json(text.encode(), more) == json.loads(text)
 
 

@@ -48,7 +48,7 @@ def test_an_edit_inside_of_a_character_changes_nothing(answer):
 def test_what_is_blanked_keeps_its_lines_and_columns():
     code = "export\r\n  default é; a"
     answer = json.dumps([["blank", 0, 18], ["return", 22]]).encode()
-    assert edited(code, answer).code == "      \r\n          é; return(0,a"
+    assert edited(code, answer).code == "      \r\n          é; return(a"
 
 
 def one_by_one(program: Program, line: int, column: int) -> tuple[int, int]:
@@ -187,10 +187,10 @@ async def test_code_that_returns_costs_no_process_and_does_not_wait_for_others(n
 @pytest.mark.parametrize(
     ("code", "last"),
     [
-        ("const total = 3; // total (in EUR)\ntotal", "return(0,total)"),
-        ("const total = 3; console.log('total (EUR)', `total`)\ntotal", "return(0,total)"),
-        ("class A { total() {} }\nconst a = new A(), total = a.total();\ntotal", "return(0,total)"),
-        ("const f = () => 1;\nconst total = f();\ntotal", "return(0,total)"),
+        ("const total = 3; // total (in EUR)\ntotal", "return(total)"),
+        ("const total = 3; console.log('total (EUR)', `total`)\ntotal", "return(total)"),
+        ("class A { total() {} }\nconst a = new A(), total = a.total();\ntotal", "return(total)"),
+        ("const f = () => 1;\nconst total = f();\ntotal", "return(total)"),
         ("let a;\na = " + " + ".join(["'x'"] * 3_000), "'x')"),
         ("let a = 1;\n" + "(" * 100 + "a" + ")" * 100, ")"),
         ("const f = () => 1;\nf();\n(f /* again */)", "\n(f /* again */)"),

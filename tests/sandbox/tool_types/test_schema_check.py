@@ -712,3 +712,10 @@ VALUES = st.recursive(
 def test_a_metered_schema_means_what_it_meant(a: Any, b: Any, value: Any, is_draft_7: bool):
     schema = {**ref("a"), "$defs": {"a": a, "b": b}, **({"$schema": DRAFT_7} if is_draft_7 else {})}
     assert (problem(schema, value) is None) == jsonschema_rs.validator_for(schema).is_valid(value)
+
+
+def test_a_wrong_value_for_bytes_is_told_to_be_a_uint8array():
+    data = {"type": "string", "format": "byte", "contentEncoding": "base64"}
+    schema = {"$defs": {"D": {"properties": {"data": data}}}, "properties": {"rows": {"items": ref("D")}}}
+    assert problem(schema, {"rows": [{"data": "AQI="}]}) is None
+    assert problem(schema, {"rows": [{"data": [1, 2, 3]}]}) == "arguments.rows[0].data takes a Uint8Array"
