@@ -138,9 +138,8 @@ class ForPrograms:
 
     def displayed(self, shown: Sequence[Displayed], call_id: str | None = None) -> None:
         for item in shown:
-            about = {"id": call_id, "type": item.type, "mime_type": item.mime_type, "title": item.title}
             where = {"path": _kept(item, self._gallery)} if item.is_file else {"text": item.text}
-            self._write({"event": "displayed", **about, **where})
+            self._write({"event": "displayed", "id": call_id, **item.label, **where})
 
     def ended(self, end: TurnEnd | None) -> None:
         how = {"stopped": INTERRUPTED} if end is None else asdict(end)

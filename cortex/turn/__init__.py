@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .consolidate_tool import ConsolidateTool
     from .displays import MAX_TEXT_BYTES, shown_displays
     from .execution import Caller, Executed, HostFailed, NotRun, Ran, RunCount, Services, execute, require_acting
-    from .files import Commit, Folder, facts_of_changes, without_place
+    from .files import Commit, Folder, commit_changes, facts_of_changes
     from .habit_watch import HabitWatch, Observer
     from .kept_state import takes_store
     from .later import Begun, JobLook, Later
@@ -24,7 +24,7 @@ else:
             "code_answer": "CodeAnswer answer_without_result",
             "consolidate_tool": "ConsolidateTool",
             "execution": "Caller Executed HostFailed NotRun Ran RunCount Services execute require_acting",
-            "files": "Commit Folder facts_of_changes without_place",
+            "files": "Commit Folder facts_of_changes commit_changes",
             "habit_watch": "HabitWatch Observer",
             "kept_state": "takes_store",
             "later": "Begun JobLook Later",

@@ -57,7 +57,7 @@ def test_a_chat_keeps_a_picture_in_the_home_prints_its_path_and_sends_it_to_a_mo
     )
     url = f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
     assert pictures["content"][1] == {"type": "image_url", "image_url": {"url": url}}
-    assert (event["type"], event["mime_type"]) == ("audio", "audio/wav")
+    assert (event["type"], event["mimeType"]) == ("audio", "audio/wav")
     assert event["path"].startswith(str(tmp_path / "displayed"))
     with open(event["path"], "rb") as sound:
         assert sound.read() == b"RIFF"
