@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from cortex.contracts import Said
 from cortex.loop import CallEnded, TextArrived, answered_call
 from cortex.settings import SettingsError
-from cortex.show import Show, as_json
+from cortex.show import Show, as_json, inline
 from cortex.text import picture_protocol
 from sandbox import table_text
-
-from .gallery import inline
 
 if TYPE_CHECKING:
     from cortex.contracts import TurnEvent
     from cortex.loop import Event, TurnEnd
+    from cortex.show import Gallery
     from sandbox import Displayed
 
-    from .gallery import Gallery
 
 INTERRUPTED = "interrupted"
 # More than a terminal is shown of it.

@@ -117,7 +117,7 @@ async def _answer(
 
 async def _displayed(outcome: ExecutionOutcome, home: Path) -> list[dict[str, str]]:
     """What the code displayed: pictures as paths of files in the home, and texts."""
-    from cortex.chat import Gallery
+    from cortex.show import Gallery
     from cortex.turn import shown_displays
 
     async def unchanged(text: str) -> str:

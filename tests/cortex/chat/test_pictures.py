@@ -13,10 +13,10 @@ import pytest
 from cortex import ScriptedModel
 from cortex.chat import Agent
 from cortex.chat.agent import ended_job
-from cortex.chat.gallery import Gallery
 from cortex.chat.outputs import ForPeople
 from cortex.jobs import JOB_ENDED
 from cortex.loop import Conversations, PicturesMessage
+from cortex.show.gallery import Gallery
 from neurons import Signal
 from sandbox import Displayed, ExecutionOutcome
 from tests.cortex.jobs.support import Patient, begin, cortex, until_ended
