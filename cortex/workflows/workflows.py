@@ -23,7 +23,7 @@ from cortex.contracts import WorkflowStepped
 
 from .answers import Replan, Said, as_kept, require_answerable, require_fitting
 from .dispatch import DispatchFull, InProcess
-from .executor import FORKING, Executor, Killed, Parts
+from .executor import FORKING, Executor
 from .finishing import finish_kept
 from .journal import (
     TERMINAL,
@@ -39,6 +39,7 @@ from .journal import (
 )
 from .plan import Plan, PlanError, folded, input_hash, require_sound
 from .progress import finished_of, to_take_over
+from .run_record import Killed, Parts
 from .tasks import CodeExecutionTask
 
 if TYPE_CHECKING:
