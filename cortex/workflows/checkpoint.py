@@ -15,12 +15,15 @@ from anyio.to_thread import run_sync as in_thread
 from cortex.audit import AuditError
 from sandbox import SandboxError
 
+from .finishing import not_written
 from .journal import TaskRow
 from .progress import standing
 from .run_record import repeats
 from .tasks import CodeExecutionTask
 
 if TYPE_CHECKING:
+    from sandbox import Tier
+
     from .attempt_energy import Budget
     from .layer import Layer
     from .progress import Standing
@@ -28,30 +31,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Resting:
-    """The energy is too low. `wake_at` is when there will be enough; None for not by itself."""
+class Pause:
+    """The run does not go on now. `wake_at` is when to look at it again; None for not by itself."""
 
-    wake_at: float | None
-
-    @classmethod
-    def after(cls, waits: Sequence[float | None], now: float) -> Resting:
-        known = [wait for wait in waits if wait is not None]
-        return cls(None if len(known) < len(waits) else now + max(known))
+    wake_at: float | None = None
+    lacking: tuple[Tier, ...] = ()
+    """The tiers for which the energy is too low."""
 
 
-async def save_layer(record: RunRecord, stands: Standing, layer: Layer) -> Resting | None:
-    """Save the layer as a whole and commit its files; end the run if it was the last. Returns how long the run rests,
-    if it lacks energy."""
+async def save_layer(record: RunRecord, stands: Standing, layer: Layer) -> Pause | None:
+    """Save the layer as a whole and commit its files; end the run if it was the last. Returns why it does not go on:
+    it lacks energy, or files could not be written."""
     record.require_acting()
     rows = [row for task in stands.work for row in _worth_saving(record, layer.rows[task.id])]
     record.tell_also(layer.events)
     saved: dict[str, Any] = {"tasks": rows, "energy_spent": sum(row.cost for row in rows)}
     done = [row.id for row in rows if row.finished is not None]
     record.event("checkpoint_saved", layer=layer.number, tasks=done)
-    rests = Resting.after(layer.waits, record.parts.now()) if layer.waits else None
+    rests = _rest(layer, record.parts.now()) if layer.lacking else None
     if rests is not None:
         record.event("run_resting", wake_at=rests.wake_at)
-        saved |= {"status": "resting", "reason": layer.why, "wake_at": rests.wake_at}
+        saved |= {"status": "resting", "reason": _why(layer, rests), "wake_at": rests.wake_at}
     elif not layer.files:
         after = {**record.tasks, **{row.id: row for row in rows}}
         if await close_if_over(record, standing(record.plan, after, record.questions), after, **saved):
@@ -59,17 +59,40 @@ async def save_layer(record: RunRecord, stands: Standing, layer: Layer) -> Resti
     # As one: what is saved is committed, whoever cancels meanwhile.
     with anyio.CancelScope(shield=True):
         await record.save(**saved)
-        await _commit(record, layer)
-    return None if record.is_over else rests
+        problem = await _commit(record, layer)
+        if problem is not None:
+            await wait_for_files(record, problem)
+    return rests if problem is None else Pause()
 
 
-async def close_if_over(record: RunRecord, stands: Standing, tasks: Mapping[str, TaskRow], **saved: Any) -> bool:
-    """End the run, if it has nothing left to do. Whether it has ended."""
+async def wait_for_files(record: RunRecord, problem: str) -> None:
+    """Save that the run waits for the owner: changes that are saved cannot be written."""
+    record.event("run_waiting", reason=problem[:2_000])
+    await record.save(status="waiting", reason=problem)
+
+
+def _rest(layer: Layer, now: float) -> Pause:
+    waits = [lack.wait_s for lack in layer.lacking]
+    known = [wait for wait in waits if wait is not None]
+    wake_at = None if len(known) < len(waits) else now + max(known)
+    return Pause(wake_at, tuple({lack.tier: None for lack in layer.lacking}))
+
+
+def _why(layer: Layer, rests: Pause) -> str:
+    said = str(layer.lacking[-1])
+    if rests.wake_at is not None:
+        return said
+    return f"{said} It never recharges so far: top it up, and the run goes on where it was started, or with `resume`"
+
+
+async def close_if_over(record: RunRecord, stands: Standing, after: Mapping[str, TaskRow], **saved: Any) -> bool:
+    """End the run, if it has nothing left to do. `after` has its tasks with those that are saved now. Whether it has
+    ended."""
     if stands.failed is not None:
         await record.end("failed", stands.failed, **saved)
     elif stands.is_done:
         rows = [*saved.pop("tasks", ()), *_skipped(record, stands)]
-        await record.end("done", _rejections(tasks), tasks=rows, **saved)
+        await record.end("done", _rejections(after), tasks=rows, **saved)
     return record.is_over
 
 
@@ -127,25 +150,24 @@ def part_overlaps(record: RunRecord, stands: Standing, layer: Layer, budget: Bud
     return again
 
 
-async def _commit(record: RunRecord, layer: Layer) -> None:
-    """Make the changes of the files of a layer that is saved."""
+async def _commit(record: RunRecord, layer: Layer) -> str | None:
+    """Make the changes of the files of a layer that is saved. Returns why some could not be made: they stay kept."""
     problem: str | None = None
     files, announce = record.parts.files, record.parts.services.spine.announce
     for id_, proposal in list(layer.files.items()):
-        reason = problem or ""
+        reason = ""
         try:
-            if problem is None:
-                announce(proposal.proposed)
-                await proposal.changes.commit()
+            announce(proposal.proposed)
+            await proposal.changes.commit()
         except (AuditError, SandboxError) as error:
             reason = str(error)
-            problem = f'the files of task "{id_}" were not written: {error}'
+            problem = problem or not_written(id_, error)
         is_made = proposal.changes.state == "committed"
         state = "committed" if is_made else "not committed"
         announce(replace(proposal.proposed, state=state, reason=reason))  # type: ignore[arg-type]
-        await in_thread(files.forget, record.id, id_, record.tasks[id_].attempt)
-    if problem is not None:
-        await record.end("failed", problem)
+        if is_made:
+            await in_thread(files.forget, record.id, id_, record.tasks[id_].attempt)
+    return problem
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync as in_thread
 from .asking import Asking
 from .attempt_energy import Budget, key_of, taken_before
 from .attempts import Attempts
-from .checkpoint import close_if_over, part_overlaps, save_layer
+from .checkpoint import close_if_over, part_overlaps, save_layer, wait_for_files
 from .finishing import finish_kept
 from .journal import DecisionRow, Fenced, JournalError, TaskRow
 from .layer import Layer, LayerRunner, number_of
@@ -27,8 +27,9 @@ from .tasks import CodeExecutionTask
 
 if TYPE_CHECKING:
     from cortex.contracts import Watch
+    from sandbox import Tier
 
-    from .checkpoint import Resting
+    from .checkpoint import Pause
     from .journal import Claim, RunRow
     from .progress import Standing
     from .run_record import Parts
@@ -46,6 +47,8 @@ class Executor:
         self._watch = watch
         self._record = RunRecord(parts, claim)
         self._asking = Asking(self._record)
+        self.lacking: tuple[Tier, ...] = ()
+        """After `run`: the tiers for which the run rests."""
 
     async def run(self) -> float | None:
         """Go on until the run ends, waits or rests. Returns when to look at it again; None for not by itself. Raises
@@ -81,7 +84,8 @@ class Executor:
             return None
         self._prepare(run)
         record.require_acting()
-        await self._take_over()
+        if not await self._take_over():
+            return None
         while True:
             record.require_acting()
             await self._asking.hear_answers()
@@ -89,9 +93,10 @@ class Executor:
             if record.is_over or await close_if_over(record, stands, record.tasks):
                 return None
             if stands.work:
-                rests = await self._layer(stands)
-                if rests is not None:
-                    return rests.wake_at
+                pause = await self._layer(stands)
+                if pause is not None:
+                    self.lacking = pause.lacking
+                    return pause.wake_at
             elif stands.to_ask:
                 await record.save(decisions=await self._asking.questions_of(stands))
             else:
@@ -114,7 +119,7 @@ class Executor:
         )
         self._runner = LayerRunner(self._record, attempts)
 
-    async def _layer(self, stands: Standing) -> Resting | None:
+    async def _layer(self, stands: Standing) -> Pause | None:
         record = self._record
         layer = Layer(number_of(record.plan, stands.work))
         record.event("layer_started", layer=layer.number, tasks=[task.id for task in stands.work])
@@ -128,8 +133,8 @@ class Executor:
 
     # What an earlier process left
 
-    async def _take_over(self) -> None:
-        """Settle what was under way when an earlier process ended."""
+    async def _take_over(self) -> bool:
+        """Settle what was under way when an earlier process ended. Whether the run can go on."""
         record = self._record
         rows: list[TaskRow] = []
         questions: list[DecisionRow] = []
@@ -148,7 +153,7 @@ class Executor:
         record.event("run_started" if epoch == 1 else "run_resumed", epoch=epoch)
         await record.save(tasks=rows, decisions=questions, status="running", energy_spent=spent)
         self._budget.spent += spent
-        await self._finish_files()
+        return await self._finish_files()
 
     async def _cost_of(self, task: Task, attempt: int) -> float:
         if not isinstance(task, CodeExecutionTask):
@@ -157,10 +162,11 @@ class Executor:
         taken = await in_thread(lambda: taken_before(self._parts.services.energy, key))
         return 0.0 if taken is None else taken.charged
 
-    async def _finish_files(self) -> None:
+    async def _finish_files(self) -> bool:
         """Make the changes of files whose task is saved, and forget those of others."""
         record, parts = self._record, self._parts
         with anyio.CancelScope(shield=True):
             problem = await finish_kept(parts.files, record.id, record.plan, record.tasks, parts.folders)
         if problem is not None:
-            await record.end("failed", problem)
+            await wait_for_files(record, problem)
+        return problem is None

@@ -23,6 +23,8 @@ from .run_record import repeats
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask
 
 if TYPE_CHECKING:
+    from cortex.energy import Insufficient
+
     from .journal import DecisionRow
     from .plan import Plan
     from .run_record import RunRecord
@@ -44,9 +46,8 @@ class Layer:
     """The attempts at each task, in order. The last one is not settled if nothing ran."""
     events: list[NewEvent] = field(default_factory=list)
     files: dict[str, Proposal] = field(default_factory=dict)
-    waits: list[float | None] = field(default_factory=list)
-    """Seconds until there is enough energy for a task that lacked it; None for never."""
-    why: str = ""
+    lacking: list[Insufficient] = field(default_factory=list)
+    """The energy that each task lacked that could not start."""
 
     def drop(self, task: str) -> None:
         proposal = self.files.pop(task, None)
@@ -176,8 +177,7 @@ class LayerRunner:
     def _tell_end(self, task: Task, row: TaskRow, done: Attempted, layer: Layer) -> None:
         about: dict[str, Any] = {"task": task.id, "attempt": row.attempt}
         if done.lacking is not None:
-            layer.waits.append(done.lacking.wait_s)
-            layer.why = str(done.lacking)
+            layer.lacking.append(done.lacking)
             return
         if done.error is not None:
             about["error"] = dict(done.error)

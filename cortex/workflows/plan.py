@@ -157,6 +157,7 @@ def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
     context: dict[str, Any] = {}
     decisions: dict[str, Any] = {}
     messages: list[Any] = []
+    ids = {task.id for task in plan.tasks}
     for task in plan.tasks:
         ended = finished.get(task.id)
         if ended is None:
@@ -166,7 +167,8 @@ def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
             decisions[task.id] = ended.seen
         if ended.status == "ok" and isinstance(ended.result, dict):
             state = ended.result.get("state")
-            context |= state if isinstance(state, dict) else {}
+            # No name of another task: `context.<task id>` is the result of that task, or nothing.
+            context |= _without(state, ids - {task.id}) if isinstance(state, dict) else {}
             said = ended.result.get("messages")
             messages += said if isinstance(said, list) else []
     return {"tasks": tasks, "context": context, "decisions": decisions, "messages": messages}
@@ -283,6 +285,10 @@ def _state_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> d
             left += by_id[id_].dependencies
     state: dict[str, Any] = folded(plan, before)["context"]
     return state
+
+
+def _without(state: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name not in names}
 
 
 def _given(task: Task) -> Any:
