@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sandbox import Tier
 
     from .attempt_energy import Budget
-    from .layer import Layer
+    from .layer import LayerResult
     from .progress import Standing
     from .run_record import RunRecord
 
@@ -39,7 +39,7 @@ class Pause:
     """The tiers for which the energy is too low."""
 
 
-async def save_layer(record: RunRecord, stands: Standing, layer: Layer) -> Pause | None:
+async def save_layer(record: RunRecord, stands: Standing, layer: LayerResult) -> Pause | None:
     """Save the layer as a whole and commit its files; end the run if it was the last. Returns why it does not go on:
     it lacks energy, or files could not be written."""
     record.require_acting()
@@ -71,14 +71,14 @@ async def wait_for_files(record: RunRecord, problem: str) -> None:
     await record.save(status="waiting", reason=problem)
 
 
-def _rest(layer: Layer, now: float) -> Pause:
+def _rest(layer: LayerResult, now: float) -> Pause:
     waits = [lack.wait_s for lack in layer.lacking]
     known = [wait for wait in waits if wait is not None]
     wake_at = None if len(known) < len(waits) else now + max(known)
     return Pause(wake_at, tuple({lack.tier: None for lack in layer.lacking}))
 
 
-def _why(layer: Layer, rests: Pause) -> str:
+def _why(layer: LayerResult, rests: Pause) -> str:
     said = str(layer.lacking[-1])
     if rests.wake_at is not None:
         return said
@@ -121,7 +121,7 @@ def _worth_saving(record: RunRecord, rows: Sequence[TaskRow]) -> list[TaskRow]:
     return [row for row in rows if row.status != "pending" or (known is not None and known.status == "running")]
 
 
-def part_overlaps(record: RunRecord, stands: Standing, layer: Layer, budget: Budget) -> set[str]:
+def part_overlaps(record: RunRecord, stands: Standing, layer: LayerResult, budget: Budget) -> set[str]:
     """Of two tasks that have changed the same file, the first in the plan counts. The other is done again, with what
     the first wrote before its eyes; or has failed, if it must not be repeated. Returns those that are done again."""
     taken: dict[str, set[str]] = {}
@@ -150,7 +150,7 @@ def part_overlaps(record: RunRecord, stands: Standing, layer: Layer, budget: Bud
     return again
 
 
-async def _commit(record: RunRecord, layer: Layer) -> str | None:
+async def _commit(record: RunRecord, layer: LayerResult) -> str | None:
     """Make the changes of the files of a layer that is saved. Returns why some could not be made: they stay kept."""
     problem: str | None = None
     files, announce = record.parts.files, record.parts.services.spine.announce

@@ -19,7 +19,7 @@ from .attempts import Attempts
 from .checkpoint import close_if_over, part_overlaps, save_layer, wait_for_files
 from .finishing import finish_kept
 from .journal import DecisionRow, Fenced, JournalError, TaskRow
-from .layer import Layer, LayerRunner, number_of
+from .layer import LayerResult, LayerRunner, number_of
 from .lead import give_up_lead, keep_lead
 from .progress import standing
 from .run_record import RunRecord, repeats
@@ -121,7 +121,7 @@ class Executor:
 
     async def _layer(self, stands: Standing) -> Pause | None:
         record = self._record
-        layer = Layer(number_of(record.plan, stands.work))
+        layer = LayerResult(number_of(record.plan, stands.work))
         record.event("layer_started", layer=layer.number, tasks=[task.id for task in stands.work])
         try:
             begun = await self._runner.begin(stands.work)

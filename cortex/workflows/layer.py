@@ -38,7 +38,7 @@ MAX_BACKOFF_S = 5.0
 
 
 @dataclass(slots=True)
-class Layer:
+class LayerResult:
     """What came of one layer so far."""
 
     number: int
@@ -60,7 +60,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class TaskInput:
     """What a task is given."""
 
     value: dict[str, Any]
@@ -69,12 +69,12 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class BegunTask:
     """A task that is about to start."""
 
     task: Task
     row: TaskRow
-    given: Given
+    given: TaskInput
 
 
 class LayerRunner:
@@ -87,12 +87,12 @@ class LayerRunner:
         self.again: set[str] = set()
         """Tasks whose attempt was made in this process, and is repeated."""
 
-    async def begin(self, work: Sequence[Task]) -> list[Begun]:
+    async def begin(self, work: Sequence[Task]) -> list[BegunTask]:
         """What each of the tasks is given, and its row. Nothing has started yet."""
         given = await in_thread(lambda: [self._given(task) for task in work])
-        return [Begun(task, self._row_of(task, found), found) for task, found in zip(work, given, strict=True)]
+        return [BegunTask(task, self._row_of(task, found), found) for task, found in zip(work, given, strict=True)]
 
-    async def run(self, begun: Sequence[Begun], questions: Sequence[DecisionRow], layer: Layer) -> None:
+    async def run(self, begun: Sequence[BegunTask], questions: Sequence[DecisionRow], layer: LayerResult) -> None:
         """Run the tasks at the same time. The questions are saved before, with the rows of what must not be repeated:
         whoever finds them running knows that they may have taken effect."""
         careful = [one.row for one in begun if not repeats(one.task)]
@@ -102,7 +102,7 @@ class LayerRunner:
             for one in begun:
                 tasks.start_soon(self._task, one.task, one.row, one.given, layer)
 
-    def _row_of(self, task: Task, given: Given) -> TaskRow:
+    def _row_of(self, task: Task, given: TaskInput) -> TaskRow:
         row = self._record.tasks.get(task.id)
         attempt = 1 if row is None else row.attempt  # it is pending: a task that has ended is not begun again
         self._record.event("task_started", task=task.id, attempt=attempt)
@@ -110,7 +110,7 @@ class LayerRunner:
             self._record.event("code_execution_started", task=task.id, attempt=attempt)
         return TaskRow(task.id, "running", attempt, given.hash, started_at=self._now())
 
-    def _given(self, task: Task) -> Given:
+    def _given(self, task: Task) -> TaskInput:
         plan, finished = self._record.plan, finished_of(self._record.tasks)
         try:
             match task:
@@ -122,11 +122,11 @@ class LayerRunner:
                     value = {}
             if weight_of_value(value, MAX_CONTEXT_BYTES) >= MAX_CONTEXT_BYTES:
                 raise PlanError(f'task "{task.id}" would be given more than {MAX_CONTEXT_BYTES} bytes')
-            return Given(value, input_hash(task, plan, finished))
+            return TaskInput(value, input_hash(task, plan, finished))
         except PlanError as error:
-            return Given({}, input_hash(task, plan, finished), str(error))
+            return TaskInput({}, input_hash(task, plan, finished), str(error))
 
-    async def _task(self, task: Task, row: TaskRow, given: Given, layer: Layer) -> None:
+    async def _task(self, task: Task, row: TaskRow, given: TaskInput, layer: LayerResult) -> None:
         """Make attempts at the task until one succeeds or no more are left."""
         rows = layer.rows[task.id] = []
         retries = 0 if isinstance(task, DecisionTask) else task.retries
@@ -144,7 +144,7 @@ class LayerRunner:
             await anyio.sleep(min(MAX_BACKOFF_S, 0.1 * 2 ** (row.attempt - 1)))
             row = TaskRow(task.id, "running", row.attempt + 1, given.hash, started_at=self._now())
 
-    async def _attempt(self, task: Task, row: TaskRow, given: Given) -> Attempted:
+    async def _attempt(self, task: Task, row: TaskRow, given: TaskInput) -> Attempted:
         if given.problem:
             return failed("PlanError", given.problem, is_final=True)
         try:
@@ -174,7 +174,7 @@ class LayerRunner:
             ended_at=None if done.status == "pending" else self._now(),
         )
 
-    def _tell_end(self, task: Task, row: TaskRow, done: Attempted, layer: Layer) -> None:
+    def _tell_end(self, task: Task, row: TaskRow, done: Attempted, layer: LayerResult) -> None:
         about: dict[str, Any] = {"task": task.id, "attempt": row.attempt}
         if done.lacking is not None:
             layer.lacking.append(done.lacking)

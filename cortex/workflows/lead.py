@@ -1,4 +1,7 @@
-"""The lead of a run: kept by renewing its lease, given up at the end, and lost when another process may have it."""
+"""The lead of a run: kept by renewing its lease, given up at the end, and lost when another process may have it.
+
+A module of its own because it is what a leader does beside its work, for as long as that lasts.
+"""
 
 from __future__ import annotations
 
