@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,11 @@ import anyio
 from anyio.to_thread import run_sync as in_thread
 
 from cortex.contracts import WorkflowStepped
+from cortex.energy import EnergyError, Insufficient
 
 from .answers import Replan, Said, as_kept, require_answerable, require_fitting
 from .dispatch import DispatchFull, InProcess
-from .executor import FORKING, Executor, Killed, Parts
+from .executor import FORKING, Executor
 from .finishing import finish_kept
 from .journal import (
     TERMINAL,
@@ -39,11 +40,13 @@ from .journal import (
 )
 from .plan import Plan, PlanError, folded, input_hash, require_sound
 from .progress import finished_of, to_take_over
+from .run_record import Killed, Parts
 from .tasks import CodeExecutionTask
 
 if TYPE_CHECKING:
     from cortex.contracts import Watch
     from cortex.turn import Folder, Services
+    from sandbox import Tier
 
     from .dispatch import Dispatch
     from .journal import Journal
@@ -106,6 +109,8 @@ class Workflows:
         self._mine: dict[str, Watch | None] = {}
         self._news: dict[str, anyio.Event] = {}
         self._faults: dict[str, Exception] = {}
+        self._hungry: dict[str, tuple[Tier, ...]] = {}
+        """Runs that rest here, and the tiers for which the energy was too low."""
         self._scope = anyio.CancelScope()
         self._ended = anyio.Event()
         self._is_working = False
@@ -181,8 +186,9 @@ class Workflows:
         state = await in_thread(lambda: self._journal.load(run))
         with anyio.CancelScope(shield=True):
             problem = await finish_kept(self._files, run, state.run.plan, state.tasks, self._folders)
-        if problem is not None:
-            log.warning("Run %s was aborted, and %s", run, problem)
+            if problem is not None:
+                log.warning("Run %s was aborted, and files of a task that is saved were not written", run)
+                await in_thread(self._files.discard, run)
 
     async def fork(self, run: str, at: str, *, plan: Plan | None = None, id: str | None = None) -> RunRow:  # noqa: A002
         """Start a new run that takes over the results of another one, and begins at that task. A result counts only for
@@ -191,7 +197,8 @@ class Workflows:
         state = await in_thread(lambda: self._journal.load(run))
         new = state.run.plan if plan is None else plan
         await in_thread(lambda: self._require_possible(new))
-        rows = await in_thread(lambda: _taken_over(state, at, new))
+        not_written = await in_thread(lambda: {task for task, _ in self._files.all(run)})
+        rows = await in_thread(lambda: _taken_over(state, at, new, not_written))
         now = self._now()
         row = RunRow(
             id or new_id(),
@@ -262,6 +269,7 @@ class Workflows:
 
     async def _handle(self, run: str) -> None:
         """Claim a run and execute it as far as it goes. Raises nothing but a cancellation."""
+        self._hungry.pop(run, None)
         try:
             self._require_acting()
             claim = await in_thread(lambda: self._journal.claim(run, self._worker, self.lease_s, self._now()))
@@ -269,7 +277,10 @@ class Workflows:
                 await self._try_later(run)
                 return
             self._faults.pop(run, None)
-            wake_at = await Executor(self._parts(), claim, self._mine.get(run)).run()
+            executor = Executor(self._parts(), claim, self._mine.get(run))
+            wake_at = await executor.run()
+            if executor.lacking:
+                self._hungry[run] = executor.lacking
             if wake_at is not None:
                 await self._dispatch.submit(run, at=wake_at)
         except Fenced:
@@ -304,6 +315,7 @@ class Workflows:
             if self._mine and not is_killed and abs(self._now() - seen) >= LOOK_S:
                 seen = self._now()
                 await self._take_up()
+                await self._feed()
 
     async def _take_up(self) -> None:
         try:
@@ -312,6 +324,21 @@ class Workflows:
                     await self._dispatch.submit(run)
         except (JournalError, DispatchFull) as error:
             log.warning("Cannot look for runs that could go on: %s", error)
+
+    async def _feed(self) -> None:
+        """Go on with runs that rest, when there is enough energy before the forecast: the owner has topped it up."""
+
+        def lacks(tiers: Sequence[Tier]) -> bool:
+            return any(isinstance(self._services.energy.weigh(tier), Insufficient) for tier in tiers)
+
+        for run, tiers in list(self._hungry.items()):
+            try:
+                if run not in self._mine:
+                    self._hungry.pop(run, None)
+                elif not await in_thread(lacks, tiers) and self._hungry.pop(run, None) is not None:
+                    await self._dispatch.submit(run)
+            except (EnergyError, DispatchFull) as error:
+                log.warning("Cannot look whether there is enough energy for run %s: %s", run, error)
 
     async def _kill_all(self, why: str) -> None:
         """Abort every run of this home: none goes on by itself when the switch is turned off."""
@@ -414,10 +441,10 @@ def new_id() -> str:
     return f"r{secrets.token_hex(6)}"
 
 
-def _taken_over(state: RunState, at: str, new: Plan) -> list[TaskRow]:
-    """The rows that a fork begins with: those whose task is given the same there."""
+def _taken_over(state: RunState, at: str, new: Plan, not_written: Set[str]) -> list[TaskRow]:
+    """The rows that a fork begins with: those whose task is given the same there, and whose files are written."""
     rows: dict[str, TaskRow] = {}
-    kept = set(to_take_over(state.run.plan, state.tasks, at, new))
+    kept = set(to_take_over(state.run.plan, state.tasks, at, new)) - not_written
     for task in (task for layer in new.layers() for task in layer if task.id in kept):
         id_, row = task.id, state.tasks[task.id]
         finished = finished_of(rows)

@@ -223,7 +223,7 @@ REQUIREMENTS = (
         (
             KILLS + "test_files_are_committed_exactly_once_also_when_killed_beside_the_checkpoint",
             RUNS + "test_two_tasks_of_a_layer_that_write_the_same_file_do_not_overwrite_each_other",
-            EXECUTOR + "test_files_that_others_have_changed_meanwhile_end_the_run",
+            EXECUTOR + "test_files_that_others_have_changed_meanwhile_are_kept_and_the_run_waits_for_the_owner",
             EXECUTOR + "test_kept_files_are_bounded_and_forgotten",
             KEPT,
         ),
