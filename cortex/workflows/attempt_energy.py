@@ -54,6 +54,7 @@ class AttemptEnergy:
         self._key = key
         self._budget = budget
         self._is_repeated = is_repeated
+        self._is_taken_over = False
         self.lacking: Insufficient | None = None
         """Why it could not be taken: the level is too low."""
         self.is_over_budget = False
@@ -75,6 +76,7 @@ class AttemptEnergy:
             taken = await anyio.to_thread.run_sync(taken_before, self._ledger, self._key)
             if taken is not None and taken.tier is tier and taken.code_hash == code_hash:
                 self._budget.reserve(taken.charged)
+                self._is_taken_over = True
                 return taken
         cost = self._ledger.weigh(tier).cost
         if not self._budget.reserve(cost):
@@ -87,7 +89,8 @@ class AttemptEnergy:
         return found
 
     async def settle(self, reservation: Reservation, cost: float) -> float:
-        if reservation.is_settled:  # by an earlier process
+        # The earlier attempt may have run: that this one was given a kept result, or none, does not make it free.
+        if reservation.is_settled or (self._is_taken_over and cost <= reservation.charged):
             return self._ledger.level()
         before = reservation.charged
         level = await self._ledger.settle(reservation, cost)
