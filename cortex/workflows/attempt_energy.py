@@ -47,14 +47,16 @@ class Budget:
 
 
 class AttemptEnergy:
-    """A `Ledger` for one attempt. `is_repeated`: an earlier process may have taken its energy."""
+    """A `Ledger` for one attempt. `is_repeated`: an earlier process may have taken its energy, and may have run the
+    code. `least` is what a run costs at least."""
 
-    def __init__(self, ledger: Ledger, key: str, budget: Budget, *, is_repeated: bool) -> None:
+    def __init__(self, ledger: Ledger, key: str, budget: Budget, *, is_repeated: bool, least: float = 0.0) -> None:
         self._ledger = ledger
         self._key = key
         self._budget = budget
         self._is_repeated = is_repeated
         self._is_taken_over = False
+        self._least = least
         self.lacking: Insufficient | None = None
         """Why it could not be taken: the level is too low."""
         self.is_over_budget = False
@@ -89,8 +91,10 @@ class AttemptEnergy:
         return found
 
     async def settle(self, reservation: Reservation, cost: float) -> float:
-        # The earlier attempt may have run: that this one was given a kept result, or none, does not make it free.
-        if reservation.is_settled or (self._is_taken_over and cost <= reservation.charged):
+        if reservation.is_settled:  # by an earlier process
+            return self._ledger.level()
+        if self._is_taken_over and cost < self._least:
+            # Nothing ran now, but it may have run before: a kept result, or a refusal, does not make that cheaper.
             return self._ledger.level()
         before = reservation.charged
         level = await self._ledger.settle(reservation, cost)

@@ -7,6 +7,7 @@ and fit to be saved.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -99,7 +100,9 @@ class Attempts:
         """Run the code. `again`: this attempt was made before, and its energy is taken."""
         key = key_of(self.run, task.id, attempt)
         is_repeated = self.is_repeated or again
-        energy = AttemptEnergy(self.services.energy, key, self.budget, is_repeated=is_repeated)
+        metered = self.services.settings.energy.metered
+        least = metered.floor if metered.enabled else math.inf
+        energy = AttemptEnergy(self.services.energy, key, self.budget, is_repeated=is_repeated, least=least)
         services = replace(self.services, energy=energy, later=None)
         folder = None if task.workspace is None else self.folders.get(task.workspace)
         if task.workspace is not None and folder is None:

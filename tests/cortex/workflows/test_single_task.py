@@ -85,8 +85,10 @@ async def test_energy_is_taken_once_for_a_key(tmp_path: Path):
         assert place.energy.level() == pytest.approx(0.2)
 
 
-async def test_an_attempt_that_is_repeated_and_given_a_kept_result_is_not_free(tmp_path: Path):
-    energy = {"recharge_per_minute": 0, "cost_isolated": 0.1, "floor_isolated": 0}
+@pytest.mark.parametrize("metered", [False, True])
+async def test_an_attempt_that_is_repeated_and_given_a_kept_result_is_not_free(tmp_path: Path, metered: bool):
+    rates = {"enabled": metered, "floor": 0.1, "ceiling": 0.1}
+    energy = {"recharge_per_minute": 0, "cost_isolated": 0.1, "floor_isolated": 0, "metered": rates}
     async with cortex(tmp_path, energy=energy, cache={"enabled": True}) as place:
         results = [await place.workflows.run_task(code("return 1 + 1"), {}, key="one") for _ in range(3)]
         assert [result.result for result in results] == [2, 2, 2]
