@@ -239,6 +239,16 @@ def _part(value: Any, path: Sequence[str], reference: str, about: str) -> Any:
     return value
 
 
+def references_of(task: Task) -> list[str]:
+    """The name that each reference in its arguments or its context begins with. Raises PlanError for too many."""
+    names = _references(_given(task))
+    if isinstance(task, CodeExecutionTask):
+        names = [name for name in names if name == INPUT]  # other texts are data: results are `context.<task id>`
+    if len(names) > MAX_REFERENCES:
+        raise PlanError(f'task "{task.id}" has {len(names)} references; at most {MAX_REFERENCES} are allowed')
+    return names
+
+
 def input_hash(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> str:
     """Stands for what a task was given: its own text, the results that it depends on, and the merged state."""
     given = {other: hash_of(finished[other].seen) for other in task.dependencies if other in finished}
@@ -345,12 +355,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _require_sound_references(task: Task) -> None:
     if task.id == INPUT:
         raise PlanError(f'a task cannot have the id "{INPUT}": `${{{INPUT}.name}}` is an input of the run')
-    names = _references(_given(task))
-    if isinstance(task, CodeExecutionTask):
-        names = [name for name in names if name == INPUT]  # other texts are data: results are `context.<task id>`
-    if len(names) > MAX_REFERENCES:
-        raise PlanError(f'task "{task.id}" has {len(names)} references; at most {MAX_REFERENCES} are allowed')
-    for name in names:
+    for name in references_of(task):
         if name != INPUT and name not in task.dependencies:
             raise PlanError(f'task "{task.id}" refers to "${{{name[:64]}}}", which is not one of its dependencies')
 

@@ -41,7 +41,8 @@ from .journal import (
 from .plan import Plan, PlanError, folded, input_hash, require_sound
 from .progress import finished_of, to_take_over
 from .run_record import Killed, Parts
-from .tasks import CodeExecutionTask
+from .single_task import SingleTasks, TaskResult
+from .tasks import CodeExecutionTask, McpToolTask
 
 if TYPE_CHECKING:
     from cortex.contracts import Watch
@@ -106,6 +107,7 @@ class Workflows:
         self._now = now
         self._worker = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
         self._places = anyio.CapacityLimiter(max(1, services.settings.sandbox.max_concurrent // 2))
+        self._single_tasks = SingleTasks(services, self._folders)
         self._mine: dict[str, Watch | None] = {}
         self._news: dict[str, anyio.Event] = {}
         self._faults: dict[str, Exception] = {}
@@ -232,6 +234,20 @@ class Workflows:
         state = await in_thread(lambda: self._journal.load(run))
         finished = finished_of(state.tasks)
         return Result(state.run, state.tasks, await in_thread(lambda: folded(state.run.plan, finished)))
+
+    async def run_task(
+        self,
+        task: McpToolTask | CodeExecutionTask,
+        context: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        watch: Watch | None = None,
+    ) -> TaskResult:
+        """Make one attempt at one task, without a run and without a journal: for programs with an orchestrator of their
+        own. `context` has the results that the task needs, by name. What goes wrong is in the result. Attempts with the
+        same `key`, which names one attempt of the caller, take energy once. Raises PlanError for a task that cannot be
+        run with this context, and while another attempt with the same key is under way."""
+        return await self._single_tasks.run(task, context, key=key, watch=watch)
 
     def events(self, run: str, after: int = 0) -> AsyncIterator[EventRow]:
         """The events of a run behind that number, then those that come, until the run has ended: each one once, in
