@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from cortex.audit import CortexMetrics
     from cortex.contracts import Listener, Watch
     from cortex.home import HomePorts
     from cortex.learning import Living
@@ -277,6 +278,11 @@ class MotorCortex:
         Each listener has a thread of its own, in which it is called with one event after the other. A listener that
         raises is logged, and one that is more than 10,000 events behind misses some: neither disturbs a run."""
         return self._spine.subscribe(listener)
+
+    @property
+    def metrics(self) -> CortexMetrics:
+        """Counts and times since this object was made: `snapshot()` as data, `prometheus()` as text."""
+        return self._spine.metrics
 
     @property
     def workflows(self) -> Workflows:

@@ -8,6 +8,7 @@ decides what becomes of it.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -67,8 +68,8 @@ class Parts:
     places: anyio.CapacityLimiter
     """Tasks at a time, of all runs."""
     now: Callable[[], float]
-    tell: Callable[[str, Sequence[EventRow]], None]
-    """Told of events that are saved."""
+    tell: Callable[[str, Sequence[EventRow], float], None]
+    """Told of events that are saved, and how many milliseconds that took."""
     lease_s: float
 
 
@@ -474,6 +475,8 @@ class Executor:
             if done.status != "failed" or done.is_final or row.attempt > retries or not self._repeats(task):
                 return
             layer.events.append(self._new("task_retried", task=task.id, attempt=row.attempt + 1))
+            if isinstance(task, CodeExecutionTask):
+                layer.events.append(self._new("code_execution_started", task=task.id, attempt=row.attempt + 1))
             await anyio.sleep(min(MAX_BACKOFF_S, 0.1 * 2 ** (row.attempt - 1)))
             row = TaskRow(task.id, "running", row.attempt + 1, given.hash, started_at=self._parts.now())
 
@@ -513,7 +516,10 @@ class Executor:
         rows = [row for task in stands.work for row in self._worth_saving(layer.rows[task.id])]
         self._events += layer.events
         saved: dict[str, Any] = {"tasks": rows, "energy_spent": sum(row.cost for row in rows)}
-        self._event("checkpoint_saved", layer=layer.number, tasks=[row.id for row in rows if row.finished is not None])
+        ended = [task.id for task in stands.work if layer.rows[task.id][-1].finished is not None]
+        if len(ended) == len(stands.work):
+            self._event("layer_completed", layer=layer.number, tasks=ended)
+        self._event("checkpoint_saved", layer=layer.number, tasks=ended)
         if layer.waits:
             rests = _Resting.after(layer.waits, self._parts.now())
             self._event("run_resting", wake_at=rests.wake_at)
@@ -608,12 +614,14 @@ class Executor:
     async def _save(self, *, tasks: Sequence[TaskRow] = (), plan: Plan | None = None, **saved: Any) -> None:
         events, self._events = self._events, []
         step = Saved(tasks=tasks, plan=plan, events=events, **saved)
+        began = time.perf_counter()
         with anyio.CancelScope(shield=True):
             try:
                 told = await in_thread(lambda: self._parts.journal.save(self._claim, step, self._parts.now()))
             except Fenced:
                 self._is_fenced = True
                 raise
+        saved_ms = (time.perf_counter() - began) * 1000
         for row in tasks:
             self._tasks[row.id] = row
         for question in step.decisions:
@@ -622,7 +630,7 @@ class Executor:
                 self._questions[question.task] = question
         if plan is not None:
             self._plan, self._revision = plan, self._revision + 1
-        self._parts.tell(self._claim.run, told)
+        self._parts.tell(self._claim.run, told, saved_ms)
 
     def _event(self, kind: str, **data: Any) -> None:
         self._events.append(self._new(kind, **data))

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import anyio
 from anyio.to_thread import run_sync as in_thread
@@ -54,6 +55,8 @@ log = logging.getLogger("motor_cortex")
 LEASE_S = 10.0
 SLOTS = 4
 """Runs at a time in one process."""
+FOLLOWED_AT_ONCE = 100
+"""Events that one who follows a run holds at a time."""
 LOOK_S = 0.25
 """How often this process looks for what other processes did to its runs."""
 WORKSPACE = "workspace"
@@ -104,7 +107,8 @@ class Workflows:
         self._worker = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
         self._places = anyio.CapacityLimiter(max(1, services.settings.sandbox.max_concurrent // 2))
         self._mine: dict[str, Watch | None] = {}
-        self._news: dict[str, anyio.Event] = {}
+        # Only as long as somebody waits for one: runs that were followed once leave nothing here.
+        self._news: WeakValueDictionary[str, anyio.Event] = WeakValueDictionary()
         self._faults: dict[str, Exception] = {}
         self._scope = anyio.CancelScope()
         self._ended = anyio.Event()
@@ -137,6 +141,7 @@ class Workflows:
         new = RunRow(id or new_id(), plan, hash_, started_by=by, energy_budget=energy_budget, at=now)
         told = [NewEvent("run_queued", {"plan": plan.name, "plan_hash": hash_, "by": by}, now)]
         run = await in_thread(lambda: self._journal.begin(new, told))
+        await self._tell_begun(run.id, now)
         if run.status not in TERMINAL:
             await self._submit(run.id, watch)
         return run
@@ -206,6 +211,7 @@ class Workflows:
         )
         told = NewEvent("run_queued", {"plan": new.name, "plan_hash": new.hash, "parent": run, "at": at}, now)
         begun = await in_thread(lambda: self._journal.begin(row, [told]))
+        await self._tell_begun(row.id, now)
         if begun.reason != FORKING:
             return begun
         claim = await in_thread(lambda: self._journal.claim(row.id, self._worker, self.lease_s, now))
@@ -352,32 +358,39 @@ class Workflows:
     # Events
 
     async def _followed(self, run: str, after: int, *, until_fault: bool) -> AsyncIterator[EventRow]:
-        is_first = True
+        at = max(0, after)
+        if at:
+            last = await in_thread(self._journal.events, run, at - 1, 1)
+            if last and last[0].kind in _LAST:
+                return
+            at = at if last else 0  # nothing has that number yet, and the run may end before
         while True:
+            # Before looking: what is saved from now on rings.
             news = self._news.setdefault(run, anyio.Event())
-            found = await in_thread(self._journal.events, run, after)
+            found = await in_thread(self._journal.events, run, at, FOLLOWED_AT_ONCE)
             for event in found:
-                after = event.seq
-                yield event
+                at = event.seq
+                if at > after:
+                    yield event
                 if event.kind in _LAST:
                     return
             if found:
                 continue
-            if is_first:
-                is_first = False
-                state = await in_thread(lambda: self._journal.load(run))
-                if state.run.status in TERMINAL:
-                    if not await in_thread(self._journal.events, run, after):
-                        return
-                    continue
             if until_fault and run in self._faults:
                 raise self._faults[run]
             with anyio.move_on_after(LOOK_S):
                 await news.wait()
 
-    def _tell(self, run: str, events: Sequence[EventRow]) -> None:
+    async def _tell_begun(self, run: str, now: float) -> None:
+        """Announce the first event of a run, if it has just begun here."""
+        first = await in_thread(self._journal.events, run, 0, 1)
+        if run not in self._mine and first and first[0].at == now:
+            self._tell(run, first)
+
+    def _tell(self, run: str, events: Sequence[EventRow], saved_ms: float = 0.0) -> None:
         for event in events:
-            self._services.spine.announce(WorkflowStepped(run, event.seq, event.kind, event.data, event.at))
+            stepped = WorkflowStepped(run, event.seq, event.kind, event.data, event.at, saved_ms)
+            self._services.spine.announce(stepped)
         if events:
             self._ring(run)
             if events[-1].kind in _LAST:
