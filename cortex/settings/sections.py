@@ -202,6 +202,8 @@ class ServeSettings(Section):
     """Origins of web pages that may call it; none by default."""
     roots: tuple[str, ...] = ()
     """Folders in which a root of a client may lie, to be the workspace of its calls; none by default."""
+    workflows: bool = False
+    """Whether clients may start plans. Each needs the owner's consent, unless the policy of `core.plan` is allow."""
 
 
 class McpSettings(Section):

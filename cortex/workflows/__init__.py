@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .kept_files import KeptFiles
     from .memory_journal import MemoryJournal
     from .plan import (
+        MAX_PLAN_BYTES,
         Finished,
         Plan,
         PlanError,
@@ -58,8 +59,8 @@ else:
             "RunState RunStatus Saved TaskRow",
             "kept_files": "KeptFiles",
             "memory_journal": "MemoryJournal",
-            "plan": "Finished Plan PlanError TaskStatus arguments_of checked context_of folded hash_of input_hash "
-            "never_to_run next_layer replanned require_sound stops_run with_inputs",
+            "plan": "Finished MAX_PLAN_BYTES Plan PlanError TaskStatus arguments_of checked context_of folded hash_of "
+            "input_hash never_to_run next_layer replanned require_sound stops_run with_inputs",
             "plan_text": "PlanEnergy PlanText energy_of_plan picture told_plan",
             "sqlite_file": "JournalDamaged",
             "sqlite_journal": "SqliteJournal",

@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -232,10 +232,15 @@ class Workflows:
         finished = finished_of(state.tasks)
         return Result(state.run, state.tasks, await in_thread(lambda: folded(state.run.plan, finished)))
 
-    def events(self, run: str, after: int = 0) -> AsyncIterator[EventRow]:
+    def events(self, run: str, after: int = 0) -> AsyncGenerator[EventRow, None]:
         """The events of a run behind that number, then those that come, until the run has ended: each one once, in
-        order, also those of other processes."""
+        order, also those of other processes. Who stops before the end closes it: `contextlib.aclosing`."""
         return self._followed(run, after, until_fault=False)
+
+    def past(self, run: str, after: int = 0, limit: int = 1_000) -> Sequence[EventRow]:
+        """The events of a run behind that number that there are by now, the first ones. Reads the disk. Raises
+        NoSuchRun."""
+        return self._journal.events(run, after, limit)
 
     def list(self, *, limit: int = 100, status: RunStatus | None = None) -> Sequence[RunRow]:
         """The runs, the newest first. Reads the disk."""
@@ -357,7 +362,7 @@ class Workflows:
 
     # Events
 
-    async def _followed(self, run: str, after: int, *, until_fault: bool) -> AsyncIterator[EventRow]:
+    async def _followed(self, run: str, after: int, *, until_fault: bool) -> AsyncGenerator[EventRow, None]:
         at = max(0, after)
         if at:
             last = await in_thread(self._journal.events, run, at - 1, 1)
