@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 
 from cortex.text import beginning
 
+from .answers import APPROVAL
 from .journal import DecisionRow, TaskRow
 from .plan import Finished, Plan, arguments_of, hash_of
+from .plan_text import PlanText
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task
 
 MAX_SHOWN_RESULT = 4_000
@@ -53,10 +55,19 @@ def question_about_unknown(
     return _row(task.id, "owner", show("\n".join(lines)), run, now)
 
 
+def question_about_plan(told: PlanText, run: str, now: float) -> DecisionRow:
+    """The question whether a run of the agent may begin. Not redacted: the owner has to see what would really be done,
+    and a model wrote it that is shown no secrets."""
+    return DecisionRow(APPROVAL, "owner", told.text, _hash(run, APPROVAL, told.text), now)
+
+
 def _row(task: str, kind: Any, shown: str, run: str, now: float) -> DecisionRow:
     text = beginning(shown, MAX_SHOWN)
-    hash_ = hashlib.sha256(json.dumps([run, task, shown]).encode()).hexdigest()
-    return DecisionRow(task, kind, text, hash_, now)
+    return DecisionRow(task, kind, text, _hash(run, task, shown), now)
+
+
+def _hash(run: str, task: str, shown: str) -> str:
+    return hashlib.sha256(json.dumps([run, task, shown]).encode()).hexdigest()
 
 
 def _told(name: str, value: Any) -> str:
