@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cortex.workflows import CLIENT
+
 from .workflow_offers import KEY, BadCall
 
 MAX_OPEN_RUNS = 32
@@ -37,7 +39,7 @@ def run_of(key: str) -> str:
 def starter(name: object) -> str:
     """By whom a run is started: by a client, whatever it calls itself. Never the owner or the agent."""
     known = " ".join(_STRANGE.sub(" ", name[:1_000]).split()) if isinstance(name, str) else ""
-    return f"mcp:{known[:MAX_NAME_CHARACTERS] or 'client'}"
+    return f"{CLIENT}{known[:MAX_NAME_CHARACTERS] or 'client'}"
 
 
 @dataclass(slots=True)

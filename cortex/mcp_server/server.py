@@ -18,7 +18,7 @@ from pydantic_core import to_json
 
 from cortex.contracts import Denied, Reason, reason_of, reason_of_fault
 from cortex.text import off_loop, whole
-from cortex.tools import EXECUTE_CODE, policy_of
+from cortex.tools import EXECUTE_CODE, PLAN, CoreTool, policy_of
 from cortex.turn import MAX_TEXT_BYTES, answer_without_result
 from sandbox import table_text
 
@@ -90,11 +90,11 @@ def mcp_server(
     listed = offered(cortex.openai_tools(), settings, files=has_files)
     workflows = None
     if settings.mcp.serve.workflows and hasattr(type(cortex), "workflows"):
-        from .workflow_calls import PlanTool, WorkflowCalls  # noqa: PLC0415 - only where the owner wants them
+        from .workflow_calls import WorkflowCalls  # noqa: PLC0415 - only where the owner wants them
         from .workflow_offers import workflow_tools  # noqa: PLC0415
 
-        if policy_of(PlanTool(), settings.tools) != "deny":
-            workflows = WorkflowCalls(cast("Any", cortex), settings)
+        if policy_of(CoreTool(PLAN, "ask"), settings.tools) != "deny":
+            workflows = WorkflowCalls(cast("Any", cortex))
             listed += workflow_tools()
     tools = ListToolsResult.model_validate({"tools": listed})
     answers = _Answers(

@@ -1,7 +1,7 @@
 """Answers the calls of clients about workflows: starts, shows and aborts their runs.
 
-A client has no authority of the owner. To start a plan is governed like `core.plan`, with the policy "ask" unless the
-owner says otherwise; every task of it is governed like any call of a client. No call answers a question to the owner.
+A client has no authority of the owner. A plan of a client waits until the owner has approved it, like one of the agent,
+unless the policy of `core.plan` is allow; every task is governed like any call of a client. No call answers a question.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from anyio.to_thread import run_sync as in_thread
 
 from cortex.contracts import Denied, Reason, reason_of
 from cortex.text import off_loop
-from cortex.tools import NotAllowed
 from cortex.workflows import (
     TERMINAL,
-    WORKSPACE,
     DecisionTask,
     DispatchFull,
     JournalError,
@@ -28,7 +26,6 @@ from cortex.workflows import (
     PlanError,
     WorkflowError,
     checked,
-    told_plan,
 )
 
 from .client_runs import NO_SESSION, ClientRuns, OpenRun, run_of, starter
@@ -39,9 +36,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from cortex.contracts import Watch
-    from cortex.settings import Policy, Settings
-    from cortex.turn import Caller, Folder
-    from cortex.workflows import Plan, RunState, Workflows
+    from cortex.turn import Caller
+    from cortex.workflows import RunState, Workflows
     from neurons import Switch
 
     from .calls import Progress
@@ -68,20 +64,9 @@ class WorkflowCortex(Protocol):
     @property
     def switch(self) -> Switch: ...
 
-    @property
-    def workspace(self) -> Folder | None: ...
-
     def turn(
         self, watch: Watch | None = None, *, conversation: str | None = None
     ) -> AbstractAsyncContextManager[_AskingTurn]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PlanTool:
-    """To start a plan, as the owner's policies see it."""
-
-    name: str = "core.plan"
-    policy: Policy = "ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +80,8 @@ class WorkflowCalls:
 
     names = WORKFLOW_TOOLS
 
-    def __init__(self, cortex: WorkflowCortex, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, cortex: WorkflowCortex, now: Callable[[], float] = time.monotonic) -> None:
         self._cortex = cortex
-        self._settings = settings
         self._now = now
         self._runs = ClientRuns()
         # One at a time: a run may hold many megabytes, and its view few kilobytes.
@@ -149,22 +133,9 @@ class WorkflowCalls:
         else:
             await self._forget_ended()
             with self._runs.starting(client.session, self._now()) as place:
-                await self._require_consent(run, plan, client, progress)
                 await flows.start(plan, id=run, by=client.by)
                 self._runs.open[run] = OpenRun(place)
         return {**await self._settled(key, client, call.wait_s, progress, for_news=is_there), "key": key}
-
-    async def _require_consent(self, run: str, plan: Plan, client: _Client, progress: Progress) -> None:
-        folder = self._cortex.workspace
-        folders = {} if folder is None else {WORKSPACE: folder}
-        told = await in_thread(lambda: told_plan(plan, self._settings, folders=folders))
-        who = f'Asked for by an MCP client, which calls itself "{client.by.removeprefix("mcp:")}".'
-        asked = {"run": run, "shown": f"{who}\n{told.text}", "hash": told.hash}
-        async with self._cortex.turn(progress.watch, conversation=client.session) as turn:
-            permission = await turn.caller.consent.of(PlanTool(), asked, origin="model", purpose="")
-        if isinstance(permission, NotAllowed):
-            raise BadCall(permission.reason)
-        self._require_acting()  # the owner took time to answer
 
     def _require_acting(self) -> None:
         killed = self._cortex.switch.refusal()

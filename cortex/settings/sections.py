@@ -272,3 +272,11 @@ class StoreSettings(Section):
     """Kept for this long after the last run that changed it."""
     max_conversations: Positive = 200
     """The stores that were changed longest ago make way."""
+
+
+class WorkflowSettings(Section):
+    """Plans of tool calls, code and questions."""
+
+    plan: bool = False
+    """Whether the model may propose plans, with `core.plan`. `tools.policies` says who decides about them: the owner,
+    unless it says `allow`."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .files import Folder, Keep, SettledFiles
     from .habit_watch import Observer
     from .later import Later
+    from .plans import Plans
 
 log = logging.getLogger("motor_cortex")
 
@@ -92,6 +93,8 @@ class Services:
     """Runs jobs; None where that is disabled."""
     stores: Stores | None = None
     """What conversations keep from run to run; None where the runtime cannot be given it."""
+    plans: Plans | None = None
+    """Takes plans of the model; None where that is disabled."""
     running: Running | None = None
     """Where the processes that render drawings are noted, so that the kill switch finds them; None for nowhere."""
 

@@ -20,17 +20,21 @@ from anyio.to_thread import run_sync as in_thread
 
 from cortex.audit import AuditError
 from cortex.contracts import weight_of_value
-from cortex.tools import DECISION, AbsentOwner, Decision, Question
+from cortex.tools import DECISION, PLAN, AbsentOwner, Decision, Question
 from sandbox import SandboxError
 
-from .answers import Approve, Reject, Replan, Value, ended_by, new_plan, require_answerable, said_of
+from .agent_desk import AgentQuestion
+from .answers import AGENT, APPROVAL, Approve, Reject, Replan, Value, ended_by, is_agent, new_plan, said_of
 from .attempt_energy import Budget, key_of, taken_before
 from .attempts import Attempted, Attempts, Proposal, failed
 from .finishing import finish_kept
 from .journal import DecisionRow, Fenced, JournalError, NewEvent, RunState, RunStatus, Saved, TaskRow
 from .plan import PlanError, arguments_of, context_of, input_hash
+from .plan_text import told_plan
 from .progress import finished_of, standing
-from .questions import question_about_unknown, question_of
+from .proposals import ASKED, plan_policy
+from .questions import question_about_plan, question_about_unknown, question_of
+from .reach import require_within
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, repeats
 
 if TYPE_CHECKING:
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from .kept_files import KeptFiles
     from .plan import Plan
     from .progress import Standing
+    from .reach import PolicyOf
     from .tasks import Task
 
 log = logging.getLogger("motor_cortex")
@@ -49,6 +54,8 @@ RENEWALS_PER_LEASE = 5
 MAX_CONTEXT_BYTES = 32 * 1_048_576
 """What one task is given, about. A sandbox allows less."""
 MAX_BACKOFF_S = 5.0
+MAX_APPROVAL_S = 30 * 86_400
+"""When this time is over, the plan of an agent is not approved."""
 FORKING = "it is being forked"
 """The reason of a run whose rows are not all taken over yet."""
 
@@ -71,6 +78,9 @@ class Parts:
     tell: Callable[[str, Sequence[EventRow], float], None]
     """Told of events that are saved, and how many milliseconds that took."""
     lease_s: float
+    policy: PolicyOf
+    ask_agent: Callable[[AgentQuestion], str]
+    """Puts a question to the agent, once; returns why it cannot, or nothing."""
 
 
 @dataclass(slots=True)
@@ -180,6 +190,8 @@ class Executor:
         )
         self._require_acting()
         await self._take_over()
+        if is_agent(run.started_by) and APPROVAL not in self._questions:
+            await self._ask_approval(run.started_by)
         while True:
             self._require_acting()
             await self._hear_answers()
@@ -299,12 +311,31 @@ class Executor:
             self._event("decision_asked", task=question.task, shown_hash=question.shown_hash, by=question.kind)
         return asked
 
+    async def _ask_approval(self, by: str) -> None:
+        """Nothing of a run that an agent or a client asks for begins before the question about its plan is answered."""
+        parts = self._parts
+        told = await in_thread(
+            lambda: told_plan(self._plan, parts.services.settings, folders=parts.folders, policy=parts.policy)
+        )
+        question = question_about_plan(told, self._claim.run, parts.now(), by)
+        self._event("decision_asked", task=APPROVAL, shown_hash=question.shown_hash, by="owner")
+        await self._save(decisions=[question])
+        if plan_policy(parts.services) == "allow":
+            await self._answer(question, Approve().model_dump(mode="json"), by="policy")
+
+    async def _answer(self, question: DecisionRow, said: Mapping[str, Any], by: str) -> None:
+        about = (self._claim.run, question.task, said)
+        answer = partial(self._parts.journal.answer, *about, shown_hash=question.shown_hash, by=by)
+        await in_thread(partial(answer, now=self._parts.now()))
+
     async def _hear_answers(self) -> None:
         if any(question.said is None for question in self._questions.values()):
             await self._say_no_to_late_ones()
             await self._load()
         for question in list(self._questions.values()):
             row = self._tasks.get(question.task)
+            if question.task == APPROVAL and question.said is not None and row is None:
+                await self._hear_approval(question)
             if question.said is None or question.task not in {task.id for task in self._plan.tasks}:
                 continue
             if row is not None and row.status == "unknown":
@@ -321,7 +352,9 @@ class Executor:
         if isinstance(said, Replan):
             try:
                 given = (said, self._plan, self._tasks, self._questions, self._revision)
-                plan = require_answerable(await in_thread(lambda: new_plan(*given)))
+                plan = await in_thread(lambda: new_plan(*given))
+                if is_agent(question.by):
+                    await in_thread(require_within, self._plan, said, plan, self._parts.policy)
                 self._event("replanned", task=question.task, plan_hash=plan.hash, revision=self._revision + 1)
             except PlanError as error:
                 problem = {"type": "PlanError", "message": str(error)[:2_000]}
@@ -331,6 +364,15 @@ class Executor:
         task = self._plan.task(question.task)
         row = replace(row, input_hash=await in_thread(lambda: input_hash(task, self._plan, finished)))
         await self._save(tasks=[row], plan=plan, status="running")
+
+    async def _hear_approval(self, question: DecisionRow) -> None:
+        said = said_of(question.said or {})
+        self._event("decision_answered", task=APPROVAL, answer=said.answer, by=question.by)
+        if isinstance(said, Approve) and not is_agent(question.by):
+            await self._save(tasks=[ended_by(question, said, 1, self._parts.now())], status="running")
+            return
+        reason = said.reason if isinstance(said, Reject) else ""
+        await self._end("aborted", f"the plan was not approved{f': {reason}' if reason else ''}", by=question.by)
 
     async def _hear_about_unknown(self, question: DecisionRow, row: TaskRow) -> None:
         said = said_of(question.said or {})
@@ -356,23 +398,35 @@ class Executor:
             at = self._too_late_at(question)
             if question.said is None and at is not None and at <= now:
                 said = Reject(reason="nobody answered in time").model_dump(mode="json")
-                about = (self._claim.run, question.task, said)
-                shown = question.shown_hash
-                answer = partial(self._parts.journal.answer, *about, shown_hash=shown, by="timeout", now=now)
-                await in_thread(answer)
+                await self._answer(question, said, by="timeout")
 
     def _too_late_at(self, question: DecisionRow) -> float | None:
         task = next((task for task in self._plan.tasks if task.id == question.task), None)
         limit = task.timeout_s if isinstance(task, DecisionTask) else None
+        if question.task == APPROVAL:
+            limit = MAX_APPROVAL_S
         return None if limit is None else question.asked_at + limit
 
     async def _wait(self, stands: Standing) -> float | None:
         late = [self._too_late_at(self._questions[id_]) for id_ in stands.asked]
         wake_at = min((at for at in late if at is not None), default=None)
-        reason = f"it waits for an answer to: {', '.join(stands.asked)[:500]}"
-        self._event("run_waiting", tasks=list(stands.asked))
+        reason = ASKED if stands.asked == (APPROVAL,) else self._whom_it_waits_for(stands)
+        self._event("run_waiting", tasks=list(stands.asked), reason=reason)
         await self._save(status="waiting", reason=reason, wake_at=wake_at)
         return wake_at
+
+    def _whom_it_waits_for(self, stands: Standing) -> str:
+        """Puts the questions to the agent, too: the reason says where that is not possible."""
+        reason = f"it waits for an answer to: {', '.join(stands.asked)[:500]}"
+        to_agent = [self._questions[id_] for id_ in stands.asked if self._questions[id_].kind == AGENT]
+        for question in to_agent:
+            task = self._plan.task(question.task)
+            may_replan = isinstance(task, DecisionTask) and task.may_replan
+            about = (self._claim.run, question.task, self._plan.name, question.shown, question.shown_hash)
+            refusal = self._parts.ask_agent(AgentQuestion(*about, may_replan))
+            said = refusal or "asked; its owner can answer, too"
+            reason += f"; {question.task} is for the agent ({said})"
+        return reason
 
     async def _ask_owner(self, stands: Standing) -> bool:
         """Ask an owner who is there, each question once. Whether there is an answer."""
@@ -386,20 +440,21 @@ class Executor:
                 continue
             self._asked_owner.add(question.shown_hash)
             asked = {"run": self._claim.run, "task": id_, "shown": question.shown, "hash": question.shown_hash}
+            about = Question(DECISION, asked, "workflow")
+            if id_ == APPROVAL:
+                about = Question(PLAN, asked, "model")
             decision: object = None
             with anyio.move_on_after(services.settings.tools.owner_timeout_s):
                 async with services.asking:
                     try:
-                        decision = await services.owner.decide(Question(DECISION, asked, "workflow"))
+                        decision = await services.owner.decide(about)
                     except Exception:
                         log.exception("The owner could not be asked")
-            if not isinstance(decision, Decision):
+            if not isinstance(decision, Decision) or not decision.is_answer:
                 continue  # it waits for another way to answer
             no = Reject(reason=str(decision.reason)[:500])
             said = (Approve() if decision.allowed is True else no).model_dump(mode="json")
-            shown = question.shown_hash
-            answer = partial(self._parts.journal.answer, self._claim.run, id_, said, shown_hash=shown, by="owner")
-            await in_thread(partial(answer, now=self._parts.now()))
+            await self._answer(question, said, by="owner")
             has_answer = True
         return has_answer
 

@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -21,8 +21,11 @@ import anyio
 from anyio.to_thread import run_sync as in_thread
 
 from cortex.contracts import WorkflowStepped
+from cortex.mcp_config import servers_of
+from cortex.tools import policy_of
 
-from .answers import Replan, Said, as_kept, require_answerable, require_fitting
+from .agent_desk import AgentDesk, AgentQuestion
+from .answers import AGENT, Replan, Said, as_kept, is_agent, require_fitting, require_fitting_of_agent
 from .dispatch import DispatchFull, InProcess
 from .executor import FORKING, Executor, Killed, Parts
 from .finishing import finish_kept
@@ -37,6 +40,7 @@ from .journal import (
     RunStatus,
     Saved,
     TaskRow,
+    WorkflowError,
 )
 from .plan import Plan, PlanError, folded, input_hash, require_sound
 from .progress import finished_of, to_take_over
@@ -44,7 +48,9 @@ from .tasks import CodeExecutionTask
 
 if TYPE_CHECKING:
     from cortex.contracts import Watch
+    from cortex.settings import Policy
     from cortex.turn import Folder, Services
+    from neurons import Wake
 
     from .dispatch import Dispatch
     from .journal import Journal
@@ -62,10 +68,6 @@ LOOK_S = 0.25
 WORKSPACE = "workspace"
 """The name by which a plan means the workspace of the cortex."""
 _LAST = frozenset({"run_done", "run_failed", "run_aborted"})
-
-
-class WorkflowError(Exception):
-    """Something cannot be done with a run; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +95,19 @@ class Workflows:
         *,
         folders: Mapping[str, Folder] | None = None,
         dispatch: Dispatch | None = None,
+        wake: Wake | None = None,
         now: Callable[[], float] = time.time,
         lease_s: float = LEASE_S,
     ) -> None:
         self.lease_s = lease_s
         """How long a process leads a run without a sign of life."""
-        self._services = services
+        self.services = services
         self._journal = journal
         self._files = files
         self._folders = dict(folders or {})
         self._dispatch: Dispatch = InProcess(now) if dispatch is None else dispatch
         self._now = now
+        self._desk = AgentDesk(wake, services.settings, now, self._is_open)
         self._worker = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
         self._places = anyio.CapacityLimiter(max(1, services.settings.sandbox.max_concurrent // 2))
         self._mine: dict[str, Watch | None] = {}
@@ -116,7 +120,7 @@ class Workflows:
 
     def grant(self, name: str, folder: Folder) -> None:
         """Let code tasks use the folder by that name. Raises WorkspaceError for one in which the home lies."""
-        folder.require_apart(self._services.settings.home)
+        folder.require_apart(self.services.settings.home)
         self._folders[name] = folder
 
     # What the owner and a program do
@@ -129,16 +133,18 @@ class Workflows:
         by: str = "owner",
         watch: Watch | None = None,
         energy_budget: float | None = None,
+        turn: str | None = None,
     ) -> RunRow:
-        """Start a run; with the id of a run of the same plan, go on with that one. Raises PlanError, JournalError, and
-        WorkflowError while the kill switch is on."""
+        """Start a run; with the id of a run of the same plan, go on with that one. A run by "agent" waits until the
+        owner approves its plan; `turn` is the turn that asked for it. Raises PlanError, JournalError, and WorkflowError
+        while the kill switch is on."""
         self._require_acting()
         await in_thread(lambda: self._require_possible(plan))
         if energy_budget is not None and not 0 <= energy_budget <= 1_000:
             raise ValueError(f"the energy of a run is a number from 0 to 1000, not {energy_budget}")
         now = self._now()
         hash_ = await in_thread(lambda: plan.hash)
-        new = RunRow(id or new_id(), plan, hash_, started_by=by, energy_budget=energy_budget, at=now)
+        new = RunRow(id or new_id(), plan, hash_, started_by=by, turn=turn, energy_budget=energy_budget, at=now)
         told = [NewEvent("run_queued", {"plan": plan.name, "plan_hash": hash_, "by": by}, now)]
         run = await in_thread(lambda: self._journal.begin(new, told))
         await self._tell_begun(run.id, now)
@@ -161,10 +167,20 @@ class Workflows:
         """Answer a question of a run: `shown_hash` is that of the question that was shown. Raises PlanError for a new
         plan that is not possible, JournalError if something else is asked by now, and WorkflowError if another answer
         came first."""
-        if not by or by == "agent":
+        if not by or is_agent(by):
             raise WorkflowError("a question to the owner is answered by the owner: say who that is")
         state = await in_thread(lambda: self._journal.load(run))
         await in_thread(require_fitting, said, state, task)
+        await self._answer(run, task, said, shown_hash, by)
+
+    async def decide_as_agent(self, run: str, task: str, said: Said, *, shown_hash: str) -> None:
+        """As `decide`, for the agent: only a question that is put to it, and with no plan that reaches further."""
+        state = await in_thread(lambda: self._journal.load(run))
+        policy = self._policies()
+        await in_thread(require_fitting_of_agent, said, state, task, policy)
+        await self._answer(run, task, said, shown_hash, AGENT)
+
+    async def _answer(self, run: str, task: str, said: Said, shown_hash: str, by: str) -> None:
         if isinstance(said, Replan):
             await in_thread(lambda: self._require_folders(said.add))
         kept = as_kept(said)
@@ -260,6 +276,7 @@ class Workflows:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._dispatch.work, self._handle, SLOTS)
                     tasks.start_soon(self._look)
+                    tasks.start_soon(self._desk.work)
         finally:
             self._ended.set()
 
@@ -303,12 +320,12 @@ class Workflows:
 
     async def _look(self) -> None:
         """Look for answers that other processes have kept, and for the kill switch."""
-        poll_s = min(LOOK_S, self._services.settings.neurons.kill_poll_ms / 1_000)
+        poll_s = min(LOOK_S, self.services.settings.neurons.kill_poll_ms / 1_000)
         is_killed = False
         seen = self._now()
         while True:
             await anyio.sleep(poll_s)
-            killed = self._services.switch.refusal()
+            killed = self.services.switch.refusal()
             if killed is not None and not is_killed:
                 await self._kill_all(killed)
             is_killed = killed is not None
@@ -350,7 +367,7 @@ class Workflows:
 
     def _parts(self) -> Parts:
         return Parts(
-            self._services,
+            self.services,
             self._journal,
             self._folders,
             self._files,
@@ -358,7 +375,31 @@ class Workflows:
             self._now,
             self._tell,
             self.lease_s,
+            self._policies(),
+            self._desk.ask,
         )
+
+    async def _is_open(self, question: AgentQuestion) -> bool:
+        state = await in_thread(lambda: self._journal.load(question.run))
+        kept = state.decisions.get(question.task)
+        is_asked = kept is not None and kept.said is None and kept.shown_hash == question.shown_hash
+        return is_asked and state.run.status not in TERMINAL and self.services.switch.refusal() is None
+
+    def _policies(self) -> Callable[[str], Policy | None]:
+        """The policy of a tool by its name, in a thread: also of a server that has not been started yet."""
+        services = self.services
+        limits = services.settings.tools
+
+        @cache
+        def policy(name: str) -> Policy | None:
+            own = services.toolbox.get(name)
+            if own is not None:
+                return policy_of(own, limits)
+            server = services.workbench.server_of(name)
+            known = None if server is None else servers_of(services.settings).get(server)
+            return None if known is None else policy_of(_ServerTool(name, known.settings.policy, server), limits)
+
+        return policy
 
     # Events
 
@@ -395,7 +436,7 @@ class Workflows:
     def _tell(self, run: str, events: Sequence[EventRow], saved_ms: float = 0.0) -> None:
         for event in events:
             stepped = WorkflowStepped(run, event.seq, event.kind, event.data, event.at, saved_ms)
-            self._services.spine.announce(stepped)
+            self.services.spine.announce(stepped)
         if events:
             self._ring(run)
             if events[-1].kind in _LAST:
@@ -409,12 +450,12 @@ class Workflows:
     # Checks
 
     def _require_acting(self) -> None:
-        killed = self._services.switch.refusal()
+        killed = self.services.switch.refusal()
         if killed is not None:
             raise WorkflowError(killed)
 
     def _require_possible(self, plan: Plan) -> None:
-        require_answerable(require_sound(plan))
+        require_sound(plan)
         self._require_folders(plan.tasks)
 
     def _require_folders(self, tasks: Sequence[Any]) -> None:
@@ -426,6 +467,15 @@ class Workflows:
             ):
                 granted = ", ".join(sorted(self._folders)) or "none is"
                 raise PlanError(f'task "{task.id}" wants the folder "{task.workspace[:60]}"; granted: {granted}')
+
+
+@dataclass(frozen=True, slots=True)
+class _ServerTool:
+    """A tool as its policy sees it."""
+
+    name: str
+    policy: Policy
+    server: str | None
 
 
 def new_id() -> str:
