@@ -13,6 +13,7 @@ from tests.cortex import (
     requirements_of_display_bounds as of_display_bounds,
     requirements_of_files as of_files,
     requirements_of_jobs as of_jobs,
+    requirements_of_mcp_workflows as of_mcp_workflows,
     requirements_of_neuron_files as of_neuron_files,
     requirements_of_pictures as of_pictures,
     requirements_of_replies as of_replies,
@@ -66,6 +67,7 @@ REQUIREMENTS = (
     *of_small_things.REQUIREMENTS,
     *of_workflows.REQUIREMENTS,
     *of_workflow_docs.REQUIREMENTS,
+    *of_mcp_workflows.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

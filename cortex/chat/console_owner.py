@@ -63,7 +63,7 @@ class ConsoleOwner:
     async def decide(self, question: Question) -> Decision:
         if not self._is_there:
             reason = NO_TERMINAL_FOR_FILES if question.tool == COMMIT else NO_TERMINAL
-            return Decision(allowed=False, reason=reason)
+            return Decision(allowed=False, reason=reason, is_answer=False)
         asked = Asked(describe(question))
         with self._held():
             self._send(asked)
@@ -114,4 +114,4 @@ def _readable(timeout_s: float | None, *ends: int) -> set[int]:
 def _withdrawn(screen: TextIO) -> Decision:
     screen.write("(withdrawn)\n")
     screen.flush()
-    return Decision(allowed=False, reason="the question was withdrawn")
+    return Decision(allowed=False, reason="the question was withdrawn", is_answer=False)

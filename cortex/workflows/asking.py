@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.to_thread import run_sync as in_thread
 
-from cortex.tools import DECISION, AbsentOwner, Decision, Question
+from cortex.tools import DECISION, PLAN, AbsentOwner, Decision, Question
 
-from .answers import Approve, Reject, Replan, Value, ended_by, new_plan, require_answerable, said_of
+from .agent_desk import AgentQuestion
+from .answers import AGENT, APPROVAL, Approve, Reject, Replan, Value, ended_by, is_agent, new_plan, said_of
 from .journal import DecisionRow, JournalError, TaskRow
 from .plan import PlanError, input_hash
+from .plan_text import told_plan
 from .progress import finished_of
-from .questions import question_about_unknown, question_of
+from .proposals import ASKED, plan_policy
+from .questions import question_about_plan, question_about_unknown, question_of
+from .reach import require_within
 from .tasks import DecisionTask
 
 if TYPE_CHECKING:
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 log = logging.getLogger("motor_cortex")
+
+MAX_APPROVAL_S = 30 * 86_400
+"""When this time is over, the plan of an agent is not approved."""
 
 
 class Asking:
@@ -56,6 +63,20 @@ class Asking:
         record.event("decision_asked", task=task.id, shown_hash=question.shown_hash, by="owner")
         return question
 
+    async def ask_approval(self, by: str) -> None:
+        """Ask about a plan that an agent or a client proposes, unless that was done. Nothing of it begins before."""
+        record, parts = self._record, self._parts
+        if not is_agent(by) or APPROVAL in record.questions:
+            return
+        told = await in_thread(
+            lambda: told_plan(record.plan, parts.services.settings, folders=parts.folders, policy=parts.policy)
+        )
+        question = question_about_plan(told, record.id, parts.now(), by)
+        record.event("decision_asked", task=APPROVAL, shown_hash=question.shown_hash, by="owner")
+        await record.save(decisions=[question])
+        if plan_policy(parts.services) == "allow":
+            await self._answer(question, Approve(), "policy")
+
     # Answers
 
     async def hear_answers(self) -> None:
@@ -66,6 +87,8 @@ class Asking:
             await record.load()
         for question in list(record.questions.values()):
             row = record.tasks.get(question.task)
+            if question.task == APPROVAL and question.said is not None and row is None:
+                await self._hear_approval(question)
             if question.said is None or question.task not in {task.id for task in record.plan.tasks}:
                 continue
             if row is not None and row.status == "unknown":
@@ -82,7 +105,7 @@ class Asking:
         plan: Plan | None = None
         if isinstance(said, Replan):
             try:
-                plan = await self._replanned(said)
+                plan = await self._replanned(said, question.by)
                 record.event("replanned", task=question.task, plan_hash=plan.hash, revision=record.revision + 1)
             except PlanError as error:
                 problem = {"type": "PlanError", "message": str(error)[:2_000]}
@@ -92,10 +115,22 @@ class Asking:
         row = replace(row, input_hash=await in_thread(lambda: input_hash(task, record.plan, finished)))
         await record.save(tasks=[row], plan=plan, status="running")
 
-    async def _replanned(self, said: Replan) -> Plan:
+    async def _replanned(self, said: Replan, by: str) -> Plan:
         record = self._record
         given = (said, record.plan, record.tasks, record.questions, record.revision)
-        return require_answerable(await in_thread(lambda: new_plan(*given)))
+        plan = await in_thread(lambda: new_plan(*given))
+        if is_agent(by):
+            await in_thread(require_within, record.plan, said, plan, self._parts.policy)
+        return plan
+
+    async def _hear_approval(self, question: DecisionRow) -> None:
+        record, said = self._record, said_of(question.said or {})
+        record.event("decision_answered", task=APPROVAL, answer=said.answer, by=question.by)
+        if isinstance(said, Approve) and not is_agent(question.by):
+            await record.save(tasks=[ended_by(question, said, 1, self._parts.now())], status="running")
+            return
+        reason = said.reason if isinstance(said, Reject) else ""
+        await record.end("aborted", f"the plan was not approved{f': {reason}' if reason else ''}", by=question.by)
 
     async def _hear_about_unknown(self, question: DecisionRow, row: TaskRow) -> None:
         record, now = self._record, self._parts.now()
@@ -124,6 +159,8 @@ class Asking:
     def _too_late_at(self, question: DecisionRow) -> float | None:
         task = next((task for task in self._record.plan.tasks if task.id == question.task), None)
         limit = task.timeout_s if isinstance(task, DecisionTask) else None
+        if question.task == APPROVAL:
+            limit = MAX_APPROVAL_S
         return None if limit is None else question.asked_at + limit
 
     async def _answer(self, question: DecisionRow, said: Approve | Reject, by: str) -> None:
@@ -137,10 +174,23 @@ class Asking:
         """Save that the run waits for answers. Returns when the first of them is too late; None for never."""
         late = [self._too_late_at(self._record.questions[id_]) for id_ in stands.asked]
         wake_at = min((at for at in late if at is not None), default=None)
-        reason = f"it waits for an answer to: {', '.join(stands.asked)[:500]}"
-        self._record.event("run_waiting", tasks=list(stands.asked))
+        reason = ASKED if stands.asked == (APPROVAL,) else self._whom_it_waits_for(stands)
+        self._record.event("run_waiting", tasks=list(stands.asked), reason=reason)
         await self._record.save(status="waiting", reason=reason, wake_at=wake_at)
         return wake_at
+
+    def _whom_it_waits_for(self, stands: Standing) -> str:
+        """Puts the questions to the agent, too: the reason says where that is not possible."""
+        record = self._record
+        reason = f"it waits for an answer to: {', '.join(stands.asked)[:500]}"
+        for question in [record.questions[id_] for id_ in stands.asked if record.questions[id_].kind == AGENT]:
+            task = record.plan.task(question.task)
+            may_replan = isinstance(task, DecisionTask) and task.may_replan
+            about = (record.id, question.task, record.plan.name, question.shown, question.shown_hash)
+            refusal = self._parts.ask_agent(AgentQuestion(*about, may_replan))
+            said = refusal or "asked; its owner can answer, too"
+            reason += f"; {question.task} is for the agent ({said})"
+        return reason
 
     async def ask_owner(self, stands: Standing) -> bool:
         """Ask an owner who is there, each question once. Whether there is an answer."""
@@ -153,7 +203,7 @@ class Asking:
                 continue
             self._asked_owner.add(question.shown_hash)
             decision = await self._decision_of_owner(question)
-            if not isinstance(decision, Decision):
+            if not isinstance(decision, Decision) or not decision.is_answer:
                 continue  # it waits for another way to answer
             no = Reject(reason=str(decision.reason)[:500])
             await self._answer(question, Approve() if decision.allowed is True else no, "owner")
@@ -168,10 +218,11 @@ class Asking:
             "shown": question.shown,
             "hash": question.shown_hash,
         }
+        about = Question(PLAN, asked, "model") if question.task == APPROVAL else Question(DECISION, asked, "workflow")
         with anyio.move_on_after(services.settings.tools.owner_timeout_s):
             async with services.asking:
                 try:
-                    return await services.owner.decide(Question(DECISION, asked, "workflow"))
+                    return await services.owner.decide(about)
                 except Exception:
                     log.exception("The owner could not be asked")
         return None

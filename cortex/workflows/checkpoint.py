@@ -18,8 +18,7 @@ from sandbox import SandboxError
 from .finishing import not_written
 from .journal import TaskRow
 from .progress import standing
-from .run_record import repeats
-from .tasks import CodeExecutionTask
+from .tasks import CodeExecutionTask, repeats
 
 if TYPE_CHECKING:
     from sandbox import Tier
@@ -46,8 +45,10 @@ async def save_layer(record: RunRecord, stands: Standing, layer: LayerResult) ->
     rows = [row for task in stands.work for row in _worth_saving(record, layer.rows[task.id])]
     record.tell_also(layer.events)
     saved: dict[str, Any] = {"tasks": rows, "energy_spent": sum(row.cost for row in rows)}
-    done = [row.id for row in rows if row.finished is not None]
-    record.event("checkpoint_saved", layer=layer.number, tasks=done)
+    ended = [task.id for task in stands.work if layer.rows[task.id][-1].finished is not None]
+    if len(ended) == len(stands.work):
+        record.event("layer_completed", layer=layer.number, tasks=ended)
+    record.event("checkpoint_saved", layer=layer.number, tasks=ended)
     rests = _rest(layer, record.parts.now()) if layer.lacking else None
     if rests is not None:
         record.event("run_resting", wake_at=rests.wake_at)

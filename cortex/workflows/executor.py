@@ -22,8 +22,8 @@ from .journal import DecisionRow, Fenced, JournalError, TaskRow
 from .layer import LayerResult, LayerRunner, number_of
 from .lead import give_up_lead, keep_lead
 from .progress import standing
-from .run_record import RunRecord, repeats
-from .tasks import CodeExecutionTask
+from .run_record import RunRecord
+from .tasks import CodeExecutionTask, repeats
 
 if TYPE_CHECKING:
     from cortex.contracts import Watch
@@ -86,6 +86,7 @@ class Executor:
         record.require_acting()
         if not await self._take_over():
             return None
+        await self._asking.ask_approval(run.started_by)
         while True:
             record.require_acting()
             await self._asking.hear_answers()

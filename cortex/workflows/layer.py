@@ -19,8 +19,7 @@ from .attempts import Attempted, Attempts, Proposal, failed
 from .journal import NewEvent, TaskRow
 from .plan import PlanError, arguments_of, context_of, input_hash
 from .progress import finished_of
-from .run_record import repeats
-from .tasks import CodeExecutionTask, DecisionTask, McpToolTask
+from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, repeats
 
 if TYPE_CHECKING:
     from cortex.energy import Insufficient
@@ -141,6 +140,8 @@ class LayerRunner:
             if done.status != "failed" or done.is_final or row.attempt > retries or not repeats(task):
                 return
             layer.events.append(self._record.new("task_retried", task=task.id, attempt=row.attempt + 1))
+            if isinstance(task, CodeExecutionTask):
+                layer.events.append(self._record.new("code_execution_started", task=task.id, attempt=row.attempt + 1))
             await anyio.sleep(min(MAX_BACKOFF_S, 0.1 * 2 ** (row.attempt - 1)))
             row = TaskRow(task.id, "running", row.attempt + 1, given.hash, started_at=self._now())
 

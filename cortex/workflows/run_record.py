@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,15 @@ import anyio
 from anyio.to_thread import run_sync as in_thread
 
 from .journal import Claim, DecisionRow, Fenced, NewEvent, RunState, RunStatus, Saved, TaskRow
-from .tasks import CodeExecutionTask, may_repeat
 
 if TYPE_CHECKING:
     from cortex.turn import Folder, Services
 
+    from .agent_desk import AgentQuestion
     from .journal import EventRow, Journal
     from .kept_files import KeptFiles
     from .plan import Plan
-    from .tasks import Task
+    from .reach import PolicyOf
 
 log = logging.getLogger("motor_cortex")
 
@@ -39,9 +40,12 @@ class Parts:
     places: anyio.CapacityLimiter
     """Tasks at a time, of all runs."""
     now: Callable[[], float]
-    tell: Callable[[str, Sequence[EventRow]], None]
-    """Told of events that are saved."""
+    tell: Callable[[str, Sequence[EventRow], float], None]
+    """Told of events that are saved, and how many milliseconds that took."""
     lease_s: float
+    policy: PolicyOf
+    ask_agent: Callable[[AgentQuestion], str]
+    """Puts a question to the agent, once; returns why it cannot, or nothing."""
 
 
 class RunRecord:
@@ -90,12 +94,14 @@ class RunRecord:
         """Write one step, with the events so far. Raises Fenced and JournalError: then nothing of it has happened."""
         events, self._events = self._events, []
         step = Saved(tasks=tasks, plan=plan, events=events, **saved)
+        began = time.perf_counter()
         with anyio.CancelScope(shield=True):
             try:
                 told = await in_thread(lambda: self.parts.journal.save(self.claim, step, self.parts.now()))
             except Fenced:
                 self.is_fenced = True
                 raise
+        saved_ms = (time.perf_counter() - began) * 1000
         for row in tasks:
             self.tasks[row.id] = row
         for question in step.decisions:
@@ -104,7 +110,7 @@ class RunRecord:
                 self.questions[question.task] = question
         if plan is not None:
             self.plan, self.revision = plan, self.revision + 1
-        self.parts.tell(self.id, told)
+        self.parts.tell(self.id, told, saved_ms)
 
     async def end(self, status: RunStatus, reason: str, *, by: str = "", **saved: Any) -> None:
         """Write the last step of the run."""
@@ -115,11 +121,3 @@ class RunRecord:
             await in_thread(self.parts.files.clear, self.id)
         except OSError as error:
             log.warning("Changes of files that were never made cannot be removed: %s", error)
-
-
-def repeats(task: Task) -> bool:
-    """Whether the task may be started again without a question."""
-    reaches_out = isinstance(task, CodeExecutionTask) and bool(
-        task.tools or task.intent.strip() or task.sandbox_config.allow_network
-    )
-    return may_repeat(task, reaches_out=reaches_out)

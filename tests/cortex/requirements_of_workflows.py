@@ -156,14 +156,14 @@ REQUIREMENTS = (
         "WORKFLOW-DECISIONS",
         "workflows 3",
         "A decision is bound to the hash of what was shown; the first answer counts; it approves, rejects, gives a value or "
-        "changes the plan; silence in time is a no; an owner who is there is asked; the agent cannot be asked yet",
+        "changes the plan; silence in time is a no; an owner who is there is asked",
         (
             RUNS + "test_a_rejection_skips_what_depends_on_it_and_is_told",
             RUNS + "test_a_value_is_the_result_of_a_decision",
             RUNS + "test_a_decision_may_change_what_is_still_to_be_done",
             RUNS + "test_a_decision_that_nobody_answers_in_time_is_a_no",
             RUNS + "test_an_owner_who_is_there_is_asked",
-            RUNS + "test_a_plan_that_asks_the_agent_is_refused",
+            RUNS + "test_a_plan_that_wants_what_is_not_granted_is_refused",
         ),
     ),
     Requirement(
