@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         stops_run,
         with_inputs,
     )
+    from .plan_text import PlanEnergy, PlanText, energy_of_plan, picture, told_plan
     from .sqlite_file import JournalDamaged
     from .sqlite_journal import SqliteJournal
     from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Narrower, Task, may_repeat
@@ -59,6 +60,7 @@ else:
             "memory_journal": "MemoryJournal",
             "plan": "Finished Plan PlanError TaskStatus arguments_of checked context_of folded hash_of input_hash "
             "never_to_run next_layer replanned require_sound stops_run with_inputs",
+            "plan_text": "PlanEnergy PlanText energy_of_plan picture told_plan",
             "sqlite_file": "JournalDamaged",
             "sqlite_journal": "SqliteJournal",
             "tasks": "CodeExecutionTask DecisionTask McpToolTask Narrower Task may_repeat",

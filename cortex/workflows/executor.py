@@ -30,7 +30,7 @@ from .journal import DecisionRow, Fenced, JournalError, NewEvent, RunState, RunS
 from .plan import PlanError, arguments_of, context_of, input_hash
 from .progress import finished_of, standing
 from .questions import question_about_unknown, question_of
-from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, may_repeat
+from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, repeats
 
 if TYPE_CHECKING:
     from cortex.contracts import Watch
@@ -251,7 +251,7 @@ class Executor:
         spent = 0.0
         for row in unsettled:
             task = self._plan.task(row.id)
-            if self._repeats(task):
+            if repeats(task):
                 rows.append(replace(row, status="pending"))
                 continue
             cost = await self._cost_of(task, row.attempt)
@@ -410,7 +410,7 @@ class Executor:
         layer = _Layer(number)
         self._event("layer_started", layer=number, tasks=[task.id for task in stands.work])
         begun = [self._begun(task, given[task.id]) for task in stands.work]
-        careful = [row for task, row in zip(stands.work, begun, strict=True) if not self._repeats(task)]
+        careful = [row for task, row in zip(stands.work, begun, strict=True) if not repeats(task)]
         questions = await self._questions_of(stands)
         if careful or questions:
             # Before anything starts: whoever finds them running knows that they may have taken effect.
@@ -471,7 +471,7 @@ class Executor:
                 layer.files[task.id] = done.files
                 kept = {"kept": done.files.hash, "count": len(done.files.changes)}
                 rows[-1] = replace(row, metrics={**row.metrics, "files": kept})
-            if done.status != "failed" or done.is_final or row.attempt > retries or not self._repeats(task):
+            if done.status != "failed" or done.is_final or row.attempt > retries or not repeats(task):
                 return
             layer.events.append(self._new("task_retried", task=task.id, attempt=row.attempt + 1))
             await anyio.sleep(min(MAX_BACKOFF_S, 0.1 * 2 ** (row.attempt - 1)))
@@ -555,7 +555,7 @@ class Executor:
                 continue
             layer.drop(task.id)
             row = layer.rows[task.id][-1]
-            if self._repeats(task):
+            if repeats(task):
                 self._again.add(task.id)
                 layer.rows[task.id][-1] = replace(row, status="pending", result=None, metrics={}, cost=0.0)
                 layer.events = [one for one in layer.events if one.data.get("task") != task.id]
@@ -589,12 +589,6 @@ class Executor:
             await self._end("failed", problem)
 
     # Small things
-
-    def _repeats(self, task: Task) -> bool:
-        reaches_out = isinstance(task, CodeExecutionTask) and bool(
-            task.tools or task.intent.strip() or task.sandbox_config.allow_network
-        )
-        return may_repeat(task, reaches_out=reaches_out)
 
     async def _end(self, status: RunStatus, reason: str, *, by: str = "", **saved: Any) -> None:
         self._event(f"run_{status}", reason=reason[:2_000], **({"by": by} if by else {}))
