@@ -15,7 +15,7 @@ import anyio
 
 from cortex.channels import set_in
 from cortex.text import READING_S, styled, terminal_columns
-from cortex.tools import COMMIT, Decision, Question, describe
+from cortex.tools import COMMIT, DECISION, Decision, Question, Undecided, describe
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NO_TERMINAL = "there is no terminal to ask the owner at; the owner can set this tool's policy to allow or deny"
 NO_TERMINAL_FOR_FILES = "there is no terminal to ask the owner at; --commit can say auto or never"
 NO = Decision(allowed=False)
+CONSENT = "Allow it this once? [y/N] "
+ANSWER = "Yes, or no? [y/n, Enter leaves it for later] "
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024
 
@@ -32,7 +34,9 @@ class Asked:
     """A question to the main thread, which answers it or notices that it was withdrawn."""
 
     text: str
-    decision: Decision = NO
+    decision: Decision | None = NO
+    """None: the question stays open."""
+    words: str = CONSENT
     closed: anyio.Event = field(default_factory=anyio.Event)
     """Set in the agent's thread when the main thread is done with the question."""
     _ends: tuple[int, int] = field(default_factory=os.pipe)
@@ -61,10 +65,13 @@ class ConsoleOwner:
         self._is_there = is_there
 
     async def decide(self, question: Question) -> Decision:
+        is_left = question.tool == DECISION  # silence is no answer to it: it can be answered later
         if not self._is_there:
+            if is_left:
+                raise Undecided
             reason = NO_TERMINAL_FOR_FILES if question.tool == COMMIT else NO_TERMINAL
             return Decision(allowed=False, reason=reason)
-        asked = Asked(describe(question))
+        asked = Asked(describe(question), None, ANSWER) if is_left else Asked(describe(question))
         with self._held():
             self._send(asked)
             try:
@@ -77,12 +84,14 @@ class ConsoleOwner:
             finally:
                 if asked.closed.is_set():
                     asked.close()
+        if asked.decision is None:
+            raise Undecided
         return asked.decision
 
 
-def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision:
-    """Show the question and read the answer: "y" or "yes" allows, all else denies. Returns at once when the question is
-    withdrawn."""
+def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision | None:
+    """Show the question and read the answer: "y" or "yes" allows, all else denies; a question that may stay open is
+    denied by "n" or "no" only. Returns at once when the question is withdrawn."""
     lines = set_in(asked.text.split("\n"), terminal_columns(screen))
     screen.write("\n" + "\n".join([styled(lines[0], "bold", screen), *lines[1:]]) + "\n")
     screen.flush()
@@ -91,7 +100,7 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
     # Discard keys typed before the person could have read the question: they may have been meant for an earlier
     # question that was withdrawn in the same moment.
     termios.tcflush(keyboard, termios.TCIFLUSH)
-    screen.write(styled("Allow it this once? [y/N] ", "bold", screen))
+    screen.write(styled(asked.words, "bold", screen))
     screen.flush()
     if asked.fileno() in _readable(None, asked.fileno(), keyboard.fileno()):
         screen.write("\n")
@@ -100,7 +109,10 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
     if not answer.endswith("\n"):
         screen.write("\n")
         screen.flush()
-    return Decision(answer.strip().lower() in {"y", "yes"})
+    said = answer.strip().lower()
+    if asked.decision is None and said not in {"y", "yes", "n", "no"}:
+        return None
+    return Decision(said in {"y", "yes"})
 
 
 def _readable(timeout_s: float | None, *ends: int) -> set[int]:

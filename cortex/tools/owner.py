@@ -44,11 +44,16 @@ class Decision:
     reason: str = ""
 
 
+class Undecided(Exception):
+    """The owner has not answered the question of a workflow, and may do so later, in another way."""
+
+
 class Owner(Protocol):
     """Asks the person whose consent is needed."""
 
     async def decide(self, question: Question) -> Decision:
-        """Ask the owner and wait. The caller has a timeout, and takes silence for a no."""
+        """Ask the owner and wait. The caller has a timeout, and takes silence for a no. Raises Undecided for a question
+        of a workflow that is left for later."""
         ...
 
 

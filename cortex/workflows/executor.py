@@ -19,13 +19,14 @@ from anyio.to_thread import run_sync as in_thread
 
 from cortex.audit import AuditError
 from cortex.contracts import weight_of_value
-from cortex.tools import DECISION, AbsentOwner, Decision, Question
+from cortex.tools import DECISION, AbsentOwner, Decision, Question, Undecided
 from sandbox import SandboxError
 
 from .answers import Approve, Reject, Replan, Value, ended_by, new_plan, require_answerable, said_of
 from .attempt_energy import Budget, key_of, taken_before
 from .attempts import Attempted, Attempts, Proposal, failed
 from .finishing import finish_kept
+from .forking import FORKING
 from .journal import DecisionRow, Fenced, JournalError, NewEvent, RunState, RunStatus, Saved, TaskRow
 from .plan import PlanError, arguments_of, context_of, input_hash
 from .progress import finished_of, standing
@@ -48,8 +49,6 @@ RENEWALS_PER_LEASE = 5
 MAX_CONTEXT_BYTES = 32 * 1_048_576
 """What one task is given, about. A sandbox allows less."""
 MAX_BACKOFF_S = 5.0
-FORKING = "it is being forked"
-"""The reason of a run whose rows are not all taken over yet."""
 
 
 class Killed(Exception):
@@ -390,6 +389,8 @@ class Executor:
                 async with services.asking:
                     try:
                         decision = await services.owner.decide(Question(DECISION, asked, "workflow"))
+                    except Undecided:
+                        pass
                     except Exception:
                         log.exception("The owner could not be asked")
             if not isinstance(decision, Decision):

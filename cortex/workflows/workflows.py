@@ -23,8 +23,9 @@ from cortex.contracts import WorkflowStepped
 
 from .answers import Replan, Said, as_kept, require_answerable, require_fitting
 from .dispatch import DispatchFull, InProcess
-from .executor import FORKING, Executor, Killed, Parts
+from .executor import Executor, Killed, Parts
 from .finishing import finish_kept
+from .forking import begin_fork
 from .journal import (
     TERMINAL,
     EventRow,
@@ -34,11 +35,10 @@ from .journal import (
     RunRow,
     RunState,
     RunStatus,
-    Saved,
     TaskRow,
 )
-from .plan import Plan, PlanError, folded, input_hash, require_sound
-from .progress import finished_of, to_take_over
+from .plan import Plan, PlanError, folded, require_sound
+from .progress import finished_of
 from .tasks import CodeExecutionTask
 
 if TYPE_CHECKING:
@@ -191,31 +191,16 @@ class Workflows:
         state = await in_thread(lambda: self._journal.load(run))
         new = state.run.plan if plan is None else plan
         await in_thread(lambda: self._require_possible(new))
-        rows = await in_thread(lambda: _taken_over(state, at, new))
-        now = self._now()
-        row = RunRow(
-            id or new_id(),
-            new,
-            new.hash,
-            status="waiting",
-            started_by=state.run.started_by,
-            parent=run,
-            energy_budget=state.run.energy_budget,
-            reason=FORKING,
-            at=now,
-        )
-        told = NewEvent("run_queued", {"plan": new.name, "plan_hash": new.hash, "parent": run, "at": at}, now)
-        begun = await in_thread(lambda: self._journal.begin(row, [told]))
-        if begun.reason != FORKING:
-            return begun
-        claim = await in_thread(lambda: self._journal.claim(row.id, self._worker, self.lease_s, now))
-        if claim is None:
-            raise WorkflowError(f'another process forks "{row.id}" at this moment')
-        saved = Saved(tasks=rows, status="queued", events=[NewEvent("run_forked", {"tasks": len(rows)}, now)])
-        self._tell(row.id, await in_thread(lambda: self._journal.save(claim, saved, now)))
-        await in_thread(lambda: self._journal.release(claim))
-        await self._submit(row.id, None)
-        return (await in_thread(lambda: self._journal.load(row.id))).run
+        fork = id or new_id()
+        given = (self._journal, state, at, new, fork)
+        begin = partial(begin_fork, *given, worker=self._worker, now=self._now(), lease_s=self.lease_s)
+        events = await in_thread(begin)
+        if events is None:
+            raise WorkflowError(f'another process forks "{fork}" at this moment')
+        if events:
+            self._tell(fork, events)
+            await self._submit(fork, None)
+        return (await in_thread(lambda: self._journal.load(fork))).run
 
     async def wait(self, run: str) -> Result:
         """Wait until the run has ended, wherever it is executed; one that waits for an answer has not. Raises
@@ -315,6 +300,7 @@ class Workflows:
 
     async def _kill_all(self, why: str) -> None:
         """Abort every run of this home: none goes on by itself when the switch is turned off."""
+        mine = list(self._mine)
         try:
             for status in ("running", "queued", "waiting", "resting"):
                 for row in await in_thread(partial(self._journal.list, limit=10_000, status=status)):
@@ -322,6 +308,8 @@ class Workflows:
                     await self._dispatch.abort(row.id)
         except JournalError as error:
             log.error("Runs cannot be marked as aborted: %s", error)
+        for run in mine:  # `cortex kill` may have marked it already
+            await self._dispatch.abort(run)
 
     async def _kill(self, run: str, why: str) -> None:
         with anyio.CancelScope(shield=True):
@@ -412,15 +400,3 @@ class Workflows:
 
 def new_id() -> str:
     return f"r{secrets.token_hex(6)}"
-
-
-def _taken_over(state: RunState, at: str, new: Plan) -> list[TaskRow]:
-    """The rows that a fork begins with: those whose task is given the same there."""
-    rows: dict[str, TaskRow] = {}
-    kept = set(to_take_over(state.run.plan, state.tasks, at, new))
-    for task in (task for layer in new.layers() for task in layer if task.id in kept):
-        id_, row = task.id, state.tasks[task.id]
-        finished = finished_of(rows)
-        if all(other in rows for other in task.dependencies) and input_hash(task, new, finished) == row.input_hash:
-            rows[id_] = row
-    return list(rows.values())
