@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cortex.home import Home
 from cortex.settings import Settings
-from cortex.workflows import JournalError, NoSuchRun, SqliteJournal
+from cortex.workflows import DATABASE, JournalError, NoSuchRun, SqliteJournal
 
 from .exits import CODE_FAILED, CommandError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 LEAST_ID = 4
 MAX_RUNS = 10_000
-DATABASE = "journal.sqlite"
 
 
 @contextmanager

@@ -27,7 +27,7 @@ _ERASE = "\x1b[1A\x1b[2K"
 _ENDS = {"task_completed": "ok", "task_failed": "failed", "task_skipped": "skipped", "task_unknown": "unknown"}
 
 
-class Progress:
+class RunProgress:
     """What happens in one run. Safe to use from several threads."""
 
     def __init__(self, stream: TextIO, *, is_quiet: bool = False) -> None:

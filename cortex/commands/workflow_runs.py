@@ -41,7 +41,7 @@ from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, WAITING, CommandE
 from .options import folder_of, load_existing, own_toolbox, said_again
 from .workflow_detach import WAIT_S, detached, noted
 from .workflow_journal import chosen_run, journal_of
-from .workflow_progress import Progress
+from .workflow_progress import RunProgress
 from .workflow_rows import open_questions, question_lines, result_lines, state_facts
 from .workflow_tools import found_problems
 
@@ -170,7 +170,7 @@ def _here(run_id: str, after: int, options: Namespace, settings: Settings) -> Le
 
     toolbox = own_toolbox(options.tools) if options.tools is not None else None
     folder = folder_of(options)
-    progress = Progress(sys.stderr, is_quiet=options.json)
+    progress = RunProgress(sys.stderr, is_quiet=options.json)
     # Questions go to a terminal, never into JSON that a program reads.
     is_there = sys.stdin.isatty() and sys.stderr.isatty() and not options.json
     inbox: _Inbox = SimpleQueue()
@@ -224,7 +224,7 @@ def _served(
 class _Follower:
     """Goes on with one run in the thread of the cortex, and tells what happens behind the event `after`."""
 
-    def __init__(self, run_id: str, after: int, progress: Progress, wait_s: int | None) -> None:
+    def __init__(self, run_id: str, after: int, progress: RunProgress, wait_s: int | None) -> None:
         self._run = run_id
         self._after = after
         self._progress = progress

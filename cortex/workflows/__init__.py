@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     )
     from .plan_file import PLAN_LIMITS, inputs_from, plan_schema, read_plan
     from .plan_text import PlanEnergy, PlanText, energy_of_plan, picture, told_plan
-    from .sqlite_file import JournalDamaged
+    from .sqlite_file import DATABASE, SCHEMA_VERSION, JournalDamaged
     from .sqlite_journal import SqliteJournal
     from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Narrower, Task, may_repeat
     from .workflows import WORKSPACE, Result, WorkflowError, Workflows, new_id
@@ -74,7 +74,7 @@ else:
             "input_hash inputs_of never_to_run next_layer replanned require_sound stops_run with_inputs written",
             "plan_file": "PLAN_LIMITS inputs_from plan_schema read_plan",
             "plan_text": "PlanEnergy PlanText energy_of_plan picture told_plan",
-            "sqlite_file": "JournalDamaged",
+            "sqlite_file": "DATABASE JournalDamaged SCHEMA_VERSION",
             "sqlite_journal": "SqliteJournal",
             "tasks": "CodeExecutionTask DecisionTask McpToolTask Narrower Task may_repeat",
             "workflows": "Result WORKSPACE WorkflowError Workflows new_id",

@@ -1,11 +1,12 @@
 """Reads a plan from a file: JSON, or YAML where PyYAML is installed. Counted before it is parsed, and never trusted.
 
-YAML is read without aliases, tags and dates: what comes out is what JSON could say.
+YAML is read without aliases, dates and tags of Python: what comes out is what JSON could say.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable
@@ -24,6 +25,9 @@ MAX_INPUT_BYTES = 262_144
 STDIN = "-"
 NO_YAML = "this plan is YAML, and PyYAML is not installed: install it (pip install PyYAML), or write the plan as JSON"
 _YAML = (".yaml", ".yml")
+_BOOL = "tag:yaml.org,2002:bool"
+_NOT_JSON = frozenset({_BOOL, "tag:yaml.org,2002:timestamp"})
+_TRUE_OR_FALSE = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 
 
 def read_plan(name: str) -> Any:
@@ -75,14 +79,15 @@ def from_yaml(text: str) -> Any:
 
 
 def _loader(yaml: Any) -> Any:
-    """The safe loader, the fast one if there is, without dates: they stay text, as in JSON."""
+    """The safe loader, the fast one if there is. Dates, and words like `yes` and `on`, stay text, as in JSON."""
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    date = "tag:yaml.org,2002:timestamp"
-    kept = {
-        first: [(tag, pattern) for tag, pattern in rules if tag != date]
+    loader: Any = type("PlainLoader", (base,), {})
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in rules if tag not in _NOT_JSON]
         for first, rules in base.yaml_implicit_resolvers.items()
     }
-    return type("PlainLoader", (base,), {"yaml_implicit_resolvers": kept})
+    loader.add_implicit_resolver(_BOOL, _TRUE_OR_FALSE, list("tTfF"))
+    return loader
 
 
 def _count(events: Iterable[Any]) -> None:

@@ -170,6 +170,11 @@ class SqliteJournal:
             )
             return [run_from(values) for values in found]
 
+    def counts(self) -> dict[RunStatus, int]:
+        """How many runs stand in which way. Opens the journal, which checks its version."""
+        with self._file.reading() as db:
+            return dict(db.execute("select status, count(*) from run group by status order by status").fetchall())
+
     def events(self, run: str, after: int = 0, limit: int = 1_000) -> Sequence[EventRow]:
         with self._file.reading() as db:
             require_run(db, run)
