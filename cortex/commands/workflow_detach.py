@@ -44,7 +44,7 @@ def detached(run: str, options: Namespace, settings: Settings) -> tuple[int, Pat
         raise CommandError(f'cannot write the log "{path}": {error.strerror}', CODE_FAILED) from error
     try:
         process = subprocess.Popen(
-            [sys.executable, "-c", _START, *_words(run, options, settings)],
+            [sys.executable, "-P", "-c", _START, *_words(run, options, settings)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -92,7 +92,10 @@ def test_yaml_says_what_json_says(tmp_path):
     ("text", "says"),
     [
         ("a: &x [1]\nb: *x", "an alias in line 2"),
-        ("\n".join(["a: &a [x]", *(f"{b}: &{b} [*{a}, *{a}]" for a, b in zip("abcdefg", "bcdefgh", strict=True))]), "alias"),
+        (
+            "\n".join(["a: &a [x]", *(f"{b}: &{b} [*{a}, *{a}]" for a, b in zip("abcdefg", "bcdefgh", strict=True))]),
+            "alias",
+        ),
         ("[" * 500, "nested too deeply"),
         ("- " * 500 + "a", "nested too deeply"),
         ("[" + "[]," * 30_000 + "]", "too many values"),
