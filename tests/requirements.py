@@ -18,6 +18,7 @@ from tests.cortex import (
     requirements_of_replies as of_replies,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
+    requirements_of_workflow_commands as of_workflow_commands,
     requirements_of_workflows as of_workflows,
 )
 from tests.entry_points import requirements as of_the_host
@@ -64,6 +65,7 @@ REQUIREMENTS = (
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
     *of_workflows.REQUIREMENTS,
+    *of_workflow_commands.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

@@ -86,7 +86,7 @@ def _add_looks(actions: _Actions, common: ArgumentParser) -> None:
     events.add_argument("--after", type=number_of("the last event"), default=0, metavar="N", help="only those behind N")
 
     export = actions.add_parser("export", parents=[common], help="draw a plan, or a run with the states of its tasks")
-    export.add_argument("what", metavar="RUN|FILE", help="a run, or the file of a plan")
+    export.add_argument("what", metavar="WHAT", help="a run, or the file of a plan")
     export.add_argument("--format", choices=("mermaid", "svg"), default="mermaid", help="mermaid if not said")
     export.add_argument("--output", metavar="F", help="write it to this file, not to stdout")
 

@@ -102,7 +102,7 @@ def list_runs(options: Namespace) -> int:
     elif runs:
         print("\n".join(list_lines(runs)))
     else:
-        print("There are no runs", file=sys.stderr)
+        print("There are no runs")
     return SUCCESS
 
 
