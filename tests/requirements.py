@@ -20,6 +20,7 @@ from tests.cortex import (
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
     requirements_of_workflow_agents as of_workflow_agents,
+    requirements_of_workflow_commands as of_workflow_commands,
     requirements_of_workflow_docs as of_workflow_docs,
     requirements_of_workflows as of_workflows,
 )
@@ -70,6 +71,7 @@ REQUIREMENTS = (
     *of_workflows.REQUIREMENTS,
     *of_workflow_docs.REQUIREMENTS,
     *of_mcp_workflows.REQUIREMENTS,
+    *of_workflow_commands.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

@@ -44,7 +44,7 @@ class Decision:
     allowed: bool
     reason: str = ""
     is_answer: bool = True
-    """False where nobody could be asked. That is a no to what cannot wait; a workflow waits for another way."""
+    """False where nobody could be asked or said anything: a no to what cannot wait; a workflow waits for an answer."""
 
 
 class Owner(Protocol):

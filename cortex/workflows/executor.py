@@ -18,6 +18,7 @@ from .attempt_energy import Budget, key_of, taken_before
 from .attempts import Attempts
 from .checkpoint import close_if_over, part_overlaps, save_layer, wait_for_files
 from .finishing import finish_kept
+from .forking import FORKING
 from .journal import DecisionRow, Fenced, JournalError, TaskRow
 from .layer import LayerResult, LayerRunner, number_of
 from .lead import give_up_lead, keep_lead
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from .progress import Standing
     from .run_record import Parts
     from .tasks import Task
-
-FORKING = "it is being forked"
-"""The reason of a run whose rows are not all taken over yet."""
 
 
 class Executor:

@@ -102,6 +102,12 @@ class Finished:
 
 def checked(given: Any) -> Plan:
     """A plan from parsed JSON. Raises PlanError that names the task and what is wrong with it."""
+    return require_sound(written(given))
+
+
+def written(given: Any) -> Plan:
+    """Tasks from parsed JSON, each as it should be written. Whether they are a plan together is not looked at: see
+    `require_sound`. Raises PlanError."""
     if not isinstance(given, dict):
         raise PlanError("a plan is an object with `name` and `tasks`")
     tasks = given.get("tasks")
@@ -111,10 +117,9 @@ def checked(given: Any) -> Plan:
         _require_few(task, _name_of(task, at))
     _require_few(given, "the plan")
     try:
-        plan = Plan.model_validate(given)
+        return Plan.model_validate(given)
     except ValidationError as error:
         raise PlanError(_first_problem(error, tasks)) from error
-    return require_sound(plan)
 
 
 def require_sound(plan: Plan) -> Plan:
@@ -189,6 +194,23 @@ def arguments_of(task: McpToolTask, finished: Mapping[str, Finished]) -> dict[st
     Raises PlanError where there is no such part."""
     known = {other: finished[other].seen for other in task.dependencies}
     return {name: filled(value, known, f'task "{task.id}"') for name, value in task.arguments.items()}
+
+
+def inputs_of(plan: Plan) -> set[str]:
+    """The names of the inputs that the plan refers to. Raises PlanError for `${input}` without a name."""
+    found = set()
+    for task in plan.tasks:
+        for text in _texts(_given(task)):
+            if (reference := _REFERENCE.fullmatch(text)) and reference[1] == INPUT:
+                if not reference[2]:
+                    raise PlanError(f'task "{task.id}" refers to "${{{INPUT}}}" without the name of an input')
+                found.add(reference[2].split(".")[1])
+    return found
+
+
+def has_references(value: Any) -> bool:
+    """Whether a part of the value is known only when the plan runs."""
+    return bool(_references(value))
 
 
 def with_inputs(plan: Plan, inputs: Mapping[str, Any]) -> Plan:

@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,9 @@ from cortex.tools import policy_of
 from .agent_desk import AgentDesk, AgentQuestion
 from .answers import AGENT, Replan, Said, as_kept, is_agent, require_fitting, require_fitting_of_agent
 from .dispatch import DispatchFull, InProcess
-from .executor import FORKING, Executor
+from .executor import Executor
 from .finishing import finish_kept
+from .forking import begin_fork
 from .journal import (
     TERMINAL,
     EventRow,
@@ -39,12 +40,11 @@ from .journal import (
     RunRow,
     RunState,
     RunStatus,
-    Saved,
     TaskRow,
     WorkflowError,
 )
-from .plan import Plan, PlanError, folded, input_hash, require_sound
-from .progress import finished_of, to_take_over
+from .plan import Plan, PlanError, folded, require_sound
+from .progress import finished_of
 from .run_record import Killed, Parts
 from .single_task import SingleTasks, TaskResult
 from .tasks import CodeExecutionTask, McpToolTask
@@ -220,33 +220,16 @@ class Workflows:
         state = await in_thread(lambda: self._journal.load(run))
         new = state.run.plan if plan is None else plan
         await in_thread(lambda: self._require_possible(new))
-        not_written = await in_thread(lambda: {task for task, _ in self._files.all(run)})
-        rows = await in_thread(lambda: _taken_over(state, at, new, not_written))
-        now = self._now()
-        row = RunRow(
-            id or new_id(),
-            new,
-            new.hash,
-            status="waiting",
-            started_by=state.run.started_by,
-            parent=run,
-            energy_budget=state.run.energy_budget,
-            reason=FORKING,
-            at=now,
-        )
-        told = NewEvent("run_queued", {"plan": new.name, "plan_hash": new.hash, "parent": run, "at": at}, now)
-        begun = await in_thread(lambda: self._journal.begin(row, [told]))
-        await self._tell_begun(row.id, now)
-        if begun.reason != FORKING:
-            return begun
-        claim = await in_thread(lambda: self._journal.claim(row.id, self._worker, self.lease_s, now))
-        if claim is None:
-            raise WorkflowError(f'another process forks "{row.id}" at this moment')
-        saved = Saved(tasks=rows, status="queued", events=[NewEvent("run_forked", {"tasks": len(rows)}, now)])
-        self._tell(row.id, await in_thread(lambda: self._journal.save(claim, saved, now)))
-        await in_thread(lambda: self._journal.release(claim))
-        await self._submit(row.id, None)
-        return (await in_thread(lambda: self._journal.load(row.id))).run
+        fork, now = id or new_id(), self._now()
+        given = (self._journal, self._files, state, at, new, fork)
+        events = await in_thread(partial(begin_fork, *given, worker=self._worker, now=now, lease_s=self.lease_s))
+        if events is None:
+            raise WorkflowError(f'another process forks "{fork}" at this moment')
+        if events:
+            await self._tell_begun(fork, now)
+            self._tell(fork, events)
+            await self._submit(fork, None)
+        return (await in_thread(lambda: self._journal.load(fork))).run
 
     async def wait(self, run: str) -> Result:
         """Wait until the run has ended, wherever it is executed; one that waits for an answer has not. Raises
@@ -386,6 +369,7 @@ class Workflows:
 
     async def _kill_all(self, why: str) -> None:
         """Abort every run of this home: none goes on by itself when the switch is turned off."""
+        mine = list(self._mine)
         try:
             for status in ("running", "queued", "waiting", "resting"):
                 for row in await in_thread(partial(self._journal.list, limit=10_000, status=status)):
@@ -393,6 +377,8 @@ class Workflows:
                     await self._dispatch.abort(row.id)
         except JournalError as error:
             log.error("Runs cannot be marked as aborted: %s", error)
+        for run in mine:  # `cortex kill` may have marked it already
+            await self._dispatch.abort(run)
 
     async def _kill(self, run: str, why: str) -> None:
         with anyio.CancelScope(shield=True):
@@ -523,15 +509,3 @@ class _ServerTool:
 
 def new_id() -> str:
     return f"r{secrets.token_hex(6)}"
-
-
-def _taken_over(state: RunState, at: str, new: Plan, not_written: Set[str]) -> list[TaskRow]:
-    """The rows that a fork begins with: those whose task is given the same there, and whose files are written."""
-    rows: dict[str, TaskRow] = {}
-    kept = set(to_take_over(state.run.plan, state.tasks, at, new)) - not_written
-    for task in (task for layer in new.layers() for task in layer if task.id in kept):
-        id_, row = task.id, state.tasks[task.id]
-        finished = finished_of(rows)
-        if all(other in rows for other in task.dependencies) and input_hash(task, new, finished) == row.input_hash:
-            rows[id_] = row
-    return list(rows.values())
