@@ -38,10 +38,10 @@ MAX_APPROVAL_S = 30 * 86_400
 class Asking:
     """Asks what a run has to ask, each question once in this process."""
 
-    def __init__(self, record: RunRecord) -> None:
+    def __init__(self, record: RunRecord, asked: set[str]) -> None:
         self._record = record
         self._parts = record.parts
-        self._asked_owner: set[str] = set()
+        self._asked_owner = asked
 
     async def questions_of(self, stands: Standing) -> list[DecisionRow]:
         """The questions that come up now, to be saved."""

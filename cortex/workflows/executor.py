@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 class Executor:
     """Executes one run, for as long as the claim holds."""
 
-    def __init__(self, parts: Parts, claim: Claim, watch: Watch | None = None) -> None:
+    def __init__(self, parts: Parts, claim: Claim, watch: Watch | None = None, asked: set[str] | None = None) -> None:
         self._parts = parts
         self._watch = watch
         self._record = RunRecord(parts, claim)
-        self._asking = Asking(self._record)
+        self._asking = Asking(self._record, set() if asked is None else asked)
         self.lacking: tuple[Tier, ...] = ()
         """After `run`: the tiers for which the run rests."""
 

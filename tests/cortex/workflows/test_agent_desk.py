@@ -11,9 +11,10 @@ from typing import Any
 import anyio
 import pytest
 
-from cortex.chat import Agent, ForPeople, Gallery
+from cortex.chat import Agent, ForPeople
 from cortex.loop import Conversations
 from cortex.models import ScriptedModel
+from cortex.show import Gallery
 from cortex.workflows import Approve, PlanError, WorkflowError
 from neurons import Signal
 from tests.cortex.workflows.support import LIMIT_S, asked, code, cortex, decision, plan, tool, until
