@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .agent import Agent, OutputLost, Wakes, wake_words
     from .console_owner import Asked, ConsoleOwner, ask
     from .dialogue import Dialogue, Prompt
-    from .gallery import Gallery
     from .interrupts import Interrupts, NudgeChannel, Nudged
     from .line_history import LineHistory
     from .outputs import ForPeople, ForPrograms, Output
@@ -35,6 +34,5 @@ else:
             "proposal_desk": "ProposalDesk",
             "slash": "Slash conversation_lines",
             "talk": "Inbox InputError Talk lines_of",
-            "gallery": "Gallery",
         },
     )

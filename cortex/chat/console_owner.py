@@ -15,7 +15,7 @@ import anyio
 
 from cortex.channels import set_in
 from cortex.text import READING_S, styled, terminal_columns
-from cortex.tools import COMMIT, DECISION, Decision, Question, Undecided, describe
+from cortex.tools import COMMIT, DECISION, PLAN, Decision, Question, describe
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NO_TERMINAL = "there is no terminal to ask the owner at; the owner can set this tool's policy to allow or deny"
 NO_TERMINAL_FOR_FILES = "there is no terminal to ask the owner at; --commit can say auto or never"
 NO = Decision(allowed=False)
+LEFT = Decision(allowed=False, is_answer=False)
 CONSENT = "Allow it this once? [y/N] "
 ANSWER = "Yes, or no? [y/n, Enter leaves it for later] "
 _ACKNOWLEDGED_S = 2
@@ -34,8 +35,8 @@ class Asked:
     """A question to the main thread, which answers it or notices that it was withdrawn."""
 
     text: str
-    decision: Decision | None = NO
-    """None: the question stays open."""
+    decision: Decision = NO
+    """What silence means; then what the owner said."""
     words: str = CONSENT
     closed: anyio.Event = field(default_factory=anyio.Event)
     """Set in the agent's thread when the main thread is done with the question."""
@@ -65,13 +66,11 @@ class ConsoleOwner:
         self._is_there = is_there
 
     async def decide(self, question: Question) -> Decision:
-        is_left = question.tool == DECISION  # silence is no answer to it: it can be answered later
+        is_left = question.tool in {DECISION, PLAN}  # silence is no answer to it: it can be answered later
         if not self._is_there:
-            if is_left:
-                raise Undecided
             reason = NO_TERMINAL_FOR_FILES if question.tool == COMMIT else NO_TERMINAL
-            return Decision(allowed=False, reason=reason)
-        asked = Asked(describe(question), None, ANSWER) if is_left else Asked(describe(question))
+            return Decision(allowed=False, reason=reason, is_answer=False)
+        asked = Asked(describe(question), LEFT, ANSWER) if is_left else Asked(describe(question))
         with self._held():
             self._send(asked)
             try:
@@ -84,12 +83,10 @@ class ConsoleOwner:
             finally:
                 if asked.closed.is_set():
                     asked.close()
-        if asked.decision is None:
-            raise Undecided
         return asked.decision
 
 
-def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision | None:
+def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision:
     """Show the question and read the answer: "y" or "yes" allows, all else denies; a question that may stay open is
     denied by "n" or "no" only. Returns at once when the question is withdrawn."""
     lines = set_in(asked.text.split("\n"), terminal_columns(screen))
@@ -110,8 +107,8 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
         screen.write("\n")
         screen.flush()
     said = answer.strip().lower()
-    if asked.decision is None and said not in {"y", "yes", "n", "no"}:
-        return None
+    if not asked.decision.is_answer and said not in {"y", "yes", "n", "no"}:
+        return asked.decision
     return Decision(said in {"y", "yes"})
 
 
@@ -126,4 +123,4 @@ def _readable(timeout_s: float | None, *ends: int) -> set[int]:
 def _withdrawn(screen: TextIO) -> Decision:
     screen.write("(withdrawn)\n")
     screen.flush()
-    return Decision(allowed=False, reason="the question was withdrawn")
+    return Decision(allowed=False, reason="the question was withdrawn", is_answer=False)

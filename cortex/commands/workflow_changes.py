@@ -19,7 +19,6 @@ from cortex.workflows import (
     TERMINAL,
     WORKSPACE,
     Approve,
-    KeptFiles,
     PlanError,
     Reject,
     Replan,
@@ -34,7 +33,7 @@ from cortex.workflows import (
 from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
 from .options import folder_of, load_existing, said_again
 from .workflow_detach import log_path
-from .workflow_journal import MAX_RUNS, chosen_run, journal_of
+from .workflow_journal import MAX_RUNS, chosen_run, journal_of, kept_files
 from .workflow_rows import HASH_CHARACTERS, how_to_answer, question_lines
 
 if TYPE_CHECKING:
@@ -225,7 +224,7 @@ def abort(options: Namespace) -> int:
 def _finish(settings: Settings, state: RunState, folder: Any, options: Namespace) -> str | None:
     """Make the changes of files that are saved and not made; forget those that were never saved. Returns what is left
     to do."""
-    files = KeptFiles(Home(settings.home).workflows / "changes")
+    files = kept_files(settings)
     run = state.run
     try:
         saved = [
@@ -275,5 +274,5 @@ def _forget(journal: SqliteJournal, settings: Settings, run: str) -> None:
     journal.forget(run)
     folder = Home(settings.home).workflows
     with suppress(OSError):
-        KeptFiles(folder / "changes").clear(run)
+        kept_files(settings).clear(run)
         log_path(folder, run).unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cortex.home import Home
 from cortex.settings import Settings
-from cortex.workflows import DATABASE, JournalError, NoSuchRun, SqliteJournal
+from cortex.workflows import DATABASE, JournalError, KeptFiles, NoSuchRun, SqliteJournal
 
 from .exits import CODE_FAILED, CommandError
 
@@ -30,6 +30,11 @@ def journal_of(settings: Settings, *, makes: bool = False) -> Iterator[SqliteJou
         yield journal
     finally:
         journal.close()
+
+
+def kept_files(settings: Settings) -> KeptFiles:
+    """Changes of files that wait for their checkpoint."""
+    return KeptFiles(Home(settings.home).workflows / "changes")
 
 
 def has_journal(settings: Settings) -> bool:

@@ -40,7 +40,7 @@ from cortex.workflows import (
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, WAITING, CommandError
 from .options import folder_of, load_existing, own_toolbox, said_again
 from .workflow_detach import WAIT_S, detached, noted
-from .workflow_journal import chosen_run, journal_of
+from .workflow_journal import chosen_run, journal_of, kept_files
 from .workflow_progress import RunProgress
 from .workflow_rows import open_questions, question_lines, result_lines, state_facts
 from .workflow_tools import found_problems
@@ -110,7 +110,8 @@ def fork(options: Namespace) -> int:
         _require_right(plan, options, settings, folder_of(options))
         _refuse_if_killed(settings)
         id_ = options.id or new_id()
-        if begin_fork(journal, state, options.at, plan, id_, worker=f"fork-{new_id()}", now=time.time()) is None:
+        given = (journal, kept_files(settings), state, options.at, plan, id_)
+        if begin_fork(*given, worker=f"fork-{new_id()}", now=time.time()) is None:
             raise CommandError(f'another process forks "{id_}" at this moment', REFUSED)
         begun = journal.load(id_).run
     if begun.status in TERMINAL:

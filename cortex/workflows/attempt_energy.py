@@ -47,13 +47,16 @@ class Budget:
 
 
 class AttemptEnergy:
-    """A `Ledger` for one attempt. `is_repeated`: an earlier process may have taken its energy."""
+    """A `Ledger` for one attempt. `is_repeated`: an earlier process may have taken its energy, and may have run the
+    code. `least` is what a run costs at least."""
 
-    def __init__(self, ledger: Ledger, key: str, budget: Budget, *, is_repeated: bool) -> None:
+    def __init__(self, ledger: Ledger, key: str, budget: Budget, *, is_repeated: bool, least: float = 0.0) -> None:
         self._ledger = ledger
         self._key = key
         self._budget = budget
         self._is_repeated = is_repeated
+        self._is_taken_over = False
+        self._least = least
         self.lacking: Insufficient | None = None
         """Why it could not be taken: the level is too low."""
         self.is_over_budget = False
@@ -75,6 +78,7 @@ class AttemptEnergy:
             taken = await anyio.to_thread.run_sync(taken_before, self._ledger, self._key)
             if taken is not None and taken.tier is tier and taken.code_hash == code_hash:
                 self._budget.reserve(taken.charged)
+                self._is_taken_over = True
                 return taken
         cost = self._ledger.weigh(tier).cost
         if not self._budget.reserve(cost):
@@ -88,6 +92,9 @@ class AttemptEnergy:
 
     async def settle(self, reservation: Reservation, cost: float) -> float:
         if reservation.is_settled:  # by an earlier process
+            return self._ledger.level()
+        if self._is_taken_over and cost < self._least:
+            # Nothing ran now, but it may have run before: a kept result, or a refusal, does not make that cheaper.
             return self._ledger.level()
         before = reservation.charged
         level = await self._ledger.settle(reservation, cost)

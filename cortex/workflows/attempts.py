@@ -7,6 +7,7 @@ and fit to be saved.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -88,7 +89,8 @@ class Attempts:
     """The name of the plan, for the owner and the audit."""
     services: Services
     folders: Mapping[str, Folder]
-    files: KeptFiles
+    files: KeptFiles | None
+    """Keeps changes of files until the checkpoint; None where there is none: they are committed at once."""
     budget: Budget
     watch: Watch | None = None
     is_repeated: bool = False
@@ -98,7 +100,9 @@ class Attempts:
         """Run the code. `again`: this attempt was made before, and its energy is taken."""
         key = key_of(self.run, task.id, attempt)
         is_repeated = self.is_repeated or again
-        energy = AttemptEnergy(self.services.energy, key, self.budget, is_repeated=is_repeated)
+        metered = self.services.settings.energy.metered
+        least = metered.floor if metered.enabled else math.inf
+        energy = AttemptEnergy(self.services.energy, key, self.budget, is_repeated=is_repeated, least=least)
         services = replace(self.services, energy=energy, later=None)
         folder = None if task.workspace is None else self.folders.get(task.workspace)
         if task.workspace is not None and folder is None:
@@ -106,11 +110,13 @@ class Attempts:
         if task.sandbox_config.allow_network and not services.settings.sandbox.network.allow:
             return failed("Denied", "this host allows no network", is_final=True)
         kept: list[Proposal] = []
+        files = self.files
 
         async def keep(changes: Changes, proposed: FilesChanged) -> None:
+            assert files is not None
             data = await changes.packed()
             try:
-                hash_ = await anyio.to_thread.run_sync(self.files.put, self.run, task.id, attempt, data)
+                hash_ = await anyio.to_thread.run_sync(files.put, self.run, task.id, attempt, data)
             except (OSError, ValueError) as error:
                 raise SandboxError(f"The changes of files cannot be kept: {error}") from error
             kept.append(Proposal(changes, proposed, hash_))
@@ -118,7 +124,7 @@ class Attempts:
         is_done = False
         try:
             async with Turn(services, self.watch, None, None, folder, key) as turn:
-                caller = replace(turn.caller, origin="workflow", keep=keep)
+                caller = replace(turn.caller, origin="workflow", keep=None if files is None else keep)
                 intent = self._intent(task, context, key)
                 wish = Wish("", task.intent, task.tools, is_strict=True)
                 try:
@@ -133,8 +139,8 @@ class Attempts:
                 for proposal in kept:
                     proposal.changes.rollback()
                 with anyio.CancelScope(shield=True), suppress(OSError):
-                    if kept:
-                        await anyio.to_thread.run_sync(self.files.forget, self.run, task.id, attempt)
+                    if kept and files is not None:
+                        await anyio.to_thread.run_sync(files.forget, self.run, task.id, attempt)
 
     async def tool(self, task: McpToolTask, arguments: dict[str, Any], attempt: int) -> Attempted:
         services, began = self.services, time.perf_counter()

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cortex.tools import is_core, policy_of
 from sandbox import BadSchema, ToolError, schema_problem
 
-from .answers import require_answerable
-from .plan import PlanError, has_references
+from .plan import has_references
 from .tasks import CodeExecutionTask, McpToolTask
 
 if TYPE_CHECKING:
@@ -58,11 +57,6 @@ def problems_of(
     """All that would go wrong with the tasks. `tools` has each named tool; None for one that nobody looked for.
     `folders` are the names of those that are granted."""
     found: list[PlanProblem] = []
-    try:
-        require_answerable(plan)
-    except PlanError as error:
-        asks = next((task.id for task in plan.tasks if f'"{task.id}"' in str(error)), "")
-        found.append(PlanProblem(asks, str(error).removeprefix(f'task "{asks}" ')))
     for task in plan.tasks:
         for name in _named(task):
             found += (PlanProblem(task.id, *problem) for problem in _about_tool(task, name, tools.get(name), settings))

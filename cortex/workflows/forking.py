@@ -12,9 +12,10 @@ from .plan import input_hash
 from .progress import finished_of, to_take_over
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from .journal import EventRow, Journal, RunState, TaskRow
+    from .kept_files import KeptFiles
     from .plan import Plan
 
 FORKING = "it is being forked"
@@ -23,6 +24,7 @@ FORKING = "it is being forked"
 
 def begin_fork(
     journal: Journal,
+    files: KeptFiles,
     state: RunState,
     at: str,
     new: Plan,
@@ -35,7 +37,8 @@ def begin_fork(
     """Keep a new run that begins at that task; nobody leads it yet. Returns its events; none if there is a run of that
     id with that plan, None if another process makes it at this moment. Reads and writes the disk. Raises PlanError and
     JournalError."""
-    rows = taken_over(state, at, new)
+    not_written = {task for task, _ in files.all(state.run.id)}
+    rows = taken_over(state, at, new, not_written)
     row = RunRow(
         id_,
         new,
@@ -59,10 +62,11 @@ def begin_fork(
     return events
 
 
-def taken_over(state: RunState, at: str, new: Plan) -> list[TaskRow]:
-    """The rows that a fork begins with: those whose task is given the same there. Raises PlanError."""
+def taken_over(state: RunState, at: str, new: Plan, not_written: Set[str]) -> list[TaskRow]:
+    """The rows that a fork begins with: those whose task is given the same there, and whose files are written. Raises
+    PlanError."""
     rows: dict[str, TaskRow] = {}
-    kept = set(to_take_over(state.run.plan, state.tasks, at, new))
+    kept = set(to_take_over(state.run.plan, state.tasks, at, new)) - not_written
     for task in (task for layer in new.layers() for task in layer if task.id in kept):
         id_, row = task.id, state.tasks[task.id]
         finished = finished_of(rows)

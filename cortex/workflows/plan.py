@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from .json_pieces import pieces
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task
 
 MAX_TASKS = 200
@@ -24,6 +25,8 @@ MAX_REVISIONS = 20
 MAX_REFERENCES = 50
 """In the arguments or the context of one task. Each brings a whole result: without a limit, a small plan could ask for
 terabytes."""
+MAX_STATE_NAMES = 200_000
+"""In the merged state that code is given."""
 INPUT = "input"
 """`${input.name}` is an input of the run, so no task has this id."""
 
@@ -36,6 +39,7 @@ _PLAINLY = {
     "union_tag_invalid": "`type` is mcp_tool, code_execution or decision",
     "tuple_type": "must be a list",
 }
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 _REFERENCE = re.compile(r"\$\{([A-Za-z][A-Za-z0-9_-]*)((?:\.[^.${}]+)*)\}")
 
 TaskStatus: TypeAlias = Literal["pending", "running", "ok", "failed", "skipped", "unknown"]
@@ -162,6 +166,7 @@ def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
     context: dict[str, Any] = {}
     decisions: dict[str, Any] = {}
     messages: list[Any] = []
+    ids = {task.id for task in plan.tasks}
     for task in plan.tasks:
         ended = finished.get(task.id)
         if ended is None:
@@ -169,9 +174,10 @@ def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
         tasks[task.id] = ended.seen
         if isinstance(task, DecisionTask):
             decisions[task.id] = ended.seen
+        # No name of another task: `context.<task id>` is the result of that task, or nothing.
+        others = ids - {task.id}
+        context |= {name: value for name, value in _state_of(ended).items() if name not in others}
         if ended.status == "ok" and isinstance(ended.result, dict):
-            state = ended.result.get("state")
-            context |= state if isinstance(state, dict) else {}
             said = ended.result.get("messages")
             messages += said if isinstance(said, list) else []
     return {"tasks": tasks, "context": context, "decisions": decisions, "messages": messages}
@@ -255,11 +261,26 @@ def _part(value: Any, path: Sequence[str], reference: str, about: str) -> Any:
     return value
 
 
+def references_of(task: Task) -> list[str]:
+    """The name that each reference in its arguments or its context begins with. Raises PlanError for too many."""
+    names = _references(_given(task))
+    if isinstance(task, CodeExecutionTask):
+        names = [name for name in names if name == INPUT]  # other texts are data: results are `context.<task id>`
+    if len(names) > MAX_REFERENCES:
+        raise PlanError(f'task "{task.id}" has {len(names)} references; at most {MAX_REFERENCES} are allowed')
+    return names
+
+
 def input_hash(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> str:
     """Stands for what a task was given: its own text, the results that it depends on, and the merged state."""
     given = {other: hash_of(finished[other].seen) for other in task.dependencies if other in finished}
-    state = _state_before(task, plan, finished) if isinstance(task, CodeExecutionTask) else {}
-    return hash_of([task.model_dump(mode="json", by_alias=True), given, state])
+    states: list[str] = []
+    if isinstance(task, CodeExecutionTask):
+        # Each on its own, in the order in which they are merged: together they can be very large.
+        before = _ended_before(task, plan, finished)
+        alone = (_state_of(before[other.id]) for other in plan.tasks if other.id in before)
+        states = [hash_of(state) for state in alone if state]
+    return hash_of([task.model_dump(mode="json", by_alias=True), given, states])
 
 
 def replanned(plan: Plan, add: Iterable[Task], remove: Iterable[str], begun: frozenset[str], *, revision: int) -> Plan:
@@ -278,8 +299,10 @@ def replanned(plan: Plan, add: Iterable[Task], remove: Iterable[str], begun: fro
 
 def hash_of(value: Any) -> str:
     """SHA-256 of the value as canonical JSON."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    found = hashlib.sha256()
+    for piece in pieces(value, _CANONICAL):
+        found.update(piece.encode())
+    return found.hexdigest()
 
 
 def _open_for_others(plan: Plan, finished: Mapping[str, Finished]) -> set[str]:
@@ -295,6 +318,17 @@ def _open_for_others(plan: Plan, finished: Mapping[str, Finished]) -> set[str]:
 def _state_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
     """The merged state of the tasks that this one depends on, directly or not. Not that of others: whether they have
     ended yet is chance, and a task must be given the same when the run is resumed."""
+    before = _ended_before(task, plan, finished)
+    if (count := sum(len(_state_of(ended)) for ended in before.values())) > MAX_STATE_NAMES:
+        raise PlanError(
+            f'task "{task.id}" would be given a state of {count} names; at most {MAX_STATE_NAMES} are allowed'
+        )
+    state: dict[str, Any] = folded(plan, before)["context"]
+    return state
+
+
+def _ended_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Finished]:
+    """The tasks that this one depends on, directly or not."""
     by_id = {other.id: other for other in plan.tasks}
     before: dict[str, Finished] = {}
     left = list(task.dependencies)
@@ -303,8 +337,13 @@ def _state_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> d
         if id_ not in before and id_ in finished:
             before[id_] = finished[id_]
             left += by_id[id_].dependencies
-    state: dict[str, Any] = folded(plan, before)["context"]
-    return state
+    return before
+
+
+def _state_of(ended: Finished) -> dict[str, Any]:
+    """The part of its result that a task merges into the state."""
+    state = ended.result.get("state") if ended.status == "ok" and isinstance(ended.result, dict) else None
+    return state if isinstance(state, dict) else {}
 
 
 def _given(task: Task) -> Any:
@@ -338,12 +377,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _require_sound_references(task: Task) -> None:
     if task.id == INPUT:
         raise PlanError(f'a task cannot have the id "{INPUT}": `${{{INPUT}.name}}` is an input of the run')
-    names = _references(_given(task))
-    if isinstance(task, CodeExecutionTask):
-        names = [name for name in names if name == INPUT]  # other texts are data: results are `context.<task id>`
-    if len(names) > MAX_REFERENCES:
-        raise PlanError(f'task "{task.id}" has {len(names)} references; at most {MAX_REFERENCES} are allowed')
-    for name in names:
+    for name in references_of(task):
         if name != INPUT and name not in task.dependencies:
             raise PlanError(f'task "{task.id}" refers to "${{{name[:64]}}}", which is not one of its dependencies')
 

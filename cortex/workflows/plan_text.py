@@ -153,7 +153,7 @@ class _Teller:
         yield f"  tools: {_cut(tools, MAX_SHOWN_TOOLS) or 'none'}"
         if task.intent.strip():
             most = self._settings.discovery.tools_per_intent
-            yield f"  and up to {most} tools that fit the words {_quoted(_cut(task.intent))}"
+            yield f"  and up to {most} tools that fit the words {_cut(_quoted(task.intent))}"
         yield f"  hosts: {self._hosts() if task.sandbox_config.allow_network else 'none'}"
         yield f"  limits: {self._limits(task)}"
         yield f"  files: {self._files(task.workspace)}"
@@ -191,8 +191,8 @@ class _Teller:
             return "none"
         folder = self._folders.get(name)
         if folder is None:
-            return f"{_quoted(_cut(name))}, which is not granted"
-        return f"{_quoted(_cut(name))} = {_quoted(str(folder.workspace.folder))}; {_COMMITS[folder.commit]}"
+            return f"{_cut(_quoted(name))}, which is not granted"
+        return f"{_cut(_quoted(name))} = {_quoted(str(folder.workspace.folder))}; {_COMMITS[folder.commit]}"
 
     def _json(self, what: str, value: Mapping[str, Any]) -> Iterator[str]:
         if not value:

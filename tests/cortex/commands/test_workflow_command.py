@@ -405,7 +405,7 @@ def test_a_home_that_cannot_be_written_is_said(home, file):
         capture_output=True,
         text=True,
         timeout=120,
-        preexec_fn=without_privileges if os.geteuid() == 0 else None,  # no threads here
+        preexec_fn=without_privileges if os.geteuid() == 0 else None,
     )
     assert done.returncode == 2
     assert "it is not writable" in done.stderr

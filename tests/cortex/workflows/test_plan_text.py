@@ -155,8 +155,7 @@ def test_the_largest_plan_is_told_in_bounded_text_with_a_hash_for_all_that_is_cu
     text = told_plan(steps, SETTINGS).text
     assert len(text) < 12 * MAX_SHOWN_PIECES
     assert text.count("SHA-256 of the whole") >= 20
-    other = told_plan(plan(*(task.model_dump() for task in steps.tasks[:-1]), code("t59", "2" * 9_000)), SETTINGS)
-    assert other.hash != told_plan(steps, SETTINGS).hash
+    assert len({line.split(": ")[-1] for line in text.split("\n") if "are not shown" in line}) >= 20
 
 
 @given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))
