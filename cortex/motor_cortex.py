@@ -192,9 +192,9 @@ class MotorCortex:
         )
 
     def _open_plans(self) -> Plans:
-        from cortex.workflows import Proposals  # noqa: PLC0415 - as below
+        from cortex.workflows import ProposedPlans  # noqa: PLC0415 - as below
 
-        return Proposals(lambda: self.workflows)
+        return ProposedPlans(lambda: self.workflows)
 
     async def _open_jobs(self, stack: AsyncExitStack) -> Jobs:
         records = JobRecords(self._home.storage(), self._now)

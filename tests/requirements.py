@@ -19,6 +19,7 @@ from tests.cortex import (
     requirements_of_replies as of_replies,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
+    requirements_of_workflow_agents as of_workflow_agents,
     requirements_of_workflows as of_workflows,
 )
 from tests.entry_points import requirements as of_the_host
@@ -64,6 +65,7 @@ REQUIREMENTS = (
     *of_replies.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
+    *of_workflow_agents.REQUIREMENTS,
     *of_workflows.REQUIREMENTS,
     *of_mcp_workflows.REQUIREMENTS,
     Requirement(
@@ -901,6 +903,7 @@ SETTINGS = {
     **of_the_neurons.SETTINGS,
     **of_code_mode.SETTINGS,
     **of_the_store.SETTINGS,
+    **of_workflow_agents.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",
         "mcpServers": "tests/cortex/turn/test_code_mode.py::"

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         with_inputs,
     )
     from .plan_text import PlanEnergy, PlanText, energy_of_plan, picture, told_plan
-    from .proposals import Proposals
+    from .proposals import ProposedPlans
     from .sqlite_file import JournalDamaged
     from .sqlite_journal import SqliteJournal
     from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Narrower, Task, may_repeat
@@ -66,7 +66,7 @@ else:
             "plan": "Finished MAX_PLAN_BYTES Plan PlanError TaskStatus arguments_of checked context_of folded hash_of "
             "input_hash never_to_run next_layer replanned require_sound stops_run with_inputs",
             "plan_text": "PlanEnergy PlanText energy_of_plan picture told_plan",
-            "proposals": "Proposals",
+            "proposals": "ProposedPlans",
             "sqlite_file": "JournalDamaged",
             "sqlite_journal": "SqliteJournal",
             "tasks": "CodeExecutionTask DecisionTask McpToolTask Narrower Task may_repeat",

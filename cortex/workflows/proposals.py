@@ -37,7 +37,7 @@ def plan_policy(services: Services) -> Policy:
     return policy_of(CoreTool(PLAN, "ask"), services.settings.tools)
 
 
-class Proposals:
+class ProposedPlans:
     """A `cortex.turn.Plans`. `opened` returns the workflows, which are opened when the first plan comes."""
 
     def __init__(self, opened: Callable[[], Workflows]) -> None:
