@@ -15,6 +15,7 @@ from tests.cortex import (
     requirements_of_jobs as of_jobs,
     requirements_of_neuron_files as of_neuron_files,
     requirements_of_pictures as of_pictures,
+    requirements_of_proof as of_proof,
     requirements_of_replies as of_replies,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
@@ -64,6 +65,7 @@ REQUIREMENTS = (
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
     *of_workflows.REQUIREMENTS,
+    *of_proof.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

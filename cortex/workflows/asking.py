@@ -35,6 +35,7 @@ class Asking:
         self._record = record
         self._parts = record.parts
         self._asked_owner: set[str] = set()
+        self._waits_for: list[str] = []
 
     async def questions_of(self, stands: Standing) -> list[DecisionRow]:
         """The questions that come up now, to be saved."""
@@ -134,20 +135,24 @@ class Asking:
     # Waiting
 
     async def wait(self, stands: Standing) -> float | None:
-        """Save that the run waits for answers. Returns when the first of them is too late; None for never."""
-        late = [self._too_late_at(self._record.questions[id_]) for id_ in stands.asked]
+        """Save the questions that come up now, and that the run waits for answers. Returns when the first of them is
+        too late; None for never."""
+        asked = await self.questions_of(stands)
+        questions = [*(self._record.questions[id_] for id_ in stands.asked), *asked]
+        late = [self._too_late_at(question) for question in questions]
         wake_at = min((at for at in late if at is not None), default=None)
-        reason = f"it waits for an answer to: {', '.join(stands.asked)[:500]}"
-        self._record.event("run_waiting", tasks=list(stands.asked))
-        await self._record.save(status="waiting", reason=reason, wake_at=wake_at)
+        self._waits_for = [question.task for question in questions]
+        reason = f"it waits for an answer to: {', '.join(self._waits_for)[:500]}"
+        self._record.event("run_waiting", tasks=self._waits_for)
+        await self._record.save(decisions=asked, status="waiting", reason=reason, wake_at=wake_at)
         return wake_at
 
-    async def ask_owner(self, stands: Standing) -> bool:
-        """Ask an owner who is there, each question once. Whether there is an answer."""
+    async def ask_owner(self) -> bool:
+        """Ask an owner who is there what the run waits for, each question once. Whether there is an answer."""
         if isinstance(self._parts.services.owner, AbsentOwner):
             return False
         has_answer = False
-        for id_ in stands.asked:
+        for id_ in self._waits_for:
             question = self._record.questions[id_]
             if question.kind != "owner" or question.shown_hash in self._asked_owner:
                 continue
