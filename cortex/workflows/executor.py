@@ -96,11 +96,9 @@ class Executor:
                 if pause is not None:
                     self.lacking = pause.lacking
                     return pause.wake_at
-            elif stands.to_ask:
-                await record.save(decisions=await self._asking.questions_of(stands))
             else:
                 wake_at = await self._asking.wait(stands)
-                if not await self._asking.ask_owner(stands):
+                if not await self._asking.ask_owner():
                     return wake_at
 
     def _prepare(self, run: RunRow) -> None:
