@@ -39,8 +39,8 @@ from .journal import (
 )
 from .plan import Plan, PlanError, folded, input_hash, require_sound
 from .progress import finished_of, to_take_over
-from .single_task import SingleTasks, TaskResult
-from .tasks import CodeExecutionTask, McpToolTask
+from .single_task import SingleTasks
+from .tasks import CodeExecutionTask
 
 if TYPE_CHECKING:
     from cortex.contracts import Watch
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch
     from .journal import Journal
     from .kept_files import KeptFiles
+    from .single_task import TaskResult
+    from .tasks import McpToolTask
 
 log = logging.getLogger("motor_cortex")
 
@@ -219,15 +221,6 @@ class Workflows:
         await self._submit(row.id, None)
         return (await in_thread(lambda: self._journal.load(row.id))).run
 
-    async def wait(self, run: str) -> Result:
-        """Wait until the run has ended, wherever it is executed; one that waits for an answer has not. Raises
-        NoSuchRun, and what has stopped this process from going on with it."""
-        async for _ in self._followed(run, 0, until_fault=True):
-            pass
-        state = await in_thread(lambda: self._journal.load(run))
-        finished = finished_of(state.tasks)
-        return Result(state.run, state.tasks, await in_thread(lambda: folded(state.run.plan, finished)))
-
     async def run_task(
         self,
         task: McpToolTask | CodeExecutionTask,
@@ -241,6 +234,15 @@ class Workflows:
         same `key`, which names one attempt of the caller, take energy once. Raises PlanError for a task that cannot be
         run with this context, and while another attempt with the same key is under way."""
         return await self._single_tasks.run(task, context, key=key, watch=watch)
+
+    async def wait(self, run: str) -> Result:
+        """Wait until the run has ended, wherever it is executed; one that waits for an answer has not. Raises
+        NoSuchRun, and what has stopped this process from going on with it."""
+        async for _ in self._followed(run, 0, until_fault=True):
+            pass
+        state = await in_thread(lambda: self._journal.load(run))
+        finished = finished_of(state.tasks)
+        return Result(state.run, state.tasks, await in_thread(lambda: folded(state.run.plan, finished)))
 
     def events(self, run: str, after: int = 0) -> AsyncIterator[EventRow]:
         """The events of a run behind that number, then those that come, until the run has ended: each one once, in
