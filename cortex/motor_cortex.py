@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from cortex.tools import (
     policies_without_tool,
     policy_of,
 )
-from cortex.turn import CancellingRuntime, Services, Turn, require_acting, takes_store
+from cortex.turn import WORKFLOW_QUESTION, CancellingRuntime, Services, Turn, require_acting, takes_store
 from neurons import ApprovalKey, user_message, watch_switch
 from sandbox import (
     DenoRuntime,
@@ -52,11 +52,12 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from cortex.audit import CortexMetrics
     from cortex.contracts import Listener, Watch
     from cortex.home import HomePorts
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
-    from cortex.turn import Folder
+    from cortex.turn import Answering, Folder, Plans
     from cortex.workflows import Workflows
     from neurons import Autonomic, OwnerChannel, Signal, Wake
     from sandbox import CodeRuntime
@@ -187,7 +188,13 @@ class MotorCortex:
             later=await self._open_jobs(stack) if self.settings.execute.later else None,
             stores=self._stores if takes_store(runtime) else None,
             running=running,
+            plans=self._open_plans() if self.settings.workflows.plan else None,
         )
+
+    def _open_plans(self) -> Plans:
+        from cortex.workflows import ProposedPlans  # noqa: PLC0415 - as below
+
+        return ProposedPlans(lambda: self.workflows)
 
     async def _open_jobs(self, stack: AsyncExitStack) -> Jobs:
         records = JobRecords(self._home.storage(), self._now)
@@ -246,13 +253,15 @@ class MotorCortex:
         redactor: Redactor | None = None,
         conversation: str | None = None,
         workspace: Folder | None = None,
+        event: Signal | None = None,
     ) -> Turn:
         """One turn of the agent: `async with cortex.turn() as turn`. `watch` is told what happens in it. The message of
         the user, if it is given, is a signal for neurons. Turns of one conversation share a redactor, so that a token
         means the same in all of them; without one they share that of the cortex. Code of turns with the same
         `conversation`, a name of your choice, keeps values in the same `store`, also after a restart, and can look at
         the same jobs; without one there is no store. `workspace` is a folder for this turn, in place of that of the
-        cortex. Raises WorkspaceError for one in which the home of the cortex lies."""
+        cortex. `event` is the signal that starts the turn, from `wake`: with the question of a workflow, the model can
+        answer it in this turn. Raises WorkspaceError for a folder in which the home of the cortex lies."""
         if self._services is None:
             raise RuntimeError(_NOT_OPEN)
         if conversation is not None:
@@ -260,7 +269,14 @@ class MotorCortex:
         if message is not None and self._living is not None:
             self._living.autonomic.emit("user_message", user_message(message), source="cortex")
         folder = self.workspace if workspace is None else self._apart(workspace)
-        return Turn(self._services, watch, redactor, conversation, folder)
+        return Turn(self._services, watch, redactor, conversation, folder, answering=self._answering(event))
+
+    def _answering(self, event: Signal | None) -> Answering | None:
+        if event is None or event.type != WORKFLOW_QUESTION or not isinstance(event.data, Mapping):
+            return None
+        from cortex.workflows import QuestionAnswering  # noqa: PLC0415 - as below
+
+        return QuestionAnswering(self.workflows, event.data)
 
     def _apart(self, folder: Folder | None) -> Folder | None:
         if folder is None:
@@ -279,6 +295,11 @@ class MotorCortex:
         return self._spine.subscribe(listener)
 
     @property
+    def metrics(self) -> CortexMetrics:
+        """Counts and times since this object was made: `snapshot()` as data, `prometheus()` as text."""
+        return self._spine.metrics
+
+    @property
     def workflows(self) -> Workflows:
         """Plans of calls, code and questions that survive the end of a process. Opened when it is first needed. Raises
         RuntimeError while the cortex is not open."""
@@ -295,6 +316,7 @@ class MotorCortex:
                 KeptFiles(folder / "changes"),
                 folders={} if self.workspace is None else {WORKSPACE: self.workspace},
                 now=self._now,
+                wake=self._wake,
             )
             self._tasks.start_soon(self._workflows.work)
         return self._workflows
@@ -312,9 +334,12 @@ class MotorCortex:
         """The layers behind Deno's permissions. Empty for a runtime other than Deno: nothing is known of it."""
         return self._wall
 
-    def openai_tools(self, api: Api = "chat", *, files: bool | None = None) -> list[dict[str, Any]]:
+    def openai_tools(
+        self, api: Api = "chat", *, files: bool | None = None, event: Signal | None = None
+    ) -> list[dict[str, Any]]:
         """The tools that the model may call, for `tools=` of chat.completions, or of the Responses API. `files` says
-        whether code has files in turns with these tools; None means if this cortex has a workspace."""
+        whether code has files in turns with these tools; None means if this cortex has a workspace. `event` is the
+        signal that starts the turn: the question of a workflow brings the tool that answers it."""
         hosts = list(dict.fromkeys(map(_address, self.settings.sandbox.network.allow)))
         tools = self.settings.tools
         learns = self._living is not None and self._living.consolidate is not None
@@ -326,9 +351,12 @@ class MotorCortex:
             learns=learns,
             searches=self.workbench.is_searched,
             files=self.workspace is not None if files is None else files,
+            plans=self.settings.workflows.plan,
         )
+        answering = None if self._services is None else self._answering(event)
+        asked = () if answering is None else (answering.definition,)
         offered = (tool for tool in core if policy_of(CoreTool(tool.name), tools) != "deny")
-        return openai_tools((*offered, *self.toolbox.definitions(tools, unlent_only=not whole)), api)
+        return openai_tools((*offered, *asked, *self.toolbox.definitions(tools, unlent_only=not whole)), api)
 
     def _close_files(self) -> None:
         self._spine.close()

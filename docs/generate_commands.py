@@ -47,6 +47,8 @@ def _rows(parser: argparse.ArgumentParser, skipped: set[str], above: str = "") -
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             yield from _actions(action, {*COMMON, *parser._option_string_actions})
+        elif action.help == argparse.SUPPRESS:
+            continue
         elif skipped.isdisjoint(action.option_strings) and (action.option_strings or not above):
             yield f"{above}{_typed(action)}", _help(parser, action)
 

@@ -13,11 +13,14 @@ from tests.cortex import (
     requirements_of_display_bounds as of_display_bounds,
     requirements_of_files as of_files,
     requirements_of_jobs as of_jobs,
+    requirements_of_mcp_workflows as of_mcp_workflows,
     requirements_of_neuron_files as of_neuron_files,
     requirements_of_pictures as of_pictures,
     requirements_of_replies as of_replies,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
+    requirements_of_workflow_agents as of_workflow_agents,
+    requirements_of_workflow_commands as of_workflow_commands,
     requirements_of_workflow_docs as of_workflow_docs,
     requirements_of_workflows as of_workflows,
 )
@@ -64,8 +67,11 @@ REQUIREMENTS = (
     *of_replies.REQUIREMENTS,
     *of_the_host.REQUIREMENTS,
     *of_small_things.REQUIREMENTS,
+    *of_workflow_agents.REQUIREMENTS,
     *of_workflows.REQUIREMENTS,
     *of_workflow_docs.REQUIREMENTS,
+    *of_mcp_workflows.REQUIREMENTS,
+    *of_workflow_commands.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",
@@ -901,6 +907,7 @@ SETTINGS = {
     **of_the_neurons.SETTINGS,
     **of_code_mode.SETTINGS,
     **of_the_store.SETTINGS,
+    **of_workflow_agents.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",
         "mcpServers": "tests/cortex/turn/test_code_mode.py::"

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .code_folder import code_hash
     from .journal import AuditJournal, digest
     from .lines import Record
+    from .metrics import CortexMetrics
     from .ports import AuditError, FactRefused, Trail
     from .spine import Spine
     from .trail import Audit
@@ -19,6 +20,7 @@ else:
             "code_folder": "code_hash",
             "journal": "AuditJournal digest",
             "lines": "Record",
+            "metrics": "CortexMetrics",
             "ports": "AuditError FactRefused Trail",
             "spine": "Spine",
             "trail": "Audit",

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex.contracts import Recorded, weight_of_event
 
+from .metrics import CortexMetrics
+
 if TYPE_CHECKING:
     from cortex.contracts import CortexEvent, Listener
 
@@ -35,6 +37,7 @@ class Spine:
     def __init__(self, audit: Trail, journal: AuditJournal) -> None:
         self._audit = audit
         self.journal = journal
+        self.metrics = CortexMetrics()
         self._subscriptions: tuple[_Subscription, ...] = ()
         self._lock = threading.Lock()
 
@@ -42,6 +45,10 @@ class Spine:
         """Announce the event. Raises AuditError when it cannot be recorded and so must not happen: then neither the
         watcher nor any subscriber gets the event."""
         self.journal.hear(event)
+        try:
+            self.metrics.hear(event)
+        except Exception:  # an outcome of a runtime that is not ours
+            log.exception("An event cannot be measured")
         if watch is not None:
             try:
                 watch(event)

@@ -11,9 +11,8 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .agent import Agent, OutputLost, Wakes, wake_words
-    from .console_owner import Asked, ConsoleOwner
+    from .console_owner import Asked, ConsoleOwner, ask
     from .dialogue import Dialogue, Prompt
-    from .gallery import Gallery
     from .interrupts import Interrupts, NudgeChannel, Nudged
     from .line_history import LineHistory
     from .outputs import ForPeople, ForPrograms, Output
@@ -26,7 +25,7 @@ else:
         __name__,
         {
             "agent": "Agent OutputLost Wakes wake_words",
-            "console_owner": "Asked ConsoleOwner",
+            "console_owner": "Asked ConsoleOwner ask",
             "dialogue": "Dialogue Prompt",
             "interrupts": "Interrupts NudgeChannel Nudged",
             "line_history": "LineHistory",
@@ -35,6 +34,5 @@ else:
             "proposal_desk": "ProposalDesk",
             "slash": "Slash conversation_lines",
             "talk": "Inbox InputError Talk lines_of",
-            "gallery": "Gallery",
         },
     )

@@ -15,7 +15,7 @@ import anyio
 
 from cortex.channels import set_in
 from cortex.text import READING_S, styled, terminal_columns
-from cortex.tools import COMMIT, Decision, Question, describe
+from cortex.tools import COMMIT, DECISION, PLAN, Decision, Question, describe
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NO_TERMINAL = "there is no terminal to ask the owner at; the owner can set this tool's policy to allow or deny"
 NO_TERMINAL_FOR_FILES = "there is no terminal to ask the owner at; --commit can say auto or never"
 NO = Decision(allowed=False)
+LEFT = Decision(allowed=False, is_answer=False)
+CONSENT = "Allow it this once? [y/N] "
+ANSWER = "Yes, or no? [y/n, Enter leaves it for later] "
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024
 
@@ -33,6 +36,8 @@ class Asked:
 
     text: str
     decision: Decision = NO
+    """What silence means; then what the owner said."""
+    words: str = CONSENT
     closed: anyio.Event = field(default_factory=anyio.Event)
     """Set in the agent's thread when the main thread is done with the question."""
     _ends: tuple[int, int] = field(default_factory=os.pipe)
@@ -61,10 +66,11 @@ class ConsoleOwner:
         self._is_there = is_there
 
     async def decide(self, question: Question) -> Decision:
+        is_left = question.tool in {DECISION, PLAN}  # silence is no answer to it: it can be answered later
         if not self._is_there:
             reason = NO_TERMINAL_FOR_FILES if question.tool == COMMIT else NO_TERMINAL
-            return Decision(allowed=False, reason=reason)
-        asked = Asked(describe(question))
+            return Decision(allowed=False, reason=reason, is_answer=False)
+        asked = Asked(describe(question), LEFT, ANSWER) if is_left else Asked(describe(question))
         with self._held():
             self._send(asked)
             try:
@@ -81,8 +87,8 @@ class ConsoleOwner:
 
 
 def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READING_S) -> Decision:
-    """Show the question and read the answer: "y" or "yes" allows, all else denies. Returns at once when the question is
-    withdrawn."""
+    """Show the question and read the answer: "y" or "yes" allows, all else denies; a question that may stay open is
+    denied by "n" or "no" only. Returns at once when the question is withdrawn."""
     lines = set_in(asked.text.split("\n"), terminal_columns(screen))
     screen.write("\n" + "\n".join([styled(lines[0], "bold", screen), *lines[1:]]) + "\n")
     screen.flush()
@@ -91,7 +97,7 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
     # Discard keys typed before the person could have read the question: they may have been meant for an earlier
     # question that was withdrawn in the same moment.
     termios.tcflush(keyboard, termios.TCIFLUSH)
-    screen.write(styled("Allow it this once? [y/N] ", "bold", screen))
+    screen.write(styled(asked.words, "bold", screen))
     screen.flush()
     if asked.fileno() in _readable(None, asked.fileno(), keyboard.fileno()):
         screen.write("\n")
@@ -100,7 +106,10 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
     if not answer.endswith("\n"):
         screen.write("\n")
         screen.flush()
-    return Decision(answer.strip().lower() in {"y", "yes"})
+    said = answer.strip().lower()
+    if not asked.decision.is_answer and said not in {"y", "yes", "n", "no"}:
+        return asked.decision
+    return Decision(said in {"y", "yes"})
 
 
 def _readable(timeout_s: float | None, *ends: int) -> set[int]:
@@ -114,4 +123,4 @@ def _readable(timeout_s: float | None, *ends: int) -> set[int]:
 def _withdrawn(screen: TextIO) -> Decision:
     screen.write("(withdrawn)\n")
     screen.flush()
-    return Decision(allowed=False, reason="the question was withdrawn")
+    return Decision(allowed=False, reason="the question was withdrawn", is_answer=False)

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from cortex.contracts import Said
 from cortex.loop import CallEnded, TextArrived, answered_call
 from cortex.settings import SettingsError
-from cortex.show import Show, as_json
+from cortex.show import Show, as_json, inline
 from cortex.text import picture_protocol
 from sandbox import table_text
-
-from .gallery import inline
 
 if TYPE_CHECKING:
     from cortex.contracts import TurnEvent
     from cortex.loop import Event, TurnEnd
+    from cortex.show import Gallery
     from sandbox import Displayed
 
-    from .gallery import Gallery
 
 INTERRUPTED = "interrupted"
 # More than a terminal is shown of it.
@@ -138,9 +136,8 @@ class ForPrograms:
 
     def displayed(self, shown: Sequence[Displayed], call_id: str | None = None) -> None:
         for item in shown:
-            about = {"id": call_id, "type": item.type, "mime_type": item.mime_type, "title": item.title}
             where = {"path": _kept(item, self._gallery)} if item.is_file else {"text": item.text}
-            self._write({"event": "displayed", **about, **where})
+            self._write({"event": "displayed", "id": call_id, **item.label, **where})
 
     def ended(self, end: TurnEnd | None) -> None:
         how = {"stopped": INTERRUPTED} if end is None else asdict(end)

@@ -1,7 +1,7 @@
 """The command line: `cortex chat`, `cortex run`, `cortex energy` and the others.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 the code failed, 2 usage, 3 refused, 130
-interrupted.
+Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 the code failed, 2 usage, 3 refused, 4 a
+workflow waits, 130 interrupted.
 """
 
 from __future__ import annotations

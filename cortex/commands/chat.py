@@ -89,10 +89,11 @@ def _chat(settings: Settings, options: Namespace) -> int:
 def _talk(settings: Settings, options: Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
-    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Gallery, Inbox, Interrupts, Talk, Wakes
+    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Wakes
     from cortex.home import Home
     from cortex.models import OpenAIModel
     from cortex.motor_cortex import MotorCortex
+    from cortex.show import Gallery
     from sandbox import SandboxError, WorkspaceError
 
     toolbox = own_toolbox(options.tools) if options.tools is not None else None

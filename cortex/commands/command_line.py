@@ -27,6 +27,7 @@ COMMANDS = {
     "mcp": "add, list, test and remove MCP servers, whose tools code may call; serve as one",
     "tools": "list and search the tools of the MCP servers; show prints their TypeScript declarations",
     "store": "show what conversations keep from run to run; clear it",
+    "workflow": "check, run, watch, answer, stop and draw plans of tools, code and questions that survive a crash",
     "jobs": "list the runs that go on after their turn; show, cancel and clear them",
     "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
     "revive": "turn the kill switch off again",

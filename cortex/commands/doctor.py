@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 
 import anyio
+import anyio.to_thread
 
 from cortex.settings import Settings, load_settings
 from cortex.text import hanging, styled
@@ -19,6 +21,7 @@ from .exits import CODE_FAILED, SUCCESS
 from .options import is_missing
 from .rows import width
 
+_BUSY_S = 5.0
 _COLOURS = {"ok": "green", "held": "green", "absent": "yellow", "broken": "red"}
 
 
@@ -44,6 +47,25 @@ async def _all(settings: Settings, no_home: bool) -> AsyncIterator[Diagnosis]:
     # The doctor's scripts run even when the switch is on: they are this program's own. An agent's scripts do not.
     killed = KillSwitch(settings.home / "state").refusal()
     yield Diagnosis("kill switch", "broken" if killed else "ok", killed or f'off in "{settings.home}"')
+    yield await anyio.to_thread.run_sync(_journal, settings)
+
+
+def _journal(settings: Settings) -> Diagnosis:
+    """The journal of workflows: where, which version, how many runs. Looking creates nothing."""
+    from cortex.workflows import DATABASE, SCHEMA_VERSION, JournalError, SqliteJournal
+
+    folder = settings.home / "workflows"
+    what = f'SQLite in "{folder}", version {SCHEMA_VERSION}'
+    if not os.path.lexists(folder / DATABASE):
+        return Diagnosis("workflows", "ok", f"no journal yet; it will be {what}")
+    journal = SqliteJournal(folder, busy_s=_BUSY_S)
+    try:
+        runs = ", ".join(f"{count} {status}" for status, count in journal.counts().items())
+    except JournalError as error:
+        return Diagnosis("workflows", "broken", str(error))
+    finally:
+        journal.close()
+    return Diagnosis("workflows", "ok", f"{what}; runs: {runs or 'none'}")
 
 
 async def _examine(settings: Settings, show: bool, no_home: bool) -> list[Diagnosis]:

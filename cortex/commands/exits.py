@@ -6,6 +6,8 @@ SUCCESS = 0
 CODE_FAILED = 1
 USAGE = 2
 REFUSED = 3
+WAITING = 4
+"""A workflow goes on later: it waits for an answer or for energy."""
 INTERRUPTED = 130
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from .exits import CODE_FAILED, SUCCESS, CommandError
 
 # No logging before everything is dead: it takes as long to import as the rest.
 LOGS = False
+_JOURNAL_S = 5.0
 DEFAULT_REASON = "the owner stopped everything"
 DEFAULT_REASON_FOR_ONE = "the owner stopped this neuron"
 
@@ -57,6 +59,8 @@ def _run(options: Namespace) -> int:
     except Refused as error:
         raise CommandError(str(error)) from error
     problems += killed.problems
+    if neuron is None:
+        problems += _abort_runs(home.path, str(killed.on))
     if options.json:
         print(json.dumps(_as_json(killed, home.path, problems)))
     else:
@@ -84,6 +88,24 @@ def _record(home: Path, options: Namespace, kind: str, facts: dict[str, Any]) ->
             audit.record(kind, **facts)
         finally:
             audit.close()
+
+
+def _abort_runs(home: Path, why: str) -> list[str]:
+    """Mark every run of a workflow as aborted, also those that no process leads. Returns what could not be done."""
+    folder = home / "workflows"
+    if not os.path.exists(folder / "journal.sqlite"):
+        return []
+    go_like_others()
+    from cortex.workflows import JournalError, SqliteJournal
+
+    journal = SqliteJournal(folder, busy_s=_JOURNAL_S)
+    try:
+        journal.stop_all(why, by="kill switch", now=time.time())
+    except JournalError as error:
+        return [f"runs of workflows cannot be marked as aborted: {error}"]
+    finally:
+        journal.close()
+    return []
 
 
 def _as_json(killed: Killed, home: Path, problems: list[str]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ async def _answer(
 
 async def _displayed(outcome: ExecutionOutcome, home: Path) -> list[dict[str, str]]:
     """What the code displayed: pictures as paths of files in the home, and texts."""
-    from cortex.chat import Gallery
+    from cortex.show import Gallery
     from cortex.turn import shown_displays
 
     async def unchanged(text: str) -> str:
@@ -134,10 +134,7 @@ async def _displayed(outcome: ExecutionOutcome, home: Path) -> list[dict[str, st
             return {"text": f"It could not be kept: {error}"}
 
     gallery = Gallery(lambda: Home(home).displayed)
-    return [
-        {"type": item.type, "mimeType": item.mime_type, "title": item.title, **shown(item)}
-        for item in await shown_displays(outcome.displayed, unchanged)
-    ]
+    return [{**item.label, **shown(item)} for item in await shown_displays(outcome.displayed, unchanged)]
 
 
 def _request(options: Namespace) -> ExecutionRequest:

@@ -31,6 +31,10 @@ class ExecutionStarted:
     cost: float = 0.0
     reservation: int = 0
     """The number of the ledger's entry that has taken the energy."""
+    tools: int = 0
+    """How many tools are lent to the code."""
+    discovery_ms: float = 0.0
+    """How long it took to find them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +191,8 @@ class WorkflowStepped:
     """`run_*`, `layer_*`, `task_*`, `code_execution_*`, `decision_*`, `checkpoint_saved` or `replanned`."""
     data: Mapping[str, Any]
     at: float
+    saved_ms: float = 0.0
+    """How long it took to save the step that it belongs to."""
 
 
 # What the watcher of a turn is told.
@@ -219,7 +225,7 @@ def weight_of_value(value: Any, most: int) -> int:
 
 def weight_of_event(event: CortexEvent, most: int) -> int:
     """About how many bytes of memory an event holds, counted up to `most`."""
-    parts = [getattr(event, name, None) for name in ("arguments", "reply", "text")]
+    parts = [getattr(event, name, None) for name in ("arguments", "reply", "text", "data")]
     outcome = getattr(event, "outcome", None)
     if outcome is not None:
         parts += (outcome.result, [entry.text for entry in outcome.logs])

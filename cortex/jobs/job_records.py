@@ -111,7 +111,7 @@ def displays_of(data: Mapping[str, Any]) -> tuple[Displayed, ...]:
     """The displays in a document; none for one that no version of this program wrote."""
     try:
         return tuple(
-            Displayed(item["type"], str(item["mime_type"]), b64decode(item["data"], validate=True), str(item["title"]))
+            Displayed(item["type"], str(item["mimeType"]), b64decode(item["data"], validate=True), str(item["title"]))
             for item in data["displayed"]
             if item["type"] in _SHOWN_TYPES
         )
@@ -164,10 +164,7 @@ class JobRecords:
         assert key is not None
         if not kept:
             return record
-        items = [
-            {"type": item.type, "mime_type": item.mime_type, "title": item.title, "data": b64encode(item.data).decode()}
-            for item in kept
-        ]
+        items = [{**item.label, "data": b64encode(item.data).decode()} for item in kept]
         record = replace(record, displayed_bytes=max(1, sum(len(item.data) for item in kept)))
         self.write(record)
         self._storage.write_through(key, {"displayed": items})

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from cortex.audit import AuditError
-from cortex.turn import Folder, facts_of_changes, needs_eyes, without_place
+from cortex.turn import Folder, commit_changes, facts_of_changes, needs_eyes
 from neurons import FileGrant, NeuronError, Refused, granted_files
-from sandbox import SandboxError, SandboxUnavailable, Workspace, WorkspaceError
+from sandbox import SandboxUnavailable, Workspace, WorkspaceError
 
 if TYPE_CHECKING:
     from neurons import Neuron, Pipeline, Record
@@ -76,19 +76,19 @@ class NeuronFolders:
 
     async def commit(self, neuron: Neuron, changes: Changes) -> str:
         facts = {"neuron": neuron.id, "code_hash": neuron.metadata.code_hash, **await facts_of_changes(changes)}
-        reason = ""
-        try:
-            reason = await self._refusal(neuron, changes) or await self._commit(neuron, changes, facts)
-        except BaseException as error:
-            reason = type(error).__name__
-            raise
-        finally:
-            # Also after a cancellation: a commit that had begun has ended by now, and says how.
-            is_made = changes.state == "committed"
-            if not is_made:
-                changes.rollback()
-            self._tell_end(facts, is_made=is_made, reason=reason)
-        return reason
+
+        def tell(reason: str) -> None:
+            self._tell_end(facts, is_made=changes.state == "committed", reason=reason)
+
+        grant = granted_files(neuron)
+        return await commit_changes(
+            changes,
+            "" if grant is None else grant.folder,
+            refusal=lambda: self._refusal(neuron, changes),
+            killed=lambda: _KILLED if self._is_killed(neuron.id) else None,
+            begin=lambda: self._record("files", what="files committing", **facts),
+            end=tell,
+        )
 
     async def _refusal(self, neuron: Neuron, changes: Changes) -> str:
         """Why the changes are not to be made; empty if they are."""
@@ -103,22 +103,6 @@ class NeuronFolders:
         except NeuronError as error:
             return str(error)
         return "" if granted == grant else _ENDED
-
-    async def _commit(self, neuron: Neuron, changes: Changes, facts: dict[str, object]) -> str:
-        """Make the changes. Returns why that failed; empty if they are made."""
-        if self._is_killed(neuron.id):
-            return _KILLED
-        grant = granted_files(neuron)
-        try:
-            # Before the commit, as with a run: what cannot be written down is not done.
-            self._record("files", what="files committing", **facts)
-            await changes.commit()
-        except AuditError as error:
-            return str(error)
-        except SandboxError as error:
-            log.warning('The changes of neuron "%s" cannot be committed: %s', neuron.id, error)
-            return without_place(error, "" if grant is None else grant.folder)
-        return ""
 
     def _tell_end(self, facts: dict[str, object], *, is_made: bool, reason: str) -> None:
         what = "files committed" if is_made else "files not committed"

@@ -66,6 +66,8 @@ class Progress:
         self._report = report
         self._every_s = every_s
         self._tool_calls = 0
+        self.about = ""
+        """What else to tell."""
 
     def watch(self, event: TurnEvent) -> None:
         self._tool_calls += isinstance(event, ToolCalled)
@@ -84,6 +86,7 @@ class Progress:
             await anyio.sleep(self._every_s)
             seconds = anyio.current_time() - began
             called = f", {self._tool_calls} tool calls" if self._tool_calls else ""
+            called += f", {self.about}" if self.about else ""
             # MCP wants a number that grows; the total is unknown.
             await self._report(round(seconds, 3), None, f"Running for {seconds:.0f} s{called}")
 

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic_core import to_json
 
-from cortex.contracts import Denied, reason_of, reason_of_fault
+from cortex.contracts import Denied, Reason, reason_of, reason_of_fault
 from cortex.text import off_loop, whole
-from cortex.tools import EXECUTE_CODE
+from cortex.tools import EXECUTE_CODE, PLAN, CoreTool, policy_of
 from cortex.turn import MAX_TEXT_BYTES, answer_without_result
 from sandbox import table_text
 
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
-    from cortex.contracts import Reason, Watch
+    from cortex.contracts import Watch
     from cortex.loop import Answer
     from cortex.settings import Settings
     from cortex.turn import CodeAnswer, Commit, Folder
     from sandbox import Displayed
+
+    from .workflow_calls import WorkflowCalls
 
 log = logging.getLogger("motor_cortex")
 
@@ -85,8 +87,19 @@ def mcp_server(
     # Made once: a client, and the model behind it, keep the list that they were given.
     roots = ClientRoots(settings.mcp.serve.roots, settings.home, commit)
     has_files = bool(settings.mcp.serve.roots) or getattr(cortex, "workspace", None) is not None
-    tools = ListToolsResult.model_validate({"tools": offered(cortex.openai_tools(), settings, files=has_files)})
-    answers = _Answers(cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s, roots)
+    listed = offered(cortex.openai_tools(), settings, files=has_files)
+    workflows = None
+    if settings.mcp.serve.workflows and hasattr(type(cortex), "workflows"):
+        from .workflow_calls import WorkflowCalls  # noqa: PLC0415 - only where the owner wants them
+        from .workflow_offers import workflow_tools  # noqa: PLC0415
+
+        if policy_of(CoreTool(PLAN, "ask"), settings.tools) != "deny":
+            workflows = WorkflowCalls(cast("Any", cortex))
+            listed += workflow_tools()
+    tools = ListToolsResult.model_validate({"tools": listed})
+    answers = _Answers(
+        cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s, roots, workflows
+    )
 
     async def list_tools(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
         del ctx, params
@@ -106,7 +119,13 @@ def mcp_server(
 
 class _Answers:
     def __init__(
-        self, cortex: Cortex, names: Set[str], calls: ClientCalls, progress_s: float, roots: ClientRoots
+        self,
+        cortex: Cortex,
+        names: Set[str],
+        calls: ClientCalls,
+        progress_s: float,
+        roots: ClientRoots,
+        workflows: WorkflowCalls | None,
     ) -> None:
         self._cortex = cortex
         self._names = names
@@ -114,6 +133,7 @@ class _Answers:
         self._progress_s = progress_s
         self._conversations = ClientConversations()
         self._roots = roots
+        self._workflows = workflows
 
     async def call_tool(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> dict[str, Any]:
         name = params.name
@@ -128,6 +148,11 @@ class _Answers:
         async def answered() -> dict[str, Any]:
             try:
                 conversation = self._conversations.of(ctx.protocol_version, ctx.request)
+                if self._workflows is not None and name in self._workflows.names:
+                    known = ctx.session.client_params
+                    called = None if known is None else known.client_info.name
+                    told = await self._workflows.answer(name, params.arguments or {}, called, conversation, progress)
+                    return refusal_result(told) if isinstance(told, Reason) else _result([told["text"]], told, ok=True)
                 folder = await self._roots.folder(ctx) if name in _RUNNING else None
                 return await self._answer(name, params.arguments or {}, progress, conversation, folder)
             except Exception as error:

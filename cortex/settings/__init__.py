@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Share,
         StoreSettings,
         ToolSettings,
+        WorkflowSettings,
     )
     from .setting_errors import SettingsError
     from .setting_keys import HIDDEN, Explained, nearest, shown
@@ -49,7 +50,7 @@ else:
             ),
             "sections": (
                 "AuditSettings CacheSettings DiscoverySettings EnergySettings ExecuteSettings LoopSettings McpSettings "
-                "ModelSettings Policy RedactedKind RedactionSettings Share StoreSettings ToolSettings"
+                "ModelSettings Policy RedactedKind RedactionSettings Share StoreSettings ToolSettings WorkflowSettings"
             ),
             "setting_errors": "SettingsError",
             "setting_keys": "Explained HIDDEN nearest shown",

@@ -202,6 +202,8 @@ class ServeSettings(Section):
     """Origins of web pages that may call it; none by default."""
     roots: tuple[str, ...] = ()
     """Folders in which a root of a client may lie, to be the workspace of its calls; none by default."""
+    workflows: bool = False
+    """Whether clients may start plans. Each needs the owner's consent, unless the policy of `core.plan` is allow."""
 
 
 class McpSettings(Section):
@@ -270,3 +272,11 @@ class StoreSettings(Section):
     """Kept for this long after the last run that changed it."""
     max_conversations: Positive = 200
     """The stores that were changed longest ago make way."""
+
+
+class WorkflowSettings(Section):
+    """Plans of tool calls, code and questions."""
+
+    plan: bool = False
+    """Whether the model may propose plans, with `core.plan`. `tools.policies` says who decides about them: the owner,
+    unless it says `allow`."""

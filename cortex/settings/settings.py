@@ -27,6 +27,7 @@ from .sections import (
     RedactionSettings,
     StoreSettings,
     ToolSettings,
+    WorkflowSettings,
 )
 from .setting_errors import SettingsError
 from .setting_keys import (
@@ -71,6 +72,7 @@ class Settings(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of a froze
     redaction: RedactionSettings = Field(default_factory=RedactionSettings)
     cache: CacheSettings = Field(default_factory=CacheSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
+    workflows: WorkflowSettings = Field(default_factory=WorkflowSettings)
     _read_from: tuple[Path, ...] = PrivateAttr(default=())
 
     @property

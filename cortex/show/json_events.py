@@ -64,8 +64,7 @@ def _displayed(ended: ExecutionEnded) -> dict[str, Any]:
         return {}
     return {
         "displayed": [
-            {"type": item.type, "mime_type": item.mime_type, "title": item.title, "bytes": len(item.data)}
-            | ({} if item.is_file else {"text": item.text})
+            {**item.label, "bytes": len(item.data)} | ({} if item.is_file else {"text": item.text})
             for item in ended.displayed
         ]
     }

@@ -179,6 +179,10 @@ class LentTools:
         self._code = code
         self._tools: dict[str, UsableTool] = {tool.name: tool for tool in tools if tool.for_code}
 
+    @property
+    def count(self) -> int:
+        return len(self._tools)
+
     def declarations(self) -> Sequence[ToolDeclaration]:
         return [tool.declaration for tool in self._tools.values()]
 

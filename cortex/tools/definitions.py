@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sandbox import ToolDeclaration, typescript_of
 
 from .names import wire_name
+from .owner import PLAN
 
 if TYPE_CHECKING:
     from cortex.settings import ExecuteSettings, Policy
@@ -33,6 +34,7 @@ CORE_TOOLS = (
     "core.say",
     "core.remember",
     "core.consolidate",
+    PLAN,
 )
 
 _EXECUTE = """\
@@ -55,6 +57,12 @@ decides. Do not propose it twice."""
 _NEURON_CODE = """\
 Body of an async function, run for each signal, with `signal` (type, data, at in ms), `state` (kept) and \
 `emit(type, data)`. Compare with what was emitted last, not seen last"""
+_PLAN = """\
+Propose work that must survive a restart or wait for a person; for one answer use core_execute. The owner sees it and \
+decides. The answer names the run, never a result."""
+_PLAN_TASKS = """\
+Each: id, type, dependencies (ids). mcp_tool: tool, arguments; a value "${id.path}" is part of a result. \
+code_execution: code, which finds results as context.id, and tools. decision: ask, by (owner or agent)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +91,12 @@ def core_definitions(
     searches: bool = False,
     has_turns: bool = True,
     files: bool = False,
+    plans: bool = False,
 ) -> tuple[ToolDefinition, ...]:
     """The core tools, always in the same order and words for the same settings. `core.consolidate` is included if the
     agent may learn, `core.search` and `core.describe` if there are tools that are not listed. Without turns (each call
-    is its own turn) the number of runs in a turn is not mentioned. `files`: code has a workspace."""
+    is its own turn) the number of runs in a turn is not mentioned. `files`: code has a workspace. `plans`: `core.plan`
+    is included, last."""
     text = {"type": "string"}
     searching = (
         ToolDefinition("core.search", _SEARCH, _object({"query": text})),
@@ -103,7 +113,10 @@ def core_definitions(
         ToolDefinition("core.say", _SAY, _object({"text": text})),
         ToolDefinition("core.remember", _REMEMBER, _object({"text": text})),
     )
-    return (*tools, ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())) if learns else tools
+    tasks = {"type": "array", "items": {"type": "object"}, "description": _PLAN_TASKS}
+    learning = ToolDefinition("core.consolidate", _CONSOLIDATE, _consolidate_parameters())
+    planning = ToolDefinition(PLAN, _PLAN, _object({"name": text, "tasks": tasks}))
+    return (*tools, *([learning] if learns else []), *([planning] if plans else []))
 
 
 def _execute_text(settings: ExecuteSettings, has_turns: bool, files: bool) -> str:

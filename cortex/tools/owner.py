@@ -19,6 +19,7 @@ COMMIT = "core.commit"
 """The question whether the changes of a run's files are made. No tool has this name: all of `core` are ours."""
 DECISION = "core.decision"
 """A question of a workflow, in the words of its author. No tool has this name, either."""
+PLAN = "core.plan"
 _CALLERS: dict[Origin, str] = {"model": "The agent", "code": "Code that the agent wrote", "workflow": "A workflow"}
 MAX_SHOWN_WORDS = 500
 MAX_SHOWN_ARGUMENT = 20_000
@@ -42,6 +43,8 @@ class Decision:
 
     allowed: bool
     reason: str = ""
+    is_answer: bool = True
+    """False where nobody could be asked or said anything: a no to what cannot wait; a workflow waits for an answer."""
 
 
 class Owner(Protocol):
@@ -57,7 +60,7 @@ class AbsentOwner:
 
     async def decide(self, question: Question) -> Decision:
         del question
-        return Decision(allowed=False, reason="there is no owner to ask")
+        return Decision(allowed=False, reason="there is no owner to ask", is_answer=False)
 
 
 class ScriptedOwner:
@@ -89,6 +92,8 @@ def describe(question: Question) -> str:
         return "\n".join(_commit(question))
     if question.tool == DECISION:
         return "\n".join(_decision(question))
+    if question.tool == PLAN:
+        return "\n".join(_plan(question))
     lines = [f"{_CALLERS[question.origin]} wants to call {question.tool}"]
     if question.purpose.strip():
         lines.append(f"  its purpose, in its own words: {_shown(' '.join(question.purpose.split()))}")
@@ -121,6 +126,15 @@ def _decision(question: Question) -> list[str]:
     left_out = len(shown) - MAX_SHOWN_ARGUMENT
     lines = [f"A workflow asks you ({about}):", *code_lines(shown[:MAX_SHOWN_ARGUMENT])]
     return [*lines, f"  … ({left_out} more characters are not shown)"] if left_out > 0 else lines
+
+
+def _plan(question: Question) -> list[str]:
+    """The lines of the plan are made by us: see `cortex.workflows.told_plan`. Here they only must not be others."""
+    asked = question.arguments
+    lines = str(asked.get("shown", "")).split("\n")
+    shown = [visible(line) for line in lines]
+    who = "A client" if lines[0].startswith("Asked for by an MCP client") else "The agent"
+    return [f"{who} proposes a plan (run {_shown(str(asked.get('run', '')))}). May it run?", *shown]
 
 
 def _json(value: Any) -> str:

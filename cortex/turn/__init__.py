@@ -21,10 +21,11 @@ if TYPE_CHECKING:
         intent_of,
         require_acting,
     )
-    from .files import Commit, Folder, Keep, facts_of_changes, without_place
+    from .files import Commit, Folder, Keep, commit_changes, facts_of_changes
     from .habit_watch import HabitWatch, Observer
     from .kept_state import takes_store
     from .later import Begun, JobLook, Later
+    from .plans import WORKFLOW_QUESTION, Answering, Plans
     from .turn import Turn
     from .watched_files import needs_eyes, own_files
 else:
@@ -35,10 +36,11 @@ else:
             "code_answer": "CodeAnswer answer_without_result",
             "consolidate_tool": "ConsolidateTool",
             "execution": "Caller Executed HostFailed NotRun Ran RunCount Services execute intent_of require_acting",
-            "files": "Commit Folder Keep facts_of_changes without_place",
+            "files": "Commit Folder Keep commit_changes facts_of_changes",
             "habit_watch": "HabitWatch Observer",
             "kept_state": "takes_store",
             "later": "Begun JobLook Later",
+            "plans": "Answering Plans WORKFLOW_QUESTION",
             "turn": "Turn",
             "watched_files": "needs_eyes own_files",
             "displays": "MAX_TEXT_BYTES shown_displays",

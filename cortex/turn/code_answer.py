@@ -72,10 +72,7 @@ def with_displays(answer: CodeAnswer, displayed: tuple[Displayed, ...]) -> CodeA
     """The answer with what the code displayed; the same answer if that is nothing."""
     if not displayed:
         return answer
-    listed = [
-        {"type": item.type, "mimeType": item.mime_type, "title": item.title, "bytes": len(item.data)}
-        for item in displayed
-    ]
+    listed = [{**item.label, "bytes": len(item.data)} for item in displayed]
     return replace(answer, structured={**answer.structured, "displayed": listed}, displayed=displayed)
 
 

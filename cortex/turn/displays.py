@@ -12,7 +12,7 @@ import anyio.lowlevel
 from cortex.redaction import MAX_VALUE_CHARACTERS
 from cortex.text import off_loop
 from cortex.tools import cut
-from sandbox import Displayed, JsonLimits, NotRendered, Running, bounded_json, display_note, render_svg, table_text
+from sandbox import Displayed, NotRendered, Running, display_note, render_svg, table_text
 
 MAX_RENDERING_S = 10.0
 """For all drawings of one run."""
@@ -23,7 +23,6 @@ MAX_TITLE_CHARACTERS = 200
 MAX_TEXT_BYTES = 2_048
 """Of one display, in the text that the model reads."""
 MAX_LINES_BYTES = 6_144
-_TABLE_LIMITS = JsonLimits(containers=20_000, values=40_000, digits=500_000)
 
 Redact = Callable[[str], Awaitable[str]]
 
@@ -60,11 +59,12 @@ async def _without_secrets(item: Displayed, redact: Redact) -> Displayed:
     if item.is_file:
         return replace(item, data=await _redacted(item, redact), title=title)
     text = await _beginning(item.text, redact) if item.type == "markdown" else await redact(item.text)
-    if item.type == "table" and not await off_loop(len(text), _is_table, text):
+    shown = replace(item, data=text.encode(errors="replace"), title=title)
+    if item.type == "table" and not await off_loop(len(text), lambda: shown.has_rows):
         # A number became a token, and the text is no JSON any more.
         rows = await redact(await off_loop(len(text), lambda: table_text(item.rows)))
         return Displayed("markdown", "text/markdown", rows.encode(errors="replace"), title)
-    return replace(item, data=text.encode(errors="replace"), title=title)
+    return shown
 
 
 def _title(redacted: str) -> str:
@@ -89,13 +89,6 @@ async def _redacted(item: Displayed, redact: Redact) -> bytes:
     except UnicodeDecodeError:
         return item.data
     return (await redact(text)).encode(errors="replace") if text else item.data
-
-
-def _is_table(text: str) -> bool:
-    try:
-        return isinstance(bounded_json(text.encode(errors="replace"), _TABLE_LIMITS), list)
-    except ValueError:
-        return False
 
 
 async def _rendered(drawing: str, title: str, left_s: float, running: Running) -> Displayed:

@@ -8,6 +8,7 @@ consent of the one who asks, and `Services` has the parts of the cortex that all
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .files import Folder, Keep, SettledFiles
     from .habit_watch import Observer
     from .later import Later
+    from .plans import Plans
 
 log = logging.getLogger("motor_cortex")
 
@@ -91,6 +93,8 @@ class Services:
     """Runs jobs; None where that is disabled."""
     stores: Stores | None = None
     """What conversations keep from run to run; None where the runtime cannot be given it."""
+    plans: Plans | None = None
+    """Takes plans of the model; None where that is disabled."""
     running: Running | None = None
     """Where the processes that render drawings are noted, so that the kill switch finds them; None for nowhere."""
 
@@ -207,9 +211,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             return NotRun(refusal, journal.keep_refused_code(payload.code, max_code_bytes))
         # After these checks, because a refused run must start no MCP server. Before energy is taken, because starting a
         # server may take long.
-        tools = LentTools(
-            await services.workbench.grant(wish), caller.calls, purpose=payload.purpose, code=payload.code
-        )
+        tools, discovery_ms = await _found(wish, intent, services, caller)
         own_hash = code_hash(payload.code)
         observed = None if services.observer is None else services.observer.begin(intent, own_hash)
         await anyio.lowlevel.checkpoint_if_cancelled()
@@ -219,7 +221,8 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             return NotRun(Denied(str(taken)), journal.keep_refused_code(payload.code, max_code_bytes))
         try:
             journal.keep_code(payload.code, max_code_bytes)
-            caller.announce(ExecutionStarted(intent, taken.level_before, taken.level, own_hash, taken.cost, taken.seq))
+            energy = (taken.level_before, taken.level, own_hash, taken.cost, taken.seq)
+            caller.announce(ExecutionStarted(intent, *energy, tools.count, discovery_ms))
         except AuditError:
             await _settle(services, taken, 0.0)
             raise
@@ -268,6 +271,14 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level, files, shown)
+
+
+async def _found(wish: Wish, intent: RunCodeIntent, services: Services, caller: Caller) -> tuple[LentTools, float]:
+    """The tools for the code, and how many milliseconds it took to find them."""
+    began = time.perf_counter()
+    found = await services.workbench.grant(wish)
+    lent = LentTools(found, caller.calls, purpose=intent.payload.purpose, code=intent.payload.code)
+    return lent, (time.perf_counter() - began) * 1000
 
 
 def _file_terms(folder: Folder, services: Services, caller: Caller) -> FileTerms:

@@ -122,26 +122,68 @@ async def settle_files(
     if not changes:
         return SettledFiles((), {"committed": False, "changes": []})
     proposed = await _proposed(changes, intent, code_hash)
+    if terms.keep is not None:
+        return await _kept_for_later(changes, proposed, intent, terms, terms.keep)
+
+    def tell(reason: str) -> None:
+        is_made = changes.state == "committed"
+        terms.announce(replace(proposed, state="committed" if is_made else "not committed", reason=reason))
+
+    reason = await commit_changes(
+        changes,
+        terms.folder.workspace.folder,
+        refusal=lambda: _refusal(changes, intent, terms),
+        killed=terms.switch.refusal,
+        begin=lambda: terms.announce(proposed),
+        end=tell,
+    )
+    return _settled(changes, reason)
+
+
+async def _kept_for_later(
+    changes: Changes, proposed: FilesChanged, intent: RunCodeIntent, terms: FileTerms, keep: Keep
+) -> SettledFiles:
+    """Give changes that may be made to the one who makes them later; forget the others."""
     reason = ""
-    is_kept = False
     try:
         reason = await _refusal(changes, intent, terms)
-        if not reason and terms.keep is not None:
-            await terms.keep(changes, proposed)
-            is_kept = True
+        if not reason:
+            await keep(changes, proposed)
             return SettledFiles((), {"committed": False, "kept": True, "changes": [], "count": len(changes)})
-        reason = reason or await _commit(changes, proposed, terms)
+    except BaseException as error:
+        reason = type(error).__name__
+        raise
+    finally:
+        if reason:
+            changes.rollback()
+            terms.announce(replace(proposed, state="not committed", reason=reason))
+    return _settled(changes, reason)
+
+
+async def commit_changes(
+    changes: Changes,
+    folder: Path | str,
+    *,
+    refusal: Callable[[], Awaitable[str]],
+    killed: Callable[[], str | None],
+    begin: Callable[[], object],
+    end: Callable[[str], None],
+) -> str:
+    """Make the changes, or forget them; returns why they were not made. `begin` writes down that they are about to be
+    made, `end` what became of them, also after a cancellation."""
+    reason = ""
+    try:
+        # The owner may have taken time to answer, and used it to turn on the kill switch.
+        reason = await refusal() or killed() or await _made(changes, folder, begin)
     except BaseException as error:
         reason = type(error).__name__
         raise
     finally:
         # Also after a cancellation: a commit that had begun has ended by now, and says how.
-        is_made = changes.state == "committed"
-        if not is_kept:
-            if not is_made:
-                changes.rollback()
-            terms.announce(replace(proposed, state="committed" if is_made else "not committed", reason=reason))
-    return _settled(changes, reason)
+        if changes.state != "committed":
+            changes.rollback()
+        end(reason)
+    return reason
 
 
 async def _proposed(changes: Changes, intent: RunCodeIntent, code_hash: str) -> FilesChanged:
@@ -194,27 +236,23 @@ async def _refusal(changes: Changes, intent: RunCodeIntent, terms: FileTerms) ->
     return permission.reason if isinstance(permission, NotAllowed) else ""
 
 
-async def _commit(changes: Changes, proposed: FilesChanged, terms: FileTerms) -> str:
+async def _made(changes: Changes, folder: Path | str, begin: Callable[[], object]) -> str:
     """Make the changes. Returns why that failed; empty if they are made."""
-    # The owner took time to answer, and may have used it to turn on the kill switch.
-    killed = terms.switch.refusal()
-    if killed is not None:
-        return killed
     try:
-        terms.announce(proposed)
+        # Before the commit: what cannot be written down is not done.
+        begin()
         await changes.commit()
     except AuditError as error:
         return str(error)
     except WorkspaceConflict as error:
-        said = without_place(error, terms.folder.workspace.folder)
-        return f"{said}. Look at it again, and repeat what is still to be done"
+        return f"{_without_place(error, folder)}. Look at it again, and repeat what is still to be done"
     except SandboxError as error:
-        log.warning("The changes of a run cannot be committed: %s", error)
-        return without_place(error, terms.folder.workspace.folder)
+        log.warning("Changes of files cannot be committed: %s", error)
+        return _without_place(error, folder)
     return ""
 
 
-def without_place(error: SandboxError, folder: Path | str) -> str:
+def _without_place(error: SandboxError, folder: Path | str) -> str:
     """The message, without the place of the folder, which is no business of the model's."""
     text = str(error).replace(str(folder), "/workspace") if str(folder) else str(error)
     return " ".join(visible(text[:_MAX_REASON]).split())

@@ -41,11 +41,13 @@ from cortex.text import off_loop
 from cortex.tools import (
     ARGUMENT_LIMITS,
     CORE_TOOLS,
+    PLAN,
     Calls,
     Consent,
     arguments_for,
     code_arguments,
     cut,
+    object_of,
     pictures_of,
     wire_name,
 )
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
 
     from .execution import Executed, Services
     from .files import Folder
+    from .plans import Answering
 
     _Run: TypeAlias = Callable[[RunCodeIntent, Wish, Services, Caller], Awaitable[Begun | Executed]]
 
@@ -90,7 +93,10 @@ MAX_NAME = 100
 _HARMLESS = frozenset({"core.energy", "core.say", "core.remember"})
 # Arguments of a run that go into the audit log in the model's own words.
 _WORDS = ("purpose", "expectedOutput")
-_CORE_NAMES = {spelling: name for name in CORE_TOOLS for spelling in (name, wire_name(name))}
+# Answers the question that has started the turn, and is there in no other.
+_DECIDE = "core.decide"
+_WORKFLOW_TOOLS = frozenset({PLAN, _DECIDE})
+_CORE_NAMES = {spelling: name for name in (*CORE_TOOLS, _DECIDE) for spelling in (name, wire_name(name))}
 
 
 class Turn:
@@ -104,8 +110,10 @@ class Turn:
         conversation: str | None = None,
         folder: Folder | None = None,
         id_: str | None = None,
+        answering: Answering | None = None,
     ) -> None:
-        """`id_` names the turn in the audit and the ledger; None for a new name."""
+        """`id_` names the turn in the audit and the ledger; None for a new name. `answering` takes the answer to the
+        question that has started the turn, if one has."""
         self._services = services
         self._watch = watch
         self._redactor = services.redactor if redactor is None else redactor
@@ -115,6 +123,7 @@ class Turn:
         self.displayed: list[Displayed] = []
         """What code displayed in this turn, and pictures that tools gave the model, in order: without secrets, drawings
         rendered."""
+        self._answering = answering
         self._calls = 0
         self._is_open = True
         self._consent = Consent(
@@ -211,7 +220,8 @@ class Turn:
             self._require_open()
             if tool == "core.execute":
                 return await self._answer_execute(arguments, self._calls, with_note)
-            answer = await self._answer_other_tool(tool, arguments)
+            answer_it = self._answer_workflow_tool if tool in _WORKFLOW_TOOLS else self._answer_other_tool
+            answer = await answer_it(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the model gets an answer, and the log the reason
             return Answer(self._fault(tool, error).text, ok=False)
         return Answer(await self._shown_long(answer.text), ok=answer.ok, displayed=answer.displayed)
@@ -249,6 +259,8 @@ class Turn:
     def _core_names(self) -> list[str]:
         """The core tools that the model gets here."""
         absent = {"core.consolidate"} if self._services.consolidate is None else set()
+        if self._services.plans is None:
+            absent.add(PLAN)
         if not self._services.workbench.is_searched:
             absent |= {"core.search", "core.describe"}
         return [name for name in CORE_TOOLS if name not in absent]
@@ -338,6 +350,27 @@ class Turn:
             case _:
                 raise AssertionError(f"no core tool is called {name}")
         self._announce(CoreToolCalled(name, self.id, arguments))
+        return Answer(text)
+
+    async def _answer_workflow_tool(self, name: str, arguments: Any) -> Answer:
+        """Propose a plan, or answer the question that has started this turn."""
+        plans, answering = self._services.plans, self._answering
+        killed = self._services.switch.refusal()
+        if killed is not None:
+            return self._deny(name, killed)
+        if name == PLAN and plans is None:
+            return self._deny(name, "Plans are switched off here; use core_execute")
+        if name == _DECIDE and answering is None:
+            return self._deny(name, "Nothing is asked in this turn")
+        given = object_of(arguments, name, "answer" if name == _DECIDE else None)
+        try:
+            if name == _DECIDE and answering is not None:
+                text = await answering.answer(given)
+            elif plans is not None:
+                text = await plans.propose(given["plan"] if [*given] == ["plan"] else given, turn=self.id)
+        except ToolError as error:
+            return self._deny(name, str(error))
+        self._announce(CoreToolCalled(name, self.id, given))
         return Answer(text)
 
     async def _search(self, query: str) -> str:

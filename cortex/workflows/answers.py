@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from .journal import DecisionRow, JournalError, RunState, TaskRow
 from .plan import Plan, PlanError, replanned
+from .reach import require_within
 from .tasks import DecisionTask, Task, TaskId
 
+if TYPE_CHECKING:
+    from .reach import PolicyOf
+
 MAX_REASON_CHARACTERS = 2_000
+AGENT = "agent"
+"""Who has answered, or has asked for a run."""
+CLIENT = "mcp:"
+"""Before the name of an MCP client that has asked for a run."""
+APPROVAL = "@plan"
+"""In place of a task, where the owner is asked whether a run of the agent may begin. No task has this id."""
 
 
 class _Said(BaseModel):
@@ -64,14 +74,35 @@ def as_kept(said: Said) -> dict[str, Any]:
     return said.model_dump(mode="json", by_alias=True)
 
 
+def is_agent(by: str) -> bool:
+    """Whether this is the agent of the cortex, or a client of its MCP server: never the owner."""
+    return by == AGENT or by.startswith((f"{AGENT}:", CLIENT))
+
+
 def require_fitting(said: Said, state: RunState, task: str) -> None:
     """Raise PlanError if the question about that task cannot be answered like this."""
+    if task == APPROVAL and task in state.decisions:
+        if not isinstance(said, Approve | Reject):
+            raise PlanError("a plan is approved or rejected as it is")
+        return
     asks = state.run.plan.task(task)
     if not isinstance(said, Replan):
         return
     if not isinstance(asks, DecisionTask) or not asks.may_replan:
         raise PlanError(f'the question of task "{task}" cannot be answered with a new plan')
-    require_answerable(new_plan(said, state.run.plan, state.tasks, state.decisions, state.run.revision))
+    new_plan(said, state.run.plan, state.tasks, state.decisions, state.run.revision)
+
+
+def require_fitting_of_agent(said: Said, state: RunState, task: str, policy: PolicyOf) -> None:
+    """As `require_fitting`, for an answer of the agent: only to a question that is put to the agent, and a new plan
+    reaches no further than the old one."""
+    question = state.decisions.get(task)
+    if question is None or question.kind != "agent":
+        raise PlanError(f'the question of task "{task[:64]}" is not put to the agent')
+    require_fitting(said, state, task)
+    if isinstance(said, Replan):
+        plan = state.run.plan
+        require_within(plan, said, new_plan(said, plan, state.tasks, state.decisions, state.run.revision), policy)
 
 
 def new_plan(
@@ -80,14 +111,6 @@ def new_plan(
     """The plan after the answer. What somebody was asked about stays. Raises PlanError."""
     begun = frozenset(id_ for id_, row in tasks.items() if row.status != "pending") | questions.keys()
     return replanned(plan, said.add, said.remove, begun, revision=revision + 1)
-
-
-def require_answerable(plan: Plan) -> Plan:
-    """The plan itself, unless it asks somebody who cannot be asked here. Raises PlanError."""
-    for task in plan.tasks:
-        if isinstance(task, DecisionTask) and task.by == "agent":
-            raise PlanError(f'task "{task.id}" asks the agent, and only the owner can be asked here: `"by": "owner"`')
-    return plan
 
 
 def ended_by(question: DecisionRow, said: Said, attempt: int, now: float) -> TaskRow:

@@ -26,7 +26,7 @@ async def finish_kept(
     files: KeptFiles, run: str, plan: Plan, tasks: Mapping[str, TaskRow], folders: Mapping[str, Folder]
 ) -> str | None:
     """Make the changes of files whose task is saved, and forget those of tasks that are not. Returns what could not be
-    written, if anything: that is forgotten, too. Raises OSError."""
+    written, if anything: that stays kept, until it can be written or the run ends. Raises OSError."""
     problem = None
     for id_, attempt in await in_thread(lambda: list(files.all(run))):
         row = tasks.get(id_)
@@ -34,10 +34,21 @@ async def finish_kept(
             try:
                 await _finish(files, run, plan, row, folders)
             except SandboxError as error:
-                problem = problem or f'the files of task "{id_}" were not written: {error}'
+                problem = problem or not_written(id_, error)
+                continue
         await in_thread(files.forget, run, id_, attempt)
-    await in_thread(files.clear, run)
+    if problem is None:
+        await in_thread(files.clear, run)
     return problem
+
+
+def not_written(task: str, error: Exception) -> str:
+    """What the owner is told of changes that were saved, and do not fit the folder as it is now."""
+    return (
+        f'the files of task "{task}" were not written: {error}. Its changes are kept. To do the task again with the '
+        f'folder as it is now, fork the run at "{task}"; when nothing is in their way any more, resume it; abort it to '
+        "discard them"
+    )
 
 
 async def _finish(files: KeptFiles, run: str, plan: Plan, row: TaskRow, folders: Mapping[str, Folder]) -> None:

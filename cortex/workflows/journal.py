@@ -21,6 +21,10 @@ class JournalError(Exception):
     """The journal cannot be read or written; says why, and what is safe."""
 
 
+class WorkflowError(Exception):
+    """Something cannot be done with a run; says why."""
+
+
 class NoSuchRun(JournalError):
     """There is no run of that id."""
 

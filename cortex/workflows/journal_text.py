@@ -9,6 +9,7 @@ from typing import Any
 from sandbox import JsonLimits, TooComplex, bounded_json, check_json
 
 from .journal import JournalError
+from .json_pieces import pieces
 
 MAX_ROW_BYTES = 1_048_576
 """A longer result lies in a file."""
@@ -18,7 +19,7 @@ MAX_SHOWN_CHARACTERS = 4 * 1_048_576
 _LIMITS = JsonLimits(containers=200_000, values=500_000, digits=20_000_000)
 # Too short to be too deep for the parser, or too much of anything.
 _SHORT = 200
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 # Half of a surrogate pair: Python's own parser reads it, the fast one does not.
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
@@ -26,7 +27,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 def text_of(value: Any, what: str, most: int = MAX_ROW_BYTES) -> str:
     """The value as JSON, in ASCII. Raises JournalError for what cannot be kept."""
     try:
-        text = _encode(value)
+        text = "".join(pieces(value, _ENCODER))
     except (TypeError, ValueError, RecursionError) as error:
         raise JournalError(f"{what} cannot be saved: it is not JSON, or is nested too deeply") from error
     if len(text) <= _SHORT:

@@ -56,6 +56,11 @@ class KeptFiles:
                     os.unlink(folder / name)
             os.rmdir(folder)
 
+    def discard(self, run: str) -> None:
+        """Throw away the changes that are kept for the run. `all` names their tasks all the same: they are not made."""
+        for task, attempt in list(self.all(run)):
+            replace_file(self._of(run) / f"{task}.{attempt}", b"", durable=False)
+
     def all(self, run: str) -> Iterator[tuple[str, int]]:
         """Task and attempt of all that is kept for the run."""
         try:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from .json_pieces import pieces
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task
 
 MAX_TASKS = 200
@@ -24,6 +25,8 @@ MAX_REVISIONS = 20
 MAX_REFERENCES = 50
 """In the arguments or the context of one task. Each brings a whole result: without a limit, a small plan could ask for
 terabytes."""
+MAX_STATE_NAMES = 200_000
+"""In the merged state that code is given."""
 INPUT = "input"
 """`${input.name}` is an input of the run, so no task has this id."""
 
@@ -36,6 +39,7 @@ _PLAINLY = {
     "union_tag_invalid": "`type` is mcp_tool, code_execution or decision",
     "tuple_type": "must be a list",
 }
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 _REFERENCE = re.compile(r"\$\{([A-Za-z][A-Za-z0-9_-]*)((?:\.[^.${}]+)*)\}")
 
 TaskStatus: TypeAlias = Literal["pending", "running", "ok", "failed", "skipped", "unknown"]
@@ -98,6 +102,12 @@ class Finished:
 
 def checked(given: Any) -> Plan:
     """A plan from parsed JSON. Raises PlanError that names the task and what is wrong with it."""
+    return require_sound(written(given))
+
+
+def written(given: Any) -> Plan:
+    """Tasks from parsed JSON, each as it should be written. Whether they are a plan together is not looked at: see
+    `require_sound`. Raises PlanError."""
     if not isinstance(given, dict):
         raise PlanError("a plan is an object with `name` and `tasks`")
     tasks = given.get("tasks")
@@ -107,10 +117,9 @@ def checked(given: Any) -> Plan:
         _require_few(task, _name_of(task, at))
     _require_few(given, "the plan")
     try:
-        plan = Plan.model_validate(given)
+        return Plan.model_validate(given)
     except ValidationError as error:
         raise PlanError(_first_problem(error, tasks)) from error
-    return require_sound(plan)
 
 
 def require_sound(plan: Plan) -> Plan:
@@ -157,6 +166,7 @@ def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
     context: dict[str, Any] = {}
     decisions: dict[str, Any] = {}
     messages: list[Any] = []
+    ids = {task.id for task in plan.tasks}
     for task in plan.tasks:
         ended = finished.get(task.id)
         if ended is None:
@@ -164,9 +174,10 @@ def folded(plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
         tasks[task.id] = ended.seen
         if isinstance(task, DecisionTask):
             decisions[task.id] = ended.seen
+        # No name of another task: `context.<task id>` is the result of that task, or nothing.
+        others = ids - {task.id}
+        context |= {name: value for name, value in _state_of(ended).items() if name not in others}
         if ended.status == "ok" and isinstance(ended.result, dict):
-            state = ended.result.get("state")
-            context |= state if isinstance(state, dict) else {}
             said = ended.result.get("messages")
             messages += said if isinstance(said, list) else []
     return {"tasks": tasks, "context": context, "decisions": decisions, "messages": messages}
@@ -183,6 +194,23 @@ def arguments_of(task: McpToolTask, finished: Mapping[str, Finished]) -> dict[st
     Raises PlanError where there is no such part."""
     known = {other: finished[other].seen for other in task.dependencies}
     return {name: filled(value, known, f'task "{task.id}"') for name, value in task.arguments.items()}
+
+
+def inputs_of(plan: Plan) -> set[str]:
+    """The names of the inputs that the plan refers to. Raises PlanError for `${input}` without a name."""
+    found = set()
+    for task in plan.tasks:
+        for text in _texts(_given(task)):
+            if (reference := _REFERENCE.fullmatch(text)) and reference[1] == INPUT:
+                if not reference[2]:
+                    raise PlanError(f'task "{task.id}" refers to "${{{INPUT}}}" without the name of an input')
+                found.add(reference[2].split(".")[1])
+    return found
+
+
+def has_references(value: Any) -> bool:
+    """Whether a part of the value is known only when the plan runs."""
+    return bool(_references(value))
 
 
 def with_inputs(plan: Plan, inputs: Mapping[str, Any]) -> Plan:
@@ -246,8 +274,13 @@ def references_of(task: Task) -> list[str]:
 def input_hash(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> str:
     """Stands for what a task was given: its own text, the results that it depends on, and the merged state."""
     given = {other: hash_of(finished[other].seen) for other in task.dependencies if other in finished}
-    state = _state_before(task, plan, finished) if isinstance(task, CodeExecutionTask) else {}
-    return hash_of([task.model_dump(mode="json", by_alias=True), given, state])
+    states: list[str] = []
+    if isinstance(task, CodeExecutionTask):
+        # Each on its own, in the order in which they are merged: together they can be very large.
+        before = _ended_before(task, plan, finished)
+        alone = (_state_of(before[other.id]) for other in plan.tasks if other.id in before)
+        states = [hash_of(state) for state in alone if state]
+    return hash_of([task.model_dump(mode="json", by_alias=True), given, states])
 
 
 def replanned(plan: Plan, add: Iterable[Task], remove: Iterable[str], begun: frozenset[str], *, revision: int) -> Plan:
@@ -266,8 +299,10 @@ def replanned(plan: Plan, add: Iterable[Task], remove: Iterable[str], begun: fro
 
 def hash_of(value: Any) -> str:
     """SHA-256 of the value as canonical JSON."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    found = hashlib.sha256()
+    for piece in pieces(value, _CANONICAL):
+        found.update(piece.encode())
+    return found.hexdigest()
 
 
 def _open_for_others(plan: Plan, finished: Mapping[str, Finished]) -> set[str]:
@@ -283,6 +318,17 @@ def _open_for_others(plan: Plan, finished: Mapping[str, Finished]) -> set[str]:
 def _state_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Any]:
     """The merged state of the tasks that this one depends on, directly or not. Not that of others: whether they have
     ended yet is chance, and a task must be given the same when the run is resumed."""
+    before = _ended_before(task, plan, finished)
+    if (count := sum(len(_state_of(ended)) for ended in before.values())) > MAX_STATE_NAMES:
+        raise PlanError(
+            f'task "{task.id}" would be given a state of {count} names; at most {MAX_STATE_NAMES} are allowed'
+        )
+    state: dict[str, Any] = folded(plan, before)["context"]
+    return state
+
+
+def _ended_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> dict[str, Finished]:
+    """The tasks that this one depends on, directly or not."""
     by_id = {other.id: other for other in plan.tasks}
     before: dict[str, Finished] = {}
     left = list(task.dependencies)
@@ -291,8 +337,13 @@ def _state_before(task: Task, plan: Plan, finished: Mapping[str, Finished]) -> d
         if id_ not in before and id_ in finished:
             before[id_] = finished[id_]
             left += by_id[id_].dependencies
-    state: dict[str, Any] = folded(plan, before)["context"]
-    return state
+    return before
+
+
+def _state_of(ended: Finished) -> dict[str, Any]:
+    """The part of its result that a task merges into the state."""
+    state = ended.result.get("state") if ended.status == "ok" and isinstance(ended.result, dict) else None
+    return state if isinstance(state, dict) else {}
 
 
 def _given(task: Task) -> Any:

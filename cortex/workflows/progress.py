@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .answers import APPROVAL
 from .journal import DecisionRow, TaskRow
 from .plan import Finished, Plan, never_to_run, next_layer, stops_run
 from .tasks import DecisionTask, Task
@@ -37,6 +38,8 @@ def finished_of(tasks: Mapping[str, TaskRow]) -> dict[str, Finished]:
 def standing(plan: Plan, tasks: Mapping[str, TaskRow], questions: Mapping[str, DecisionRow]) -> Standing:
     """What is to be done, from the rows of the journal alone."""
     finished = finished_of(tasks)
+    if APPROVAL in questions and APPROVAL not in finished:
+        return Standing(asked=(APPROVAL,))
     for task in plan.tasks:
         ended = finished.get(task.id)
         if ended is not None and stops_run(task, ended):

@@ -7,10 +7,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from cortex.text import beginning
+from cortex.text import beginning, visible
 
+from .answers import AGENT, APPROVAL, CLIENT
 from .journal import DecisionRow, TaskRow
 from .plan import Finished, Plan, arguments_of, hash_of
+from .plan_text import PlanText
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task
 
 MAX_SHOWN_RESULT = 4_000
@@ -53,10 +55,22 @@ def question_about_unknown(
     return _row(task.id, "owner", show("\n".join(lines)), run, now)
 
 
+def question_about_plan(told: PlanText, run: str, now: float, by: str = AGENT) -> DecisionRow:
+    """The question whether a run of the agent, or of an MCP client, may begin. Not redacted: the owner has to see what
+    would really be done, and a model wrote it that is shown no secrets."""
+    called = visible(by.removeprefix(CLIENT))
+    who = f'Asked for by an MCP client, which calls itself "{called}"\n' if by.startswith(CLIENT) else ""
+    text = f"{who}{told.text}"
+    return DecisionRow(APPROVAL, "owner", text, _hash(run, APPROVAL, text), now)
+
+
 def _row(task: str, kind: Any, shown: str, run: str, now: float) -> DecisionRow:
     text = beginning(shown, MAX_SHOWN)
-    hash_ = hashlib.sha256(json.dumps([run, task, shown]).encode()).hexdigest()
-    return DecisionRow(task, kind, text, hash_, now)
+    return DecisionRow(task, kind, text, _hash(run, task, shown), now)
+
+
+def _hash(run: str, task: str, shown: str) -> str:
+    return hashlib.sha256(json.dumps([run, task, shown]).encode()).hexdigest()
 
 
 def _told(name: str, value: Any) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 BUSY_S = 30.0
 DATABASE = "journal.sqlite"
+STEPS = "journal.steps"
+"""How many steps were saved, as far as the processes that saved them noted it."""
 # "CxWf": a database of something else is told from a journal.
 _APPLICATION = 0x43785766
 # Longer than a thread waits for another process.
@@ -49,6 +51,8 @@ create table event (
   run text not null references run (id), seq integer not null, kind text not null, data text not null, at real not null,
   primary key (run, seq));
 create table file (hash text primary key, bytes integer not null) without rowid;
+create table steps (count integer not null);
+insert into steps values (0);
 """
 
 _FULL = "the disk is full. What was saved before is safe; make room, then resume the run"
@@ -73,13 +77,18 @@ class SqliteFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction that writes: all of it is on the disk when the block has ended, or nothing of it is there."""
         with self._explained("write"), self._writer.held() as db:
+            before, count = db.total_changes, None
             db.execute("begin immediate")
             try:
                 yield db
+                if db.total_changes > before:
+                    [count] = db.execute("update steps set count = count + 1 returning count").fetchone()
                 db.execute("commit")
             finally:
                 if db.in_transaction:
                     db.rollback()
+            if count is not None:
+                self._mark(count)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -138,6 +147,7 @@ class SqliteFile:
         db = sqlite3.connect(path, timeout=self._busy_s, isolation_level=None, check_same_thread=False)
         try:
             self._require_ours(db)
+            self._require_all_steps(db)
             db.execute("pragma synchronous = full")
             db.execute("pragma foreign_keys = on")
             if path.stat().st_mode & 0o077:
@@ -157,6 +167,34 @@ class SqliteFile:
                 f'The journal in "{self.folder}" has version {version}, and this program reads version '
                 f"{SCHEMA_VERSION}: use the newer program. Nothing was changed"
             )
+
+    def _require_all_steps(self, db: sqlite3.Connection) -> None:
+        """Raise JournalDamaged if steps that were saved are missing: SQLite does not notice that the end of a WAL
+        was cut off."""
+        marked = self._marked()  # first: others may save meanwhile
+        [count] = db.execute("select count from steps").fetchone()
+        if marked > count:
+            raise self.damaged(
+                f"the last {marked - count} steps that were saved are missing: {DATABASE}-wal was cut, or an older "
+                f'copy was put back. To go on without them, delete "{STEPS}"; what they had done may be done again'
+            )
+
+    def _mark(self, count: int) -> None:
+        """Note how many steps are saved. Not flushed: it is behind the database after a power cut, never ahead."""
+        with suppress(OSError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            file = os.open(self.folder / STEPS, flags, FILE_MODE)
+            try:
+                os.pwrite(file, b"%020d\n" % count, 0)
+            finally:
+                os.close(file)
+
+    def _marked(self) -> int:
+        try:
+            text = (self.folder / STEPS).read_bytes()[:21].strip()
+        except OSError:
+            return 0
+        return int(text) if text.isdigit() else 0
 
     def _made(self, path: Path) -> None:
         """Make an empty journal. It gets its name when it is whole: a file of that name is never half of a journal."""

@@ -140,6 +140,18 @@ class SqliteJournal:
             update_run(db, row)
             return add_events(db, run, [NewEvent("run_aborted", {"reason": row.reason, "by": by}, now)])
 
+    def stop_all(self, reason: str, *, by: str, now: float) -> Sequence[str]:
+        """Mark every run that has not ended as aborted, in one step. Returns their ids."""
+        with self._file.writing() as db:
+            found = db.execute("select id from run where status in ('queued', 'running', 'waiting', 'resting')")
+            stopped_ids = [run for (run,) in found.fetchall()]
+            for run in stopped_ids:
+                row = stopped(head_of(db, run), reason, now)
+                if row is not None:
+                    update_run(db, row)
+                    add_events(db, run, [NewEvent("run_aborted", {"reason": row.reason, "by": by}, now)])
+        return stopped_ids
+
     def load(self, run: str) -> RunState:
         with self._file.reading() as db:
             row = run_of(db, run)
@@ -157,6 +169,11 @@ class SqliteJournal:
                 (status, status, max(0, limit)),
             )
             return [run_from(values) for values in found]
+
+    def counts(self) -> dict[RunStatus, int]:
+        """How many runs stand in which way. Opens the journal, which checks its version."""
+        with self._file.reading() as db:
+            return dict(db.execute("select status, count(*) from run group by status order by status").fetchall())
 
     def events(self, run: str, after: int = 0, limit: int = 1_000) -> Sequence[EventRow]:
         with self._file.reading() as db:

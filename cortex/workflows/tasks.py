@@ -88,3 +88,11 @@ def may_repeat(task: Task, *, reaches_out: bool) -> bool:
             return True
         case _:
             return bool(task.idempotent)
+
+
+def repeats(task: Task) -> bool:
+    """Whether the task may be attempted again, from its text alone."""
+    reaches_out = isinstance(task, CodeExecutionTask) and bool(
+        task.tools or task.intent.strip() or task.sandbox_config.allow_network
+    )
+    return may_repeat(task, reaches_out=reaches_out)

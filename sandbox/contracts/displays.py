@@ -64,6 +64,11 @@ class Displayed:
     title: str = ""
 
     @property
+    def label(self) -> dict[str, str]:
+        """What it is, without the data, as JSON names it: the spelling is that of MCP."""
+        return {"type": self.type, "mimeType": self.mime_type, "title": self.title}
+
+    @property
     def text(self) -> str:
         """The data as text; empty for a picture, sound or blob."""
         return "" if self.is_file else self.data.decode(errors="replace")
@@ -77,6 +82,14 @@ class Displayed:
     def rows(self) -> list[dict[str, Any]]:
         """The rows of a table; empty for anything else."""
         return _rows(self.text) if self.type == "table" else []
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether `rows` can be read: a table whose text was changed may be no JSON any more."""
+        try:
+            return self.type == "table" and isinstance(self.rows, list)
+        except MalformedFrame:
+            return False
 
     @property
     def size(self) -> tuple[int, int] | None:

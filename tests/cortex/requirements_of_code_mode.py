@@ -1704,6 +1704,8 @@ SETTINGS = {
         "origins": "tests/cortex/mcp_server/test_serve_command.py::test_hosts_and_origins_of_the_settings_are_let_in",
         "roots": "tests/cortex/mcp_server/test_files.py::test_a_root_of_the_client_is_used_where_the_owner_allows_it",
         "token": "tests/cortex/mcp_server/test_serve_command.py::test_a_token_of_the_settings_is_not_printed_and_one_of_ours_is",
+        "workflows": "tests/cortex/mcp_server/test_workflow_tools.py::"
+        "test_workflows_are_offered_only_where_the_owner_wants_them",
     },
     "redaction": {
         "enabled": "tests/cortex/redaction/test_redactor.py::test_nothing_is_replaced_when_it_is_switched_off",

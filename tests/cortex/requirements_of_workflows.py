@@ -156,14 +156,14 @@ REQUIREMENTS = (
         "WORKFLOW-DECISIONS",
         "workflows 3",
         "A decision is bound to the hash of what was shown; the first answer counts; it approves, rejects, gives a value or "
-        "changes the plan; silence in time is a no; an owner who is there is asked; the agent cannot be asked yet",
+        "changes the plan; silence in time is a no; an owner who is there is asked",
         (
             RUNS + "test_a_rejection_skips_what_depends_on_it_and_is_told",
             RUNS + "test_a_value_is_the_result_of_a_decision",
             RUNS + "test_a_decision_may_change_what_is_still_to_be_done",
             RUNS + "test_a_decision_that_nobody_answers_in_time_is_a_no",
             RUNS + "test_an_owner_who_is_there_is_asked",
-            RUNS + "test_a_plan_that_asks_the_agent_is_refused",
+            RUNS + "test_a_plan_that_wants_what_is_not_granted_is_refused",
         ),
     ),
     Requirement(
@@ -223,7 +223,7 @@ REQUIREMENTS = (
         (
             KILLS + "test_files_are_committed_exactly_once_also_when_killed_beside_the_checkpoint",
             RUNS + "test_two_tasks_of_a_layer_that_write_the_same_file_do_not_overwrite_each_other",
-            EXECUTOR + "test_files_that_others_have_changed_meanwhile_end_the_run",
+            EXECUTOR + "test_files_that_others_have_changed_meanwhile_are_kept_and_the_run_waits_for_the_owner",
             EXECUTOR + "test_kept_files_are_bounded_and_forgotten",
             KEPT,
         ),

@@ -103,7 +103,10 @@ PLACES: dict[str, str] = {
     "cortex/turn/turn.py::Turn._restored": "arguments of a model",
     "cortex/workflows/journal_text.py::text_of": JOURNAL,
     "cortex/workflows/journal_text.py::value_of": JOURNAL,
-    "cortex/workflows/plan.py::checked": "plan",
+    "cortex/workflows/plan.py::written": "plan",
+    "cortex/workflows/plan_file.py::from_json": FILE,
+    "cortex/workflows/plan_file.py::_value_of": FILE,
+    "cortex/commands/workflow_changes.py::_value": FILE,
     "cortex/workflows/sqlite_rows.py::_plan_of": JOURNAL,
 }
 """Each place, with the drive that tests its time, or the reason why it needs none. The author of a place adds it."""

@@ -449,6 +449,7 @@ class Arena:
             "CANARY": str(places.canary),
             "WS": str(places.workspace),
             "STORE": str(places.root / "home/state/store"),
+            "HOME": str(places.root / "home"),
             "MARK": places.mark,
             "ALLOWED": f"127.0.0.1:{self.servers.allowed}",
             "FORBIDDEN": f"127.0.0.1:{self.servers.forbidden}",

@@ -27,6 +27,7 @@ CLASSES = (
     "store",
     "tools",
     "values",
+    "workflows",
     "workspace",
 )
 TIERS = ("isolated", "network", "workspace", "store")

@@ -331,11 +331,11 @@ def test_a_signal_wakes_the_agent_between_two_messages_and_not_as_the_user(tmp_p
         emitted, redactors, kept_for = [], set(), set()
         told = talk.agent.cortex.turn
 
-        def turn(watch, *, message=None, redactor=None, conversation=None):
+        def turn(watch, *, message=None, redactor=None, conversation=None, event=None):
             emitted.append(message)
             redactors.add(redactor)
             kept_for.add(conversation)
-            return told(watch, redactor=redactor, conversation=conversation)
+            return told(watch, redactor=redactor, conversation=conversation, event=event)
 
         talk.agent.cortex.turn = turn
 

@@ -13,10 +13,10 @@ import pytest
 from cortex import ScriptedModel
 from cortex.chat import Agent
 from cortex.chat.agent import ended_job
-from cortex.chat.gallery import Gallery
 from cortex.chat.outputs import ForPeople
 from cortex.jobs import JOB_ENDED
 from cortex.loop import Conversations, PicturesMessage
+from cortex.show.gallery import Gallery
 from neurons import Signal
 from sandbox import Displayed, ExecutionOutcome
 from tests.cortex.jobs.support import Patient, begin, cortex, until_ended
@@ -57,7 +57,7 @@ def test_a_chat_keeps_a_picture_in_the_home_prints_its_path_and_sends_it_to_a_mo
     )
     url = f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
     assert pictures["content"][1] == {"type": "image_url", "image_url": {"url": url}}
-    assert (event["type"], event["mime_type"]) == ("audio", "audio/wav")
+    assert (event["type"], event["mimeType"]) == ("audio", "audio/wav")
     assert event["path"].startswith(str(tmp_path / "displayed"))
     with open(event["path"], "rb") as sound:
         assert sound.read() == b"RIFF"

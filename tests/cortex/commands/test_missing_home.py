@@ -42,6 +42,13 @@ LOOKS = [
     ["jobs", "show", "job-x"],
     ["jobs", "cancel", "job-x"],
     ["jobs", "clear"],
+    ["workflow", "list"],
+    ["workflow", "show", "x"],
+    ["workflow", "decide", "x", "y"],
+    ["workflow", "abort", "x"],
+    ["workflow", "forget", "x"],
+    ["workflow", "resume", "x"],
+    ["workflow", "events", "x"],
 ]
 
 

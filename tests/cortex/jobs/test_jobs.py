@@ -536,7 +536,7 @@ def test_what_is_kept_of_displays_is_bounded_for_each_job_and_for_all(monkeypatc
 
 
 def test_a_document_of_displays_that_is_damaged_shows_nothing():
-    item = {"type": "image", "mime_type": "image/png", "title": "", "data": "AQI="}
+    item = {"type": "image", "mimeType": "image/png", "title": "", "data": "AQI="}
     assert len(displays_of({"displayed": [item]})) == 1
     damaged = ({}, {"displayed": 5}, {"displayed": [5]}, {"displayed": [{**item, "data": "!"}]}, {"displayed": [{}]})
     assert [displays_of(data) for data in damaged] == [()] * 5

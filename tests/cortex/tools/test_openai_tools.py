@@ -74,6 +74,7 @@ def snapshots() -> dict[str, list[dict[str, Any]]]:
         "core-chat.json": openai_tools(core_definitions(ExecuteSettings()), api="chat"),
         "core-responses.json": openai_tools(core_definitions(ExecuteSettings()), api="responses"),
         "learning-chat.json": openai_tools(core_definitions(ExecuteSettings(), learns=True)[-1:], api="chat"),
+        "plan-chat.json": openai_tools(core_definitions(ExecuteSettings(), plans=True)[-1:], api="chat"),
         "all-chat.json": openai_tools(definitions(), api="chat"),
         "all-responses.json": openai_tools(definitions(), api="responses"),
     }
@@ -110,6 +111,13 @@ def test_the_bytes_are_the_same_in_every_process_whatever_its_hash_seed():
 def test_the_tools_of_the_core_are_fewer_than_a_thousand_tokens(api):
     # Three bytes are a token at the very least in English and JSON; it is nearer to four.
     assert len(json.dumps(openai_tools(core_definitions(ExecuteSettings()), api))) / 3 < 1000
+
+
+def test_plans_are_told_in_what_is_left_of_a_thousand_tokens_and_only_where_they_are_possible():
+    without, with_it = (core_definitions(ExecuteSettings(), plans=plans) for plans in (False, True))
+    assert [tool.name for tool in with_it[len(without) :]] == ["core.plan"]
+    assert with_it[: len(without)] == without
+    assert len(json.dumps(openai_tools(with_it))) / 3 < 1000
 
 
 def test_learning_is_told_in_fewer_than_seven_hundred_tokens_and_only_where_it_is_possible():

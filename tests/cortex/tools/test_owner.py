@@ -11,7 +11,9 @@ QUESTION = Question("shop.order", {"item": "pear", "amount": 3}, "model", "to re
 
 
 async def test_an_absent_owner_denies_and_says_why():
-    assert await AbsentOwner().decide(QUESTION) == Decision(allowed=False, reason="there is no owner to ask")
+    assert await AbsentOwner().decide(QUESTION) == Decision(
+        allowed=False, reason="there is no owner to ask", is_answer=False
+    )
 
 
 async def test_a_scripted_owner_gives_its_decisions_in_order_and_keeps_the_questions():

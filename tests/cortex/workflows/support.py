@@ -15,7 +15,7 @@ LIMIT_S = 60
 
 
 def cortex(home: Path, *, toolbox: Toolbox | None = None, **sections: Any) -> MotorCortex:
-    more = {name: sections.pop(name) for name in ("now", "owner", "runtime", "workspace") if name in sections}
+    more = {name: sections.pop(name) for name in ("now", "owner", "runtime", "wake", "workspace") if name in sections}
     given = {
         "home": home,
         "sandbox": {"pool_size": 1, "max_concurrent": 4},

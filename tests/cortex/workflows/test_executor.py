@@ -77,16 +77,17 @@ async def test_a_process_that_has_lost_the_lead_saves_and_commits_nothing(tmp_pa
         journal.close()
 
 
-async def test_files_that_others_have_changed_meanwhile_end_the_run(tmp_path: Path):
+async def test_files_that_others_have_changed_meanwhile_are_kept_and_the_run_waits_for_the_owner(tmp_path: Path):
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "a.txt").write_text("old")
-    box = Toolbox()
+    box, edits_made = Toolbox(), []
 
     @box.tool(name="owner.edits", description="Changes the file.")
     async def edits() -> str:
         await anyio.sleep(1.5)
         (folder / "a.txt").write_text("of the owner")
+        edits_made.append(1)
         return "edited"
 
     read = "await Deno.readTextFile('/workspace/a.txt'); "
@@ -96,13 +97,69 @@ async def test_files_that_others_have_changed_meanwhile_end_the_run(tmp_path: Pa
         code("c", "return 1", "a"),
     )
     async with cortex(tmp_path / "home", toolbox=box, workspace=Folder(folder, commit="auto")) as place:
-        run = await place.workflows.start(steps)
+        flows = place.workflows
+        run = await flows.start(steps)
+        row = await until(flows, run.id, "waiting")
+        assert 'the files of task "a" were not written: Cannot commit: "a.txt" is not what it was' in row.reason
+        assert 'fork the run at "a"' in row.reason
+        assert (folder / "a.txt").read_text() == "of the owner"
+        await flows.resume(run.id)  # it is still in the way
         with anyio.fail_after(LIMIT_S):
-            result = await place.workflows.wait(run.id)
-    assert result.run.status == "failed"
-    assert 'the files of task "a" were not written' in result.run.reason
-    assert (folder / "a.txt").read_text() == "of the owner"
-    assert "c" not in result.tasks
+            while flows.show(run.id).run.epoch < 2 or flows._dispatch.is_handled(run.id):
+                await anyio.sleep(0.02)
+        assert flows.show(run.id).run.status == "waiting"
+        assert "c" not in flows.show(run.id).tasks
+        # A fork does it again, with what the owner wrote before its eyes.
+        fork = await flows.fork(run.id, "c")
+        with anyio.fail_after(LIMIT_S):
+            result = await flows.wait(fork.id)
+        assert (result.run.status, (folder / "a.txt").read_text()) == ("done", "a")
+        assert len(edits_made) == 1
+        await flows.abort(run.id, "forked", by="ann")
+        assert list((tmp_path / "home" / "workflows" / "changes").rglob("a.1")) == []
+
+
+async def test_changes_that_were_in_the_way_are_gone_and_the_run_goes_on(tmp_path: Path, monkeypatch):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    save = SqliteJournal.save
+
+    def saved(self: SqliteJournal, claim: Any, step: Saved, now: float) -> Any:
+        if any(row.status == "ok" for row in step.tasks):
+            (folder / "a.txt").write_text("of another program")  # between the checkpoint and the commit
+        return save(self, claim, step, now)
+
+    monkeypatch.setattr(SqliteJournal, "save", saved)
+    steps = plan(code("a", WRITES.format("a"), workspace="workspace"), code("b", "return context.a", "a"))
+    async with cortex(tmp_path / "home", workspace=Folder(folder, commit="auto")) as place:
+        flows = place.workflows
+        run = await flows.start(steps)
+        await until(flows, run.id, "waiting")
+        monkeypatch.setattr(SqliteJournal, "save", save)
+        (folder / "a.txt").unlink()
+        await flows.resume(run.id)
+        with anyio.fail_after(LIMIT_S):
+            assert (await flows.wait(run.id)).ok
+        assert (folder / "a.txt").read_text() == "a"
+        keys = [entry.turn for entry in place.energy.entries() if entry.reason == "execution"]
+        assert keys == [f"{run.id}/a/1", f"{run.id}/b/1"]
+
+
+async def test_a_run_that_rests_goes_on_when_the_owner_tops_up(tmp_path: Path):
+    energy = {"recharge_per_minute": 0, "cost_isolated": 0.5, "floor_isolated": 0}
+    steps = plan(*(code(id_, "return 1", *needs) for id_, needs in (("a", []), ("b", ["a"]), ("c", ["b"]))))
+    async with cortex(tmp_path, energy=energy) as place:
+        flows = place.workflows
+        run = await flows.start(steps)
+        row = await until(flows, run.id, "resting")
+        assert row.wake_at is None
+        assert "top it up" in row.reason
+        assert "`resume`" in row.reason
+        await anyio.sleep(0.6)
+        assert flows.show(run.id).run.status == "resting"
+        place.energy.top_up(0.5)
+        with anyio.fail_after(LIMIT_S):
+            assert (await flows.wait(run.id)).ok
 
 
 async def test_the_energy_of_an_attempt_is_taken_once(tmp_path: Path):
@@ -183,6 +240,8 @@ def test_kept_files_are_bounded_and_forgotten(tmp_path: Path, monkeypatch):
     assert (files.get("r1", "b", 2), files.get("r2", "b", 2)) == (b"two", None)
     files.forget("r1", "a", 1)
     assert list(files.all("r1")) == [("b", 2)]
+    files.discard("r1")
+    assert (list(files.all("r1")), files.get("r1", "b", 2)) == ([("b", 2)], b"")
     files.clear("r1")
     files.clear("r1")
     assert list((tmp_path / "changes").iterdir()) == []

@@ -425,3 +425,26 @@ def test_nothing_but_a_journal_that_is_opened_imports_sqlite(program):
         cwd=ROOT,
     )
     assert done.stdout.decode().splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("damage", [lambda wal: os.truncate(wal, wal.stat().st_size - 5_000), Path.unlink])
+def test_steps_that_are_missing_because_the_wal_was_cut_are_noticed(folder, tmp_path, damage):
+    journal = SqliteJournal(folder)
+    claim = led(journal)
+    journal.close()  # what there is so far is in the main file
+    journal = SqliteJournal(folder)
+    journal.save(claim, Saved(tasks=[TaskRow("a", "ok")], events=[event()]), NOW)
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)  # as the disk is after a kill
+    journal.close()
+    assert SqliteJournal(copy).load("r1").tasks.keys() == {"a"}
+    shutil.rmtree(copy)
+    journal = SqliteJournal(folder)
+    journal.save(claim, Saved(tasks=[TaskRow("b", "ok")]), NOW)
+    shutil.copytree(folder, copy)
+    journal.close()
+    damage(copy / "journal.sqlite-wal")
+    with pytest.raises(JournalDamaged, match="1 steps that were saved are missing"):
+        SqliteJournal(copy).load("r1")
+    (copy / "journal.steps").unlink()  # as the message says
+    assert SqliteJournal(copy).load("r1").tasks.keys() == {"a"}

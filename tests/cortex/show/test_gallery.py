@@ -9,10 +9,10 @@ import stat
 
 import pytest
 
-from cortex.chat.gallery import Gallery, inline
 from cortex.chat.outputs import ForPeople, ForPrograms
 from cortex.home import Home
 from cortex.loop import Answer, CallEnded, ToolRequest
+from cortex.show.gallery import Gallery, inline
 from cortex.text import picture_protocol
 from sandbox import Displayed
 from tests.sandbox.contracts.test_displays import png

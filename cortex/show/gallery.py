@@ -1,4 +1,4 @@
-"""Keeps what code displayed in a chat as files in the home, and shows pictures in terminals that can."""
+"""Keeps what code displayed as files in the home, and shows pictures in terminals that can."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _KITTY_CHUNK = 4_096
 
 
 class Gallery:
-    """The folder of displayed pictures, sounds and blobs. `folder` is called with the first: a chat without any leaves
-    none."""
+    """The folder of displayed pictures, sounds and blobs. `folder` is called with the first: code that displays
+    nothing leaves none."""
 
     def __init__(self, folder: Callable[[], Path], *, max_kept: int = MAX_KEPT) -> None:
         self._folder = folder
