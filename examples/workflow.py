@@ -11,10 +11,11 @@ Prints:
     1 run_queued
     2 run_started
     …
-    21 run_done
+    … run_done
 """
 
 import json
+from contextlib import aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,9 +35,10 @@ async def start(settings: Settings, plan: Plan) -> tuple[str, str]:
     """Start the run, and let it go on as far as its question. Returns the run and the hash of what was shown."""
     async with MotorCortex(settings) as cortex:
         run = await cortex.workflows.start(plan)
-        async for event in cortex.workflows.events(run.id):
-            if event.kind == "run_waiting":
-                break
+        async with aclosing(cortex.workflows.events(run.id)) as events:
+            async for event in events:
+                if event.kind == "run_waiting":
+                    break
         question = cortex.workflows.show(run.id).decisions["sure"]
         print("asked:", question.shown)
         return run.id, question.shown_hash

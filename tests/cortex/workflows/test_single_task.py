@@ -118,6 +118,8 @@ async def test_the_kill_switch_ends_a_single_task_and_refuses_the_next(tmp_path:
         ended.append(await flows.run_task(tool("repo.commits"), {}))
         assert [(result.ok, result.is_final, result.error["type"]) for result in ended] == [(False, True, "Killed")] * 3
         assert all("stop" in result.error["message"] for result in ended)
+        calls = [each.facts["error_code"] for each in place.audit.records() if each.kind == "tool_call"]
+        assert calls == ["cancelled"]  # not at the end of its time
         place.switch.turn_off("go on", "ann")
         assert (await flows.run_task(tool("repo.commits"), {}, key="one")).ok
 
