@@ -1,11 +1,11 @@
 #!/bin/sh
-# Run the tests; if at most three have failed, run those once more, alone. What fails twice is a mistake. What fails
+# Run the tests; if at most five have failed, run those once more, alone. What fails twice is a mistake. What fails
 # once is named: a busy machine has reached one of its clocks, which is too short.
 # Usage: tests/second_try.sh FOLDER_OF_PYTHON ARGUMENTS_OF_PYTEST...
 set -u
 bin=$1
 shift
-most=3
+most=5
 failures=.pytest_cache/v/cache/lastfailed
 
 # pytest keeps the failures of tests that it did not run this time: a second try would run those, too.
