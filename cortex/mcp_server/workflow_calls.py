@@ -26,6 +26,7 @@ from cortex.workflows import (
     PlanError,
     WorkflowError,
     checked,
+    energy_of_plan,
 )
 
 from .client_runs import NO_SESSION, ClientRuns, OpenRun, run_of, starter
@@ -133,7 +134,9 @@ class WorkflowCalls:
         else:
             await self._forget_ended()
             with self._runs.starting(client.session, self._now()) as place:
-                await flows.start(plan, id=run, by=client.by)
+                # What the owner is shown is what it may take.
+                most = energy_of_plan(plan, flows.services.settings.energy).at_most
+                await flows.start(plan, id=run, by=client.by, energy_budget=most)
                 self._runs.open[run] = OpenRun(place)
         return {**await self._settled(key, client, call.wait_s, progress, for_news=is_there), "key": key}
 

@@ -134,6 +134,7 @@ async def test_a_run_of_a_client_is_found_again_by_its_id_and_its_key(tmp_path, 
         row = place.workflows.show(began["run"]).run
         # It has the name of the client, and never the owner's.
         assert row.started_by.startswith("mcp:")
+        assert row.energy_budget == 0  # what the owner would be shown: it runs no code
         assert began["key"] not in str([record.facts for record in place.audit.records()])
 
 
