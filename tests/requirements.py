@@ -16,6 +16,7 @@ from tests.cortex import (
     requirements_of_mcp_workflows as of_mcp_workflows,
     requirements_of_neuron_files as of_neuron_files,
     requirements_of_pictures as of_pictures,
+    requirements_of_proof as of_proof,
     requirements_of_replies as of_replies,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
@@ -72,6 +73,7 @@ REQUIREMENTS = (
     *of_workflow_docs.REQUIREMENTS,
     *of_mcp_workflows.REQUIREMENTS,
     *of_workflow_commands.REQUIREMENTS,
+    *of_proof.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

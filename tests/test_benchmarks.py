@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from benchmarks.measure import Row, p50, p95, p99, table
-from benchmarks.workflows import workflows
+from benchmarks.workflows import journal_of_runs, workflows
 
 ROOT = Path(__file__).parent.parent
 
@@ -39,9 +39,23 @@ def test_percentiles():
 def test_the_benchmark_of_workflows_saves_and_loads_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows: list[Row] = []
-    anyio.run(workflows, 1, rows.append)
+    journal_of_runs(1, rows.append)
     assert [row.name for row in rows] == [
         "a layer of 10 tasks saved, p95",
         "a layer of 200 tasks saved, p95",
         "a run of 200 tasks loaded, p95",
+    ]
+
+
+@pytest.mark.deno
+def test_the_benchmark_of_workflows_measures_a_hybrid_and_an_abort(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows: list[Row] = []
+    anyio.run(workflows, 1, rows.append)
+    assert [row.name for row in rows[3:]] == [
+        "a hybrid of 5 tasks, tools of 20 ms",
+        "  what the run adds to them",
+        "  the run, p95",
+        "abort to a dead process, p50",
+        "  the slowest of them",
     ]

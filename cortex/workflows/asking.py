@@ -24,6 +24,8 @@ from .reach import require_within
 from .tasks import DecisionTask
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .plan import Plan
     from .progress import Standing
     from .run_record import RunRecord
@@ -38,10 +40,11 @@ MAX_APPROVAL_S = 30 * 86_400
 class Asking:
     """Asks what a run has to ask, each question once in this process."""
 
-    def __init__(self, record: RunRecord) -> None:
+    def __init__(self, record: RunRecord, asked: set[str]) -> None:
         self._record = record
         self._parts = record.parts
-        self._asked_owner: set[str] = set()
+        self._asked_owner = asked
+        self._waits_for: list[str] = []
 
     async def questions_of(self, stands: Standing) -> list[DecisionRow]:
         """The questions that come up now, to be saved."""
@@ -171,19 +174,26 @@ class Asking:
     # Waiting
 
     async def wait(self, stands: Standing) -> float | None:
-        """Save that the run waits for answers. Returns when the first of them is too late; None for never."""
-        late = [self._too_late_at(self._record.questions[id_]) for id_ in stands.asked]
+        """Save the questions that come up now, and that the run waits for answers. Returns when the first of them is
+        too late; None for never."""
+        asked = await self.questions_of(stands)
+        questions = [*(self._record.questions[id_] for id_ in stands.asked), *asked]
+        late = [self._too_late_at(question) for question in questions]
         wake_at = min((at for at in late if at is not None), default=None)
-        reason = ASKED if stands.asked == (APPROVAL,) else self._whom_it_waits_for(stands)
-        self._record.event("run_waiting", tasks=list(stands.asked), reason=reason)
-        await self._record.save(status="waiting", reason=reason, wake_at=wake_at)
+        if any(question.kind == AGENT for question in asked):
+            await self._record.save(decisions=asked)  # first: the agent may answer before the next step is saved
+            asked = []
+        self._waits_for = [question.task for question in questions]
+        reason = ASKED if self._waits_for == [APPROVAL] else self._whom_it_waits_for(questions)
+        self._record.event("run_waiting", tasks=self._waits_for, reason=reason)
+        await self._record.save(decisions=asked, status="waiting", reason=reason, wake_at=wake_at)
         return wake_at
 
-    def _whom_it_waits_for(self, stands: Standing) -> str:
+    def _whom_it_waits_for(self, questions: Sequence[DecisionRow]) -> str:
         """Puts the questions to the agent, too: the reason says where that is not possible."""
         record = self._record
-        reason = f"it waits for an answer to: {', '.join(stands.asked)[:500]}"
-        for question in [record.questions[id_] for id_ in stands.asked if record.questions[id_].kind == AGENT]:
+        reason = f"it waits for an answer to: {', '.join(self._waits_for)[:500]}"
+        for question in [question for question in questions if question.kind == AGENT]:
             task = record.plan.task(question.task)
             may_replan = isinstance(task, DecisionTask) and task.may_replan
             about = (record.id, question.task, record.plan.name, question.shown, question.shown_hash)
@@ -192,12 +202,12 @@ class Asking:
             reason += f"; {question.task} is for the agent ({said})"
         return reason
 
-    async def ask_owner(self, stands: Standing) -> bool:
-        """Ask an owner who is there, each question once. Whether there is an answer."""
+    async def ask_owner(self) -> bool:
+        """Ask an owner who is there what the run waits for, each question once. Whether there is an answer."""
         if isinstance(self._parts.services.owner, AbsentOwner):
             return False
         has_answer = False
-        for id_ in stands.asked:
+        for id_ in self._waits_for:
             question = self._record.questions[id_]
             if question.kind != "owner" or question.shown_hash in self._asked_owner:
                 continue

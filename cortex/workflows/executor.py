@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 class Executor:
     """Executes one run, for as long as the claim holds."""
 
-    def __init__(self, parts: Parts, claim: Claim, watch: Watch | None = None) -> None:
+    def __init__(self, parts: Parts, claim: Claim, watch: Watch | None = None, asked: set[str] | None = None) -> None:
         self._parts = parts
         self._watch = watch
         self._record = RunRecord(parts, claim)
-        self._asking = Asking(self._record)
+        self._asking = Asking(self._record, set() if asked is None else asked)
         self.lacking: tuple[Tier, ...] = ()
         """After `run`: the tiers for which the run rests."""
 
@@ -96,11 +96,9 @@ class Executor:
                 if pause is not None:
                     self.lacking = pause.lacking
                     return pause.wake_at
-            elif stands.to_ask:
-                await record.save(decisions=await self._asking.questions_of(stands))
             else:
                 wake_at = await self._asking.wait(stands)
-                if not await self._asking.ask_owner(stands):
+                if not await self._asking.ask_owner():
                     return wake_at
 
     def _prepare(self, run: RunRow) -> None:

@@ -8,22 +8,38 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from cortex.contracts import weight_of_value
-
-PIECE_BYTES = 262_144
-"""Of memory that the values take, about. The encoder needs a few milliseconds for as much."""
+PIECE_VALUES = 4_000
+"""The encoder needs a millisecond or two for as many."""
+CHARACTERS_PER_VALUE = 128
+"""A longer text counts as several values."""
 _MOST_ITEMS = 500
 
 
 def pieces(value: Any, encoder: json.JSONEncoder) -> Iterator[str]:
     """What `encoder.encode` returns, in pieces. Raises what it raises. The encoder has the separators "," and ":"."""
-    if not isinstance(value, dict | list | tuple) or weight_of_value(value, PIECE_BYTES) < PIECE_BYTES:
+    if not isinstance(value, dict | list | tuple) or _is_small(value):
         yield encoder.encode(value)
     elif isinstance(value, dict):
         names = sorted(value) if encoder.sort_keys else value
         yield from _joined("{}", _members(((name, value[name]) for name in names), encoder))
     else:
         yield from _joined("[]", _items(value, encoder))
+
+
+def _is_small(value: Any) -> bool:
+    left, room = [value], PIECE_VALUES
+    while left:
+        one = left.pop()
+        room -= 1
+        if isinstance(one, str):
+            room -= len(one) // CHARACTERS_PER_VALUE
+        elif isinstance(one, dict | list | tuple):
+            if len(one) > room:
+                return False
+            left += one.values() if isinstance(one, dict) else one
+        if room <= 0:
+            return False
+    return True
 
 
 def _joined(brackets: str, parts: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -38,7 +54,7 @@ def _joined(brackets: str, parts: Iterable[Iterable[str]]) -> Iterator[str]:
 def _members(items: Iterable[tuple[Any, Any]], encoder: json.JSONEncoder) -> Iterator[Iterable[str]]:
     left = iter(items)
     while some := dict(islice(left, _MOST_ITEMS)):
-        if weight_of_value(some, PIECE_BYTES) < PIECE_BYTES:
+        if _is_small(some):
             yield (encoder.encode(some)[1:-1],)
             continue
         for key, item in some.items():
@@ -53,7 +69,7 @@ def _member(key: Any, item: Any, encoder: json.JSONEncoder) -> Iterator[str]:
 def _items(items: Iterable[Any], encoder: json.JSONEncoder) -> Iterator[Iterable[str]]:
     left = iter(items)
     while some := list(islice(left, _MOST_ITEMS)):
-        if weight_of_value(some, PIECE_BYTES) < PIECE_BYTES:
+        if _is_small(some):
             yield (encoder.encode(some)[1:-1],)
             continue
         for item in some:

@@ -40,7 +40,7 @@ def read_plan(name: str) -> Any:
     if not text.strip():
         raise PlanError(f'"{name}" is empty')
     try:
-        found = from_yaml(text) if name.lower().endswith(_YAML) else from_json(text)
+        found = plan_from_yaml(text) if name.lower().endswith(_YAML) else plan_from_json(text)
     except PlanError as error:
         raise PlanError(f'"{name}": {error}') from error
     if isinstance(found, dict):
@@ -48,7 +48,7 @@ def read_plan(name: str) -> Any:
     return found
 
 
-def from_json(text: str) -> Any:
+def plan_from_json(text: str) -> Any:
     """Raises PlanError."""
     try:
         return bounded_json(text, PLAN_LIMITS)
@@ -58,7 +58,7 @@ def from_json(text: str) -> Any:
         raise PlanError(f"it is not JSON: {str(error)[:200]}") from error
 
 
-def from_yaml(text: str) -> Any:
+def plan_from_yaml(text: str) -> Any:
     """Raises PlanError, also when PyYAML is not installed."""
     try:
         yaml: Any = import_module("yaml")  # not a dependency

@@ -17,6 +17,7 @@ from .answers import AGENT, APPROVAL
 from .dispatch import DispatchFull
 from .journal import TERMINAL, JournalError, WorkflowError
 from .plan import PlanError, checked
+from .plan_text import energy_of_plan
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class ProposedPlans:
             if await in_thread(self._waiting, flows) >= MAX_PROPOSED:
                 why = f"{MAX_PROPOSED} plans wait for the owner already: propose no more, and tell the user"
                 raise ToolError(why, code="denied")
-            run = await flows.start(plan, by=AGENT, turn=turn)
+            # What the owner is shown is what it may take, whatever comes of it.
+            most = energy_of_plan(plan, services.settings.energy).at_most
+            run = await flows.start(plan, by=AGENT, turn=turn, energy_budget=most)
             if policy == "ask" and isinstance(services.owner, AbsentOwner):
                 return _waits(run.id)
             return await self._told(flows, run.id, plan, services.settings.tools.owner_timeout_s)
@@ -66,7 +69,7 @@ class ProposedPlans:
             raise ToolError(str(error), code="denied") from error
 
     def _waiting(self, flows: Workflows) -> int:
-        return sum(run.reason == ASKED for run in flows.list(limit=1_000, status="waiting"))
+        return sum(run.reason == ASKED for run in flows.list(limit=200, status="waiting"))
 
     def _require_known(self, plan: Plan, services: Services) -> None:
         for task in plan.tasks:

@@ -12,7 +12,7 @@ import secrets
 import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -88,6 +88,15 @@ class Result:
         return self.run.status == "done"
 
 
+@dataclass(slots=True)
+class _Mine:
+    """A run that this process goes on with, since somebody started or resumed it here."""
+
+    watch: Watch | None = None
+    asked: set[str] = field(default_factory=set)
+    """Hashes of the questions that an owner who is here was asked: each once."""
+
+
 class Workflows:
     """The runs of one home, as this process sees and executes them."""
 
@@ -115,7 +124,7 @@ class Workflows:
         self._worker = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
         self._places = anyio.CapacityLimiter(max(1, services.settings.sandbox.max_concurrent // 2))
         self._single_tasks = SingleTasks(services, self._folders)
-        self._mine: dict[str, Watch | None] = {}
+        self._mine: dict[str, _Mine] = {}
         # Only as long as somebody waits for one: runs that were followed once leave nothing here.
         self._news: WeakValueDictionary[str, anyio.Event] = WeakValueDictionary()
         self._faults: dict[str, Exception] = {}
@@ -304,7 +313,8 @@ class Workflows:
                 await self._try_later(run)
                 return
             self._faults.pop(run, None)
-            executor = Executor(self._parts(), claim, self._mine.get(run))
+            mine = self._mine.get(run) or _Mine()
+            executor = Executor(self._parts(), claim, mine.watch, mine.asked)
             wake_at = await executor.run()
             if executor.lacking:
                 self._hungry[run] = executor.lacking
@@ -390,7 +400,7 @@ class Workflows:
         self._mine.pop(run, None)
 
     async def _submit(self, run: str, watch: Watch | None) -> None:
-        self._mine[run] = watch
+        self._mine[run] = _Mine(watch)
         self._faults.pop(run, None)
         await self._dispatch.submit(run)
 

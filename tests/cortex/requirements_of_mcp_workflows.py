@@ -50,7 +50,7 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
-        "WORKFLOW-EVENTS",
+        "WORKFLOW-EVENTS-FOLLOWED",
         "002",
         "All kinds of events are stored and announced; many follow a run live, none loses or repeats one, and a slow one "
         "holds few",

@@ -46,6 +46,7 @@ REQUIREMENTS = (
             PROPOSED + "test_an_owner_who_is_not_there_has_not_said_no",
             PROPOSED + "test_with_the_policy_allow_a_plan_starts_at_once_and_stricter_tools_are_still_asked_about",
             PROPOSED + "test_nothing_of_an_agents_run_begins_in_another_process_either_until_it_is_approved",
+            PROPOSED + "test_a_run_whose_process_died_before_the_owner_was_asked_asks_first",
             PROPOSED + "test_a_program_that_starts_a_run_as_the_agent_has_no_more_authority_than_it",
             TOOLS + "test_plans_are_told_in_what_is_left_of_a_thousand_tokens_and_only_where_they_are_possible",
         ),
@@ -57,6 +58,7 @@ REQUIREMENTS = (
         (
             PROPOSED + "test_a_plan_that_is_not_sound_is_answered_with_its_error_and_nothing_is_kept",
             PROPOSED + "test_a_model_cannot_flood_the_owner_with_plans",
+            PROPOSED + "test_a_run_of_the_agent_takes_no_more_energy_than_the_owner_was_shown",
         ),
     ),
     Requirement(
@@ -88,6 +90,7 @@ REQUIREMENTS = (
         (
             REACH + "test_an_agent_adds_what_the_plan_does_already_and_plain_code",
             REACH + "test_an_agent_reaches_no_further_than_the_plan_and_never_past_the_owner",
+            DESK + "test_an_answer_of_the_agent_that_came_past_the_door_is_checked_again_when_it_is_heard",
             REACH + "test_a_stricter_tool_of_the_plan_lets_others_be_as_strict_and_no_stricter",
         ),
     ),

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,22 @@ def test_events_are_lines_for_people_and_json_for_programs(cortex, home, capsys)
     assert run_command(["workflow", "events", "r1234", "--follow", "--json", "--home", str(home)]) == 0
     kinds = [json.loads(line)["kind"] for line in capsys.readouterr().out.splitlines()]
     assert kinds == ["run_queued", "run_aborted"]
+
+
+def test_events_are_followed_until_the_run_ends_whoever_ends_it(home, capsys):
+    waiting(home)
+
+    def abort() -> None:
+        time.sleep(0.5)
+        journal = journal_in(home)
+        journal.stop("r1234", "enough", by="another", now=time.time())
+        journal.close()
+
+    thread = threading.Thread(target=abort)
+    thread.start()
+    assert run_command(["workflow", "events", "r1234", "--follow", "--json", "--home", str(home)]) == 0
+    thread.join()
+    assert [json.loads(line)["seq"] for line in capsys.readouterr().out.splitlines()] == [1, 2]
 
 
 @pytest.mark.parametrize(

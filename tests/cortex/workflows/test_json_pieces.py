@@ -24,7 +24,7 @@ VALUES = st.recursive(
 
 @given(VALUES, st.sampled_from([PLAIN, SORTED]))
 def test_the_pieces_together_are_what_the_encoder_writes(value, encoder):
-    with patch("cortex.workflows.json_pieces.PIECE_BYTES", 100), patch("cortex.workflows.json_pieces._MOST_ITEMS", 2):
+    with patch("cortex.workflows.json_pieces.PIECE_VALUES", 5), patch("cortex.workflows.json_pieces._MOST_ITEMS", 2):
         assert "".join(pieces(value, encoder)) == encoder.encode(value)
 
 

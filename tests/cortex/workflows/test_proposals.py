@@ -10,8 +10,19 @@ import anyio
 import pytest
 
 from cortex import Decision, ScriptedOwner
+from cortex.home import Home
 from cortex.tools import describe
-from cortex.workflows import APPROVAL, Approve, PlanError, Reject, Value, WorkflowError, Workflows
+from cortex.workflows import (
+    APPROVAL,
+    Approve,
+    PlanError,
+    Reject,
+    RunRow,
+    SqliteJournal,
+    Value,
+    WorkflowError,
+    Workflows,
+)
 from tests.cortex.workflows.support import LIMIT_S, asked, code, cortex, decision, kinds, plan, tool, until
 from tests.cortex.workflows.test_workflows import Shop
 
@@ -180,6 +191,29 @@ async def test_nothing_of_an_agents_run_begins_in_another_process_either_until_i
         assert await ended(place.workflows, run.id) == "done"
         assert shop.posted == ["hello"]
         assert (await kinds(place.workflows, run.id)).count("decision_asked") == 1
+
+
+async def test_a_run_of_the_agent_takes_no_more_energy_than_the_owner_was_shown(tmp_path: Path):
+    owner = ScriptedOwner([True])
+    steps = {"name": "x", "tasks": [code("a", "return 1", retries=2), code("b", "throw new Error('no')", "a")]}
+    async with cortex(tmp_path, owner=owner, **ON) as place:
+        await proposed(place, steps)
+        [run] = place.workflows.list()
+        assert run.energy_budget == pytest.approx(0.005)
+        assert "at most 0.005 with all retries" in owner.questions[0].arguments["shown"]
+        assert await ended(place.workflows, run.id) == "failed"
+        assert place.workflows.show(run.id).run.energy_spent == pytest.approx(0.003)
+
+
+async def test_a_run_whose_process_died_before_the_owner_was_asked_asks_first(tmp_path: Path):
+    shop, steps = Shop(), plan(*POST["tasks"])
+    async with cortex(tmp_path, toolbox=shop.toolbox) as place:
+        SqliteJournal(Home(tmp_path).workflows).begin(RunRow("r1", steps, steps.hash, started_by="agent"), [])
+        await place.workflows.resume("r1")
+        question = await asked(place.workflows, "r1", APPROVAL)
+        assert shop.posted == []
+        await place.workflows.decide("r1", APPROVAL, Approve(), shown_hash=question.shown_hash, by="ann")
+        assert await ended(place.workflows, "r1") == "done"
 
 
 async def test_a_program_that_starts_a_run_as_the_agent_has_no_more_authority_than_it(tmp_path: Path):
