@@ -43,7 +43,7 @@ LIMITS = {
 }
 _KIND = re.compile(r"(?:run|layer|task|code_execution|decision)_[a-z]+|checkpoint_saved|replanned")
 # Made of a part and how something ended.
-COMPOSED = {"run_done", "run_failed", "run_aborted", "layer_completed"} | {
+COMPOSED = {"run_done", "run_failed", "run_aborted"} | {
     f"{what}_{ended}" for what in ("task", "code_execution") for ended in ("completed", "failed")
 }
 
