@@ -49,7 +49,7 @@ deno-ok: $(STAMP)
 # Folders import only to their left and through doors: tests/test_layers.py. It runs with all the others.
 tests: $(STAMP)
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -m 'not soak' -n $(WORKERS) --dist loadfile --max-worker-restart 1 $(PYTEST)
+	@tests/second_try.sh $(BIN) -m 'not soak' -n $(WORKERS) --dist loadfile --max-worker-restart 1 $(PYTEST)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	@$(if $(PYTEST),echo "a part of the tests only: coverage is not judged",$(BIN)/coverage report --include='sandbox/*' --fail-under=90 --format=total)

@@ -34,7 +34,11 @@ return { commits: log.total, urgent: desk.total, busiest };
 
 async def main(home: str) -> None:
     async with MotorCortex(Settings(home=home, mcpServers=SERVERS)) as cortex, cortex.turn() as turn:
-        print(await turn.call("core.search", {"query": "list commits since a date"}))
+        # A search waits a few seconds for servers that start, and tells which are not there yet: then ask again.
+        search = {"query": "list commits since a date"}
+        while "it is still starting" in (found := await turn.call("core.search", search)):
+            pass
+        print(found)
         print(await turn.call("core.describe", {"tools": ["commit-log.list_commits"]}))
         print(await turn.call("core.execute", {"purpose": "look at last week", "code": CODE}))
 

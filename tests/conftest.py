@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import resource
@@ -88,13 +89,57 @@ ONE_LOOP = {
     "test_tools_command.py",
     "test_repeatable.py",
     "test_workspace_tier.py",
+    "jobs/test_attacks.py",
+    "sandbox/test_answers.py",
+    "sandbox/test_display.py",
+    "sandbox/test_hostile.py",
+    "sandbox/test_store.py",
+    "sandbox/test_tools.py",
+    "turn/test_files.py",
 }
+# In these files, one test for each thing that the host does on its event loop meanwhile: these run on trio every time.
+BOTH_LOOPS = {
+    "test_a_call_behind_something_else_is_not_held_up_by_a_slow_one",
+    "test_a_call_that_is_under_way_when_the_time_is_over_is_told",
+    "test_a_conflict_is_told_and_nothing_of_it_is_written",
+    "test_a_fault_of_the_host_is_an_error_without_its_text",
+    "test_a_flood_of_jobs_is_bounded_by_their_number_and_costs_nothing_beyond",
+    "test_a_guest_that_does_not_read_blocks_neither_the_clock_nor_the_memory",
+    "test_a_job_that_never_yields_does_not_outlive_the_kill_switch",
+    "test_a_process_that_keeps_talking_is_watched_all_the_same",
+    "test_a_slow_tool_blocks_neither_output_nor_other_tools_nor_timers",
+    "test_a_tool_does_not_start_after_the_run_has_ended",
+    "test_a_tool_that_never_answers_times_out",
+    "test_a_tool_that_raises_shows_its_text_to_the_log_and_not_to_the_code",
+    "test_a_turn_that_is_cancelled_during_the_question_changes_nothing_and_is_written_down",
+    "test_answers_that_the_code_does_not_read_have_a_limit_together",
+    "test_calls_run_in_parallel",
+    "test_code_sets_gets_deletes_and_lists_json",
+    "test_honest_code_may_ask_for_more_at_once_than_the_host_keeps",
+    "test_large_calls_that_wait_for_an_answer_are_limited_together",
+    "test_no_more_tools_work_at_once_than_the_settings_allow_and_the_others_come_in_order",
+    "test_runs_at_the_same_time_have_their_own_tools",
+    "test_the_kill_switch_that_is_turned_during_the_question_wins",
+    "test_the_time_of_a_call_begins_with_its_turn",
+    "test_tools_that_are_still_running_end_with_the_run",
+    "test_two_runs_at_once_that_change_the_same_file_do_not_both_win",
+    "test_what_code_displays_arrives_in_order_and_is_no_part_of_the_result",
+    "test_what_is_set_without_await_is_set_in_order_before_the_run_ends",
+    "test_without_a_yes_nothing_changes_and_the_model_is_told",
+}
+
+
+@functools.cache
+def is_on_one_loop(file: Path) -> bool:
+    return any(file.match(name) for name in ONE_LOOP)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         call = getattr(item, "callspec", None)
-        if item.path.name in ONE_LOOP and call is not None and call.params.get("anyio_backend") == "trio":
+        if call is None or call.params.get("anyio_backend") != "trio" or item.originalname in BOTH_LOOPS:
+            continue
+        if is_on_one_loop(item.path):
             item.add_marker(pytest.mark.soak)
 
 
@@ -104,7 +149,7 @@ def small(**changes: object) -> SandboxSettings:
 
 
 async def execute(
-    code: str, tools: HostTools | None = None, timeout_ms: int = 5000, context: object = None, **limits: object
+    code: str, tools: HostTools | None = None, timeout_ms: int = 20_000, context: object = None, **limits: object
 ) -> ExecutionOutcome:
     """Run one piece of code in a runtime of its own."""
     async with DenoRuntime(small(**{"pool_size": 0, **limits})) as runtime:

@@ -150,6 +150,8 @@ def arguments_for(name: str, raw: Any) -> dict[str, Any]:
         if key in fit and own not in arguments:
             arguments[own] = _checked(fit[key], schema, f'{name}: "{own}"')
     is_whole = form.instead is not None and bool(arguments.get(form.instead))
+    if not is_whole and arguments.get("cancel") and "code" not in arguments:
+        raise invalid(f'{name} needs "{form.instead}": the handle of the job to cancel')
     for needed, example in form.needs.items():
         if not is_whole and not str(arguments.get(needed) or "").strip():
             raise invalid(f'{name} needs "{needed}": {example}')

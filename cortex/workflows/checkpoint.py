@@ -5,7 +5,7 @@ What is not saved has not happened: its changes of files are discarded, and nobo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,31 @@ class Pause:
     wake_at: float | None = None
     lacking: tuple[Tier, ...] = ()
     """The tiers for which the energy is too low."""
+
+
+class _Taken:
+    """The paths that tasks of one layer have changed in one folder. A task may change a thousand of them, so no path is
+    compared with each other one."""
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._folders: set[str] = set()
+        """All folders above those paths."""
+
+    def take(self, paths: set[str]) -> bool:
+        """Take the paths, unless one of them is taken, lies in one that is, or holds one."""
+        above = {folder for path in paths for folder in _folders_above(path)}
+        if not self._paths.isdisjoint(paths | above) or not self._folders.isdisjoint(paths):
+            return False
+        self._paths |= paths
+        self._folders |= above
+        return True
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    while (at := path.rfind("/")) > 0:
+        path = path[:at]
+        yield path
 
 
 async def save_layer(record: RunRecord, stands: Standing, layer: LayerResult) -> Pause | None:
@@ -125,16 +150,14 @@ def _worth_saving(record: RunRecord, rows: Sequence[TaskRow]) -> list[TaskRow]:
 def part_overlaps(record: RunRecord, stands: Standing, layer: LayerResult, budget: Budget) -> set[str]:
     """Of two tasks that have changed the same file, the first in the plan counts. The other is done again, with what
     the first wrote before its eyes; or has failed, if it must not be repeated. Returns those that are done again."""
-    taken: dict[str, set[str]] = {}
+    taken: dict[str, _Taken] = {}
     again: set[str] = set()
     for task in stands.work:
         proposal = layer.files.get(task.id)
         if proposal is None or not isinstance(task, CodeExecutionTask):
             continue
         paths = {change.path.rstrip("/") for change in proposal.changes}
-        others = taken.setdefault(task.workspace or "", set())
-        if not any(_overlap(path, other) for path in paths for other in others):
-            others |= paths
+        if taken.setdefault(task.workspace or "", _Taken()).take(paths):
             continue
         layer.drop(task.id)
         row = layer.rows[task.id][-1]
@@ -169,7 +192,3 @@ async def _commit(record: RunRecord, layer: LayerResult) -> str | None:
         if is_made:
             await in_thread(files.forget, record.id, id_, record.tasks[id_].attempt)
     return problem
-
-
-def _overlap(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")

@@ -297,7 +297,9 @@ async def lent_to_code(given: LongText) -> None:
     for code in (given.text, f"tools{given.text}", f"const {{a}} = tools; // {words}", unknown, "tools " * 170_000):
         bench.may_reach_servers(Wish(code))
         await turn()
-        await bench.grant(Wish(code, "", tuple(f"server-0.list{n}commits_z" for n in range(50))))
+        # Names that nothing has cost most where the code has such names, too.
+        asked = tuple(f"server-0.list{n}commits_z" for n in range(50)) if code is unknown else ()
+        await bench.grant(Wish(code, "", asked))
         await turn()
 
 

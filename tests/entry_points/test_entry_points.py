@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from .drives import DRIVES, Drive, turn
-from .measure import watched
+from .measure import judged, watched
 from .places import PLACES, places
 
 FEW, MANY = 3, 80
@@ -34,7 +34,7 @@ def holds_for(drive: Drive, examples: int) -> None:
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(values)
     def holds(value):
-        watched(lambda: _driven(drive, value)).check(value)
+        judged(lambda: _driven(drive, value), value)
 
     holds()
 

@@ -8,9 +8,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +26,7 @@ from neurons import OwnerSettings
 from sandbox import ToolError
 from tests.cortex.mcp_server.scripted import ScriptedCortex, settings as server_settings
 
-from .measure import MOST_STALL_MS, Seen, watched
+from .measure import judged
 
 BOUND_S = 60
 MEGABYTE = 1_000_000
@@ -82,16 +81,6 @@ def started(arguments: list[str]) -> Iterator[subprocess.Popen[bytes]]:
 def port_of(process: subprocess.Popen[bytes]) -> int:
     assert process.stdout is not None
     return int(process.stdout.readline())
-
-
-def judged(work: Callable[[], Awaitable[Any]], what: str) -> Seen:
-    """Measure up to three times: a busy machine can spoil one measurement, and only the last counts."""
-    for _ in range(3):
-        seen = watched(work)
-        if seen.stall_ms < MOST_STALL_MS and seen.grown_mb < 64:
-            break
-    seen.check(what)
-    return seen
 
 
 async def call(server: McpServerSettings) -> None:

@@ -128,11 +128,12 @@ async def test_what_a_run_has_done_is_told_when_it_fails():
 
 
 async def test_a_call_that_is_under_way_when_the_time_is_over_is_told():
-    late = await outcome(
-        "tools.shop.wait({}); await tools.shop.price({item: 'a'}); await new Promise(() => {})", timeout_ms=500
-    )
-    lines = reply(late).splitlines()
-    assert lines[0].startswith("EXECUTION_TIMEOUT")
+    code = "tools.shop.wait({}); await tools.shop.price({item: 'a'}); await new Promise(() => {})"
+    for timeout_ms in (500, 20_000):  # on a busy machine, the code may not have come to that point
+        lines = reply(await outcome(code, timeout_ms=timeout_ms)).splitlines()
+        assert lines[0].startswith("EXECUTION_TIMEOUT")
+        if "  tools.shop.price: 1 done" in lines:
+            break
     assert lines[1:] == [
         "Calls that this run has made:",
         "  tools.shop.wait: 1 still under way",

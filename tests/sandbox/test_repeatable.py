@@ -21,7 +21,7 @@ async def runtime() -> AsyncIterator[DenoRuntime]:
 
 
 async def repeat(runtime: DenoRuntime, code: str, **grants) -> ExecutionOutcome:
-    return await runtime.execute(ExecutionRequest(code=code, deterministic=True, timeout_ms=5000), **grants)
+    return await runtime.execute(ExecutionRequest(code=code, deterministic=True, timeout_ms=20_000), **grants)
 
 
 SAME = {

@@ -48,7 +48,7 @@ class Lent:
 
 async def ran(code: str, store: Lent | None = None, **options):
     async with DenoRuntime(small(pool_size=0)) as runtime:
-        return await runtime.execute(ExecutionRequest(code=code, timeout_ms=5000, **options), store=store)
+        return await runtime.execute(ExecutionRequest(code=code, timeout_ms=60_000, **options), store=store)
 
 
 async def test_code_sets_gets_deletes_and_lists_json():

@@ -152,13 +152,17 @@ async def test_no_more_tools_work_at_once_than_the_settings_allow_and_the_others
 
 
 async def test_the_time_of_a_call_begins_with_its_turn():
-    async def work(arguments):
-        await anyio.sleep(0.15)
-        return 1
-
     code = "return await Promise.all([1, 2, 3, 4].map((n) => tools.work({ n })))"
-    limits = {"max_tool_calls_at_once": 1, "tool_timeout_ms": 500}
-    outcome = await execute(code, FunctionTools({"work": work}), timeout_ms=60_000, **limits)
+    for times in (1, 20):  # retry with 20 times the time, in case the machine stalled
+
+        async def work(arguments, times=times):
+            await anyio.sleep(0.15 * times)
+            return 1
+
+        limits = {"max_tool_calls_at_once": 1, "tool_timeout_ms": 500 * times}
+        outcome = await execute(code, FunctionTools({"work": work}), timeout_ms=60_000, **limits)
+        if outcome.ok:
+            break
     assert outcome.result == [1, 1, 1, 1], outcome.error
 
 

@@ -245,11 +245,11 @@ async def test_reading_and_committing_leave_the_event_loop_to_others():
 
     class Slow(MemoryStorage):
         def read(self, key):
-            slow.wait(10)
+            slow.wait(60)
             return super().read(key)
 
     run = stores(Slow()).of("a")
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run.get, "x")
             for _ in range(10):

@@ -313,6 +313,7 @@ async def test_a_hundred_jobs_at_once_end_each_with_its_own_result(tmp_path: Pat
         assert place.energy.level() == pytest.approx(1 - 0.001 * MAX_UNDER_WAY)
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the same on trio, without Deno, is above
 async def test_a_hundred_jobs_of_real_code_end_each_with_its_own_result(tmp_path: Path):
     async with cortex(tmp_path, None, sandbox={"pool_size": 2, "max_concurrent": 4}, energy=CHEAP) as place:
         async with place.turn() as turn:

@@ -497,10 +497,10 @@ async def test_a_retry_is_announced_only_when_one_follows():
 @pytest.mark.parametrize("bound", ["the reply", "the turn"])
 async def test_a_retry_that_would_come_after_the_timeout_is_neither_announced_nor_waited_for(bound):
     told: list[Waiting] = []
-    with ChatServer(error("429 Too Many", retry_after="20"), words("too late")) as server:
-        settings = server.settings(max_wait_s=30, reply_timeout_s=15 if bound == "the reply" else 60)
+    with ChatServer(error("429 Too Many", retry_after="100"), words("too late")) as server:
+        settings = server.settings(max_wait_s=120, reply_timeout_s=60 if bound == "the reply" else 300)
         async with OpenAIModel(settings, on_wait=told.append) as model:
-            with anyio.fail_after(10 if bound == "the turn" else 60), pytest.raises(ModelError, match="too many"):
+            with anyio.fail_after(60 if bound == "the turn" else 300), pytest.raises(ModelError, match="too many"):
                 await model.reply(HELLO, [])
     assert (told, len(server.heard)) == ([], 1)
 

@@ -73,6 +73,7 @@ def test_what_weak_models_send_to_core_execute_is_understood(sent, meant):
         ("", 'core.execute needs "code"'),
         ({"purpose": "x", "code": "  \n"}, 'core.execute needs "code"'),
         ({"code": None}, 'core.execute needs "code"'),
+        ({"cancel": True}, 'core.execute needs "job": the handle of the job to cancel'),
         ({"code": {"a": 1}}, '"code" is a text'),
         ({"code": "x", "timeout": "soon"}, '"timeout" is a number'),
         ({"code": "x", "timeout": True}, '"timeout" is a number'),

@@ -205,7 +205,7 @@ async def test_what_the_model_is_told_stays_small_and_the_same_with_ten_tools_or
             assert surface(hands) == before
             sizes[count] = before
     assert sizes[10] == sizes[1_000]
-    for count in (10, 1_000):
+    for count in (10, 200):  # of which each takes milliseconds to read its signature
         async with cortex(tmp_path / f"box-{count}", servers={}, toolbox=box(count)) as hands:
             assert surface(hands) == sizes[10]
     # Nor do a toolbox beside servers and many hosts change that.
@@ -475,18 +475,21 @@ async def test_a_name_means_the_same_tool_whatever_else_is_lent(tmp_path):
 
 
 async def test_code_that_waits_for_servers_has_the_time_of_the_network_tier(tmp_path):
-    limits = {"max_calls_per_turn": 100, "max_timeout_isolated_ms": 300, "max_timeout_network_ms": 900}
-    async with cortex(tmp_path, servers={"git": raw("silent", "echo")}, execute=limits) as hands, hands.turn() as turn:
-        assert await run(turn, "for (;;);") == "EXECUTION_TIMEOUT: Code exceeded 300ms limit."
-        late = await run(turn, "await tools.git.silent({})")
-        assert late.splitlines() == [
-            "EXECUTION_TIMEOUT: Code exceeded 900ms limit.",
-            "Calls that this run has made:",
-            "  tools.git.silent: 1 still under way",
-        ]
-        assert (await run(turn, "await tools.git.silent({})", timeout=400)).startswith(
-            "EXECUTION_TIMEOUT: Code exceeded 400ms limit."
-        )
+    for network_ms in (900, 20_000):
+        limits = {"max_calls_per_turn": 100, "max_timeout_isolated_ms": 300, "max_timeout_network_ms": network_ms}
+        servers = {"git": raw("silent", "echo")}
+        async with cortex(tmp_path, servers=servers, execute=limits) as hands, hands.turn() as turn:
+            assert await run(turn, "for (;;);") == "EXECUTION_TIMEOUT: Code exceeded 300ms limit."
+            late = await run(turn, "await tools.git.silent({})")
+            short = await run(turn, "await tools.git.silent({})", timeout=400)
+        assert short.startswith("EXECUTION_TIMEOUT: Code exceeded 400ms limit.")
+        if "Calls" in late:  # if not, the machine stood still, and the code did not come to its call
+            break
+    assert late.splitlines() == [
+        f"EXECUTION_TIMEOUT: Code exceeded {network_ms}ms limit.",
+        "Calls that this run has made:",
+        "  tools.git.silent: 1 still under way",
+    ]
 
 
 async def test_code_that_waits_for_a_lent_tool_has_the_time_of_the_network_tier(tmp_path):

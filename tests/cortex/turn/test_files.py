@@ -111,7 +111,9 @@ async def test_the_owner_sees_the_list_and_the_differences_and_answers_once_for_
 async def test_without_a_yes_nothing_changes_and_the_model_is_told(tmp_path, folder, answers, reason):
     before = contents(folder)
     owner = None if answers is None else ScriptedOwner(answers)
-    text = await ran(cortex(tmp_path, folder, owner=owner, tools=ToolSettings(owner_timeout_s=0.05)))
+    # Only silence runs into the clock: whoever answers has answered long before.
+    settings = ToolSettings(owner_timeout_s=0.05 if answers == [None] else 60)
+    text = await ran(cortex(tmp_path, folder, owner=owner, tools=settings))
     first, head, *lines = text.split("\n")
     assert (first, "\n".join(lines)) == ('"done"', LISTED)
     assert head.startswith("Files not written: 1 added, 1 changed, 1 removed (")
@@ -138,7 +140,7 @@ async def test_never_only_shows(tmp_path, folder):
 @pytest.mark.parametrize("end", ["throw new Error('no')", "Deno.exit(3)", "while (true) {}"])
 async def test_a_run_that_failed_changes_nothing_and_says_so(tmp_path, folder, end):
     before, owner = contents(folder), ScriptedOwner([True])
-    place = cortex(tmp_path, folder, "auto", owner=owner, execute=ExecuteSettings(max_timeout_isolated_ms=3_000))
+    place = cortex(tmp_path, folder, "auto", owner=owner, execute=ExecuteSettings(max_timeout_isolated_ms=1_000))
     text = await ran(place, f"await Deno.writeTextFile('a.txt', 'x'); {end}")
     assert text.startswith("EXECUTION_")
     assert text.endswith("\nNo file was changed.")

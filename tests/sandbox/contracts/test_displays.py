@@ -95,9 +95,9 @@ def test_a_sound_and_a_blob_are_files_of_their_type():
 
 
 def test_a_jpeg_of_endless_segments_is_given_up_at_once():
-    began = time.perf_counter()
+    began = time.thread_time()
     assert picture_size(jpeg(5, 5, b"\xff\xe0\0\x02" * 500_000)) is None
-    assert time.perf_counter() - began < 0.1
+    assert time.thread_time() - began < 0.1
     assert picture_type(b"") is None
 
 

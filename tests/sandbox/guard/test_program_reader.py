@@ -178,7 +178,7 @@ async def test_code_that_returns_costs_no_process_and_does_not_wait_for_others(n
     code = "const rows = context.rows;\nfor (const row of rows) {\n  row.id;\n}\nreturn rows.length;\n// done\n"
     async with ProgramReader() as reader, anyio.create_task_group() as tasks:
         await tasks.start(held, reader)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             assert await reader.program(code) == Program(code)
         assert reader._process is None
         tasks.cancel_scope.cancel()

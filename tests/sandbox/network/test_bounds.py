@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import anyio
 import pytest
@@ -32,14 +33,18 @@ async def test_a_request_beyond_a_bound_is_told_and_never_sent(server, setting, 
 
 async def test_no_more_connections_than_the_setting_are_open_at_once(server):
     most, now, lock = 0, 0, threading.Lock()
-    three = threading.Semaphore(0)
+    full = threading.Event()
 
     def slow(talk):
         nonlocal most, now
         with lock:
             now += 1
             most = max(most, now)
-        three.acquire(timeout=0.2)
+            if now == limit:
+                full.set()
+        # Until there are as many as may be; then a moment longer, in which one more could come.
+        full.wait(60)
+        time.sleep(0.05)
         with lock:
             now -= 1
         talk.reply(b"ok")
@@ -47,6 +52,7 @@ async def test_no_more_connections_than_the_setting_are_open_at_once(server):
     server.routes["/"] = slow
     for limit in (1, 3):
         most = 0
+        full.clear()
         async with brokered(server.url, max_connections=limit) as broker, anyio.create_task_group() as tasks:
             for _ in range(4):
                 tasks.start_soon(fetch, broker, server.url)

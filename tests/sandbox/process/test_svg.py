@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -24,6 +25,8 @@ from tests.pixels import Pixels
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 RED = f'<svg {NS} width="20" height="10"><rect width="20" height="10" fill="red"/></svg>'
+# For what is to be rendered: on a busy machine, a process alone may take seconds to start.
+LONG_S = 60
 
 
 def svg(inside: str, size: str = 'width="100" height="100"') -> str:
@@ -31,7 +34,7 @@ def svg(inside: str, size: str = 'width="100" height="100"') -> str:
 
 
 async def test_a_drawing_becomes_a_png_of_its_size():
-    picture = Pixels(await render_svg(RED))
+    picture = Pixels(await render_svg(RED, timeout_s=LONG_S))
     assert (picture.width, picture.height) == (20, 10)
     assert picture.at(5, 5) == (255, 0, 0, 255)
 
@@ -39,13 +42,13 @@ async def test_a_drawing_becomes_a_png_of_its_size():
 async def test_text_is_drawn_where_the_machine_has_fonts():
     if not any(Path("/usr/share/fonts").rglob("*.ttf")):
         pytest.skip("no fonts here")
-    picture = Pixels(await render_svg(svg('<text x="5" y="50" font-size="40">HHH</text>')))
+    picture = Pixels(await render_svg(svg('<text x="5" y="50" font-size="40">HHH</text>'), timeout_s=LONG_S))
     assert sum(alpha > 0 for *_, alpha in picture.all()) > 100
 
 
 async def test_a_drawing_of_any_size_becomes_a_picture_of_bounded_size():
     for size in ('width="2000000" height="1000000"', 'viewBox="0 0 90000 300"', 'width="900in" height="4cm"'):
-        found = picture_size(await render_svg(svg("", size)))
+        found = picture_size(await render_svg(svg("", size), timeout_s=LONG_S))
         assert found is not None
         assert max(found) <= MAX_SIDE
 
@@ -88,12 +91,12 @@ def test_what_is_no_plain_drawing_is_refused(drawing):
 
 
 async def test_parts_of_the_drawing_and_pictures_inside_it_work():
-    inside = base64.b64encode(await render_svg(RED)).decode()
+    inside = base64.b64encode(await render_svg(RED, timeout_s=LONG_S)).decode()
     drawing = svg(
         '<defs><rect id="r" width="50" height="50" fill="blue"/></defs><use href="#r"/>'
         f'<image x="50" y="50" width="50" height="50" preserveAspectRatio="none" href="data:image/png;base64,{inside}"/>'
     )
-    picture = Pixels(await render_svg(drawing))
+    picture = Pixels(await render_svg(drawing, timeout_s=LONG_S))
     assert picture.at(10, 10) == (0, 0, 255, 255)
     assert picture.at(75, 75) == (255, 0, 0, 255)
 
@@ -107,7 +110,7 @@ async def test_the_process_itself_can_open_no_file_even_if_the_check_lets_a_refe
     except OSError:
         pytest.skip("no Landlock here")
     secret = tmp_path / "secret.png"
-    secret.write_bytes(await render_svg(RED))
+    secret.write_bytes(await render_svg(RED, timeout_s=LONG_S))
     drawing = svg(f'<image width="100" height="100" preserveAspectRatio="none" href="{secret}"/>')
     loose = (
         (Path(__file__).parents[3] / "sandbox/process/svg_process.py")
@@ -153,65 +156,73 @@ BOMBS = {
 }
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the bombs go off in the renderer; its clock on trio is below
 @pytest.mark.parametrize("drawing", BOMBS.values(), ids=BOMBS)
 async def test_a_bomb_costs_bounded_time_and_leaves_the_host_free(drawing):
     longest, done = 0.0, anyio.Event()
 
     async def watch() -> None:
+        # By the processor's time of this thread: the machine may be busy with other things.
         nonlocal longest
+        before = time.thread_time()
         while not done.is_set():
-            began = time.perf_counter()
             await anyio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - began)
+            now = time.thread_time()
+            longest, before = max(longest, now - before), now
 
-    began = time.perf_counter()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         try:
-            size = picture_size(await render_svg(drawing, timeout_s=2))
+            with anyio.fail_after(60):
+                size = picture_size(await render_svg(drawing, timeout_s=2))
             assert size is not None
             assert max(size) <= MAX_SIDE
         except NotRendered:
             pass
         done.set()
-    assert time.perf_counter() - began < 8
     assert longest < 0.5
+
+
+def renderers() -> list[int]:
+    """The processes of this one that render."""
+    found = []
+    for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+        with suppress(OSError):
+            if b"svg_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(int(pid))
+    return found
+
+
+async def until(is_so) -> None:
+    with anyio.fail_after(60):
+        while not is_so():
+            await anyio.sleep(0.005)
 
 
 async def test_a_renderer_that_takes_too_long_is_killed_and_reaped():
     with pytest.raises(NotRendered, match=r"took longer than 0\.01 s"):
         await render_svg(RED, timeout_s=0.01)
     with pytest.raises(NotRendered, match="more than 50 bytes"):
-        await render_svg(RED, max_bytes=50)
+        await render_svg(RED, timeout_s=LONG_S, max_bytes=50)
     with anyio.move_on_after(0.05):
         await render_svg(BOMBS["filters without end"])
-    await anyio.sleep(0.1)
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    left = [pid for pid in children.read_text().split() if b"svg_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-    assert left == []
+    await until(lambda: not renderers())
 
 
 async def test_the_kernel_limits_the_time_and_memory_of_a_renderer():
     """It holds even for a host that is gone: no clock of ours is needed."""
     found: dict[str, str] = {}
 
-    def limits() -> dict[str, str]:
-        for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-            if b"svg_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
-                return {line[:25].strip(): line[25:].split()[0] for line in lines}
-        return {}
-
-    async def render() -> None:
-        with pytest.raises(NotRendered):
-            await render_svg(BOMBS["filters without end"], timeout_s=2)
+    def are_set() -> bool:
+        for pid in renderers():
+            lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+            found.update({line[:25].strip(): line[25:].split()[0] for line in lines})
+        return found.get("Max file size") == "0"  # which is set last
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(render)
-        with anyio.move_on_after(1.5):
-            while found.get("Max address space") != str(MAX_MEMORY_BYTES):
-                await anyio.sleep(0.02)
-                found = limits()
+        tasks.start_soon(partial(render_svg, BOMBS["filters without end"], timeout_s=LONG_S))
+        await until(are_set)
+        tasks.cancel_scope.cancel()
     assert found["Max address space"] == str(MAX_MEMORY_BYTES)
     assert found["Max cpu time"] == str(MAX_CPU_S)
     assert found["Max file size"] == "0"
@@ -236,12 +247,6 @@ def gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}
     except OSError:
         return True
-
-
-async def until(is_so) -> None:
-    with anyio.fail_after(60):
-        while not is_so():
-            await anyio.sleep(0.005)
 
 
 @asynccontextmanager
@@ -301,12 +306,12 @@ async def test_nothing_is_rendered_while_nothing_may_run_and_notes_do_not_stay(t
     reasons: list[str | None] = ["Kill switch is on"]
     running = Running(tmp_path, lambda _: reasons[0])
     with pytest.raises(NotRendered, match=r"nothing may run now \(Kill switch is on\)"):
-        await render_svg(RED, running=running)
+        await render_svg(RED, timeout_s=LONG_S, running=running)
     reasons[0] = None
-    assert picture_size(await render_svg(RED, running=running)) == (20, 10)
+    assert picture_size(await render_svg(RED, timeout_s=LONG_S, running=running)) == (20, 10)
     answers = iter([None, None, "Kill switch is on"])  # turned on while the process starts
     with pytest.raises(NotRendered, match="may not run"):
-        await render_svg(RED, running=Running(tmp_path, lambda _: next(answers)))
+        await render_svg(RED, timeout_s=LONG_S, running=Running(tmp_path, lambda _: next(answers)))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -330,7 +335,7 @@ async def test_at_most_two_renderers_run_at_once_for_all_runs(monkeypatch):
     pictures = []
 
     async def draw():
-        pictures.append(picture_size(await render_svg(RED, timeout_s=30)))
+        pictures.append(picture_size(await render_svg(RED, timeout_s=LONG_S)))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(5):
@@ -340,20 +345,14 @@ async def test_at_most_two_renderers_run_at_once_for_all_runs(monkeypatch):
 
 
 async def test_the_wait_for_a_renderer_has_the_clock_of_the_drawing():
-    began = time.perf_counter()
-
-    async def long():
-        with pytest.raises(NotRendered, match="took longer"):
-            await render_svg(svg(bomb), timeout_s=1.5)
-
     bomb = '<filter id="f">' + '<feTurbulence baseFrequency="0.9" numOctaves="9"/>' * 400 + "</filter>"
     bomb += '<rect filter="url(#f)" width="100" height="100"/>'
     bomb = svg(bomb, 'width="2000" height="2000" viewBox="0 0 100 100"')
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(long)
-        tasks.start_soon(long)
-        await anyio.sleep(0.1)
+        for _ in range(2):
+            tasks.start_soon(partial(render_svg, bomb, timeout_s=LONG_S))
+        await until(lambda: len(renderers()) == 2)
         with pytest.raises(NotRendered, match="other drawings took longer"):
             await render_svg(RED, timeout_s=0.2)
-    assert time.perf_counter() - began < 10
-    assert picture_size(await render_svg(RED, timeout_s=30)) == (20, 10)
+        tasks.cancel_scope.cancel()
+    assert picture_size(await render_svg(RED, timeout_s=LONG_S)) == (20, 10)

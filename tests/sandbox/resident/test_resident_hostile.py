@@ -234,8 +234,10 @@ async def test_code_that_is_not_loaded_in_time_is_a_program_that_hangs(monkeypat
 
 
 async def test_what_is_computed_while_code_is_loaded_is_paid_with_the_first_batch(monkeypatch):
+    # A slow machine computes longer: with so much for free, only what is counted in spite of it can be more.
+    monkeypatch.setattr(resident_process, "FREE_LOAD_CPU_MS", 60_000.0)
     async with resident("const a: number = 1") as opened:
-        assert (await opened.handle(signals(1), {})).work.cpu_ms < 20  # what it takes by itself is free
+        assert (await opened.handle(signals(1), {})).work.cpu_ms < 500  # what it takes by itself is free
     monkeypatch.setattr(resident_process, "FREE_LOAD_CPU_MS", -1_000.0)
     async with resident("const a: number = 1") as opened:
         assert (await opened.handle(signals(1), {})).work.cpu_ms > 1_000
