@@ -44,10 +44,10 @@ async def _all(settings: Settings, no_home: bool) -> AsyncIterator[Diagnosis]:
     if no_home:
         yield Diagnosis("kill switch", "absent", f'there is no home at "{settings.home}": is --home mistyped?')
         return
+    yield await anyio.to_thread.run_sync(_journal, settings)
     # The doctor's scripts run even when the switch is on: they are this program's own. An agent's scripts do not.
     killed = KillSwitch(settings.home / "state").refusal()
     yield Diagnosis("kill switch", "broken" if killed else "ok", killed or f'off in "{settings.home}"')
-    yield await anyio.to_thread.run_sync(_journal, settings)
 
 
 def _journal(settings: Settings) -> Diagnosis:
@@ -55,9 +55,9 @@ def _journal(settings: Settings) -> Diagnosis:
     from cortex.workflows import DATABASE, SCHEMA_VERSION, JournalError, SqliteJournal
 
     folder = settings.home / "workflows"
-    what = f'SQLite in "{folder}", version {SCHEMA_VERSION}'
+    what = f"SQLite journal, version {SCHEMA_VERSION}"
     if not os.path.lexists(folder / DATABASE):
-        return Diagnosis("workflows", "ok", f"no journal yet; it will be {what}")
+        return Diagnosis("workflows", "ok", f'{what}, not begun yet; in "{folder}"')
     journal = SqliteJournal(folder, busy_s=_BUSY_S)
     try:
         runs = ", ".join(f"{count} {status}" for status, count in journal.counts().items())
@@ -65,7 +65,7 @@ def _journal(settings: Settings) -> Diagnosis:
         return Diagnosis("workflows", "broken", str(error))
     finally:
         journal.close()
-    return Diagnosis("workflows", "ok", f"{what}; runs: {runs or 'none'}")
+    return Diagnosis("workflows", "ok", f'{what}, runs: {runs or "none"}; in "{folder}"')
 
 
 async def _examine(settings: Settings, show: bool, no_home: bool) -> list[Diagnosis]:

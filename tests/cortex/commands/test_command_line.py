@@ -226,6 +226,7 @@ def test_doctor_tries_everything():
         "permissions",
         "warm pool",
         "time limit",
+        "workflows",
         "kill switch",
         *Layer,
     }

@@ -400,7 +400,7 @@ def test_a_journal_that_is_damaged_is_told_by_all_and_by_the_doctor(cortex, home
 
     assert _journal(Settings(home=home)).verdict == "broken"
     other = _journal(Settings(home=home.parent / "other"))
-    assert (other.verdict, "no journal yet" in other.detail) == ("ok", True)
+    assert (other.verdict, "not begun yet" in other.detail) == ("ok", True)
     assert not (home.parent / "other").exists()
 
 
@@ -411,7 +411,7 @@ def test_the_doctor_says_where_the_journal_is_and_its_version(home):
     waiting(home)
     found = _journal(Settings(home=home))
     assert (found.name, found.verdict) == ("workflows", "ok")
-    assert found.detail == f'SQLite in "{home / "workflows"}", version 1; runs: 1 waiting'
+    assert found.detail == f'SQLite journal, version 1, runs: 1 waiting; in "{home / "workflows"}"'
 
 
 def test_a_home_that_cannot_be_written_is_said(home, file):
