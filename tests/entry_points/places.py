@@ -102,7 +102,6 @@ PLACES: dict[str, str] = {
     "cortex/tools/signature.py::Signature.shown": "arguments of a model",
     "cortex/tools/tool.py::Tool._checked": "arguments from code",
     "cortex/turn/turn.py::Turn._restored": "arguments of a model",
-    "sandbox/workspace/kept_changes.py::unpacked": HOME,
     "cortex/workflows/answers.py::said_of": JOURNAL,
     "cortex/workflows/journal_text.py::text_of": JOURNAL,
     "cortex/workflows/journal_text.py::value_of": JOURNAL,
