@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from cortex.home import HomePorts
     from cortex.learning import Living
     from cortex.tools import Api, OnCall, Owner
-    from cortex.turn import Answering, Folder, Plans
+    from cortex.turn import Answering, Folder
     from cortex.workflows import Workflows
     from neurons import Autonomic, OwnerChannel, Signal, Wake
     from sandbox import CodeRuntime
@@ -65,6 +65,18 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 _NOT_OPEN = "the cortex is not open: use it as `async with MotorCortex() as cortex`"
+
+
+class _PlansOf:
+    """Takes the plans that a model proposes. Workflows are loaded with the first of them: most agents propose none."""
+
+    def __init__(self, cortex: MotorCortex) -> None:
+        self._cortex = cortex
+
+    async def propose(self, given: Any, *, turn: str) -> str:
+        from cortex.workflows import ProposedPlans  # noqa: PLC0415
+
+        return await ProposedPlans(lambda: self._cortex.workflows).propose(given, turn=turn)
 
 
 class MotorCortex:
@@ -188,13 +200,8 @@ class MotorCortex:
             later=await self._open_jobs(stack) if self.settings.execute.later else None,
             stores=self._stores if takes_store(runtime) else None,
             running=running,
-            plans=self._open_plans() if self.settings.workflows.plan else None,
+            plans=_PlansOf(self),
         )
-
-    def _open_plans(self) -> Plans:
-        from cortex.workflows import ProposedPlans  # noqa: PLC0415 - as below
-
-        return ProposedPlans(lambda: self.workflows)
 
     async def _open_jobs(self, stack: AsyncExitStack) -> Jobs:
         records = JobRecords(self._home.storage(), self._now)

@@ -278,5 +278,5 @@ class WorkflowSettings(Section):
     """Plans of tool calls, code and questions."""
 
     plan: bool = False
-    """Whether the model may propose plans, with `core.plan`. `tools.policies` says who decides about them: the owner,
-    unless it says `allow`."""
+    """Whether the model is told of `core.plan`, with which it proposes plans: that takes 170 tokens of each request.
+    `tools.policies` says who decides about plans, told of or not: the owner, unless it says `allow` or `deny`."""

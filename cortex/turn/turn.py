@@ -259,7 +259,7 @@ class Turn:
     def _core_names(self) -> list[str]:
         """The core tools that the model gets here."""
         absent = {"core.consolidate"} if self._services.consolidate is None else set()
-        if self._services.plans is None:
+        if self._services.plans is None or not self._services.settings.workflows.plan:
             absent.add(PLAN)
         if not self._services.workbench.is_searched:
             absent |= {"core.search", "core.describe"}

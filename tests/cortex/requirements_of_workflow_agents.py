@@ -96,4 +96,8 @@ REQUIREMENTS = (
     ),
 )
 
-SETTINGS = {"workflows": {"plan": PROPOSED + "test_a_plan_is_offered_and_taken_only_where_the_setting_says_so"}}
+SETTINGS = {
+    "workflows": {
+        "plan": PROPOSED + "test_a_plan_is_offered_where_the_setting_says_so_and_taken_unless_the_policy_denies_it"
+    }
+}
