@@ -17,6 +17,7 @@ from typing import Any
 from sandbox import JsonLimits, TooComplex, bounded_json
 
 from .plan import INPUT, MAX_PLAN_BYTES, MAX_TASKS, Plan, PlanError, inputs_of
+from .tasks import CodeExecutionTask, DecisionTask, McpToolTask
 
 PLAN_LIMITS = JsonLimits(containers=20_000, values=50_000)
 MAX_NESTED = 100
@@ -163,6 +164,11 @@ def plan_schema() -> dict[str, Any]:
     schema = Plan.model_json_schema(by_alias=True)
     schema["properties"] = {"$schema": {"type": "string"}, **schema["properties"]}
     schema["properties"]["tasks"] |= {"minItems": 1, "maxItems": MAX_TASKS}
+    for task in (CodeExecutionTask, DecisionTask, McpToolTask):
+        # Only a class can leave its type out: in a file it says which class is meant.
+        form = schema["$defs"][task.__name__]
+        form["required"].insert(1, "type")
+        del form["properties"]["type"]["default"]
     about = (
         f"A workflow of Motor Cortex. At most {MAX_PLAN_BYTES} bytes. `${{task.path}}` as a whole value of an argument "
         f"is replaced by a part of a result, `${{{INPUT}.name}}` by an input of the run."

@@ -37,7 +37,7 @@ class _Task(_Data):
 class McpToolTask(_Task):
     """A call of one tool: of the toolbox, or of an MCP server."""
 
-    type: Literal["mcp_tool"]
+    type: Literal["mcp_tool"] = "mcp_tool"
     tool: ToolName
     arguments: dict[str, Any] = Field(default_factory=dict)
     """JSON. A value `"${task.path}"` as a whole is replaced by that part of a result, `"${input.name}"` by an input."""
@@ -50,7 +50,7 @@ class McpToolTask(_Task):
 class CodeExecutionTask(_Task):
     """A program for the sandbox. It finds the results of its dependencies as `context.<task id>`."""
 
-    type: Literal["code_execution"]
+    type: Literal["code_execution"] = "code_execution"
     code: str = Field(min_length=1)
     intent: str = Field(default="", max_length=2_000)
     tools: tuple[ToolName, ...] = Field(default=(), max_length=50)
@@ -67,7 +67,7 @@ class CodeExecutionTask(_Task):
 class DecisionTask(_Task):
     """A question. The run waits until it is answered."""
 
-    type: Literal["decision"]
+    type: Literal["decision"] = "decision"
     ask: str = Field(min_length=1, max_length=2_000)
     by: Literal["owner", "agent"] = "owner"
     may_replan: bool = False
