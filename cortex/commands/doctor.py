@@ -57,7 +57,7 @@ def _journal(settings: Settings) -> Diagnosis:
     folder = settings.home / "workflows"
     what = f"SQLite journal, version {SCHEMA_VERSION}"
     if not os.path.lexists(folder / DATABASE):
-        return Diagnosis("workflows", "ok", f'{what}, not begun yet; in "{folder}"')
+        return Diagnosis("workflows", "ok", f"{what}, no runs yet")
     journal = SqliteJournal(folder, busy_s=_BUSY_S)
     try:
         runs = ", ".join(f"{count} {status}" for status, count in journal.counts().items())

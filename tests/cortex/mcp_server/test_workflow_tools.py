@@ -199,7 +199,7 @@ async def test_a_decision_of_the_owner_never_travels_over_mcp(tmp_path, era):
         assert place.workflows.show(run).decisions["sure"].said is None
         # Nor does another start of the same plan.
         await call(client, "workflow_start", plan=steps, id=key)
-        assert place.workflows.show(run).run.status == "waiting"
+        await until(place.workflows, run, "waiting")
         await place.workflows.decide(run, "sure", Approve(), shown_hash=question.shown_hash, by="ann")
         await until(place.workflows, run, "done")
         assert (await call(client, "workflow_status", key=key))["status"] == "done"
