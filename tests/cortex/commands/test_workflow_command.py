@@ -400,7 +400,7 @@ def test_a_journal_that_is_damaged_is_told_by_all_and_by_the_doctor(cortex, home
 
     assert _journal(Settings(home=home)).verdict == "broken"
     other = _journal(Settings(home=home.parent / "other"))
-    assert (other.verdict, "not begun yet" in other.detail) == ("ok", True)
+    assert (other.verdict, "no runs yet" in other.detail) == ("ok", True)
     assert not (home.parent / "other").exists()
 
 
