@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -133,3 +134,27 @@ async def test_the_kill_switch_ends_a_run_for_good_also_when_the_journal_is_in_t
         place.switch.turn_off("go on", "ann")
         await anyio.sleep(0.8)
         assert (calls, flows.show("new").run.status) == (["new"], "aborted")
+
+
+async def test_nothing_of_a_layer_starts_any_more_soon_after_another_process_has_aborted_the_run(tmp_path: Path):
+    box = Toolbox()
+    calls: list[float] = []
+
+    @box.tool(name="bank.pay", description="Pays.")
+    async def pay() -> None:
+        calls.append(time.monotonic())
+        await anyio.sleep(0.1)
+
+    async with cortex(tmp_path, toolbox=box) as place:
+        flows = place.workflows
+        flows.lease_s = 60.0  # it is not the end of the lease that tells the leader
+        await flows.start(plan(*(tool(f"pay{n}", "bank.pay") for n in range(150))), id="r1")
+        with anyio.fail_after(LIMIT_S):
+            while len(calls) < 3:
+                await anyio.sleep(0.01)
+        await anyio.to_thread.run_sync(command, "workflow", "abort", "r1", "--home", str(tmp_path))
+        await anyio.sleep(0.8)
+        count = len(calls)
+        await anyio.sleep(0.5)
+        assert len(calls) == count < 150
+        assert flows.show("r1").run.status == "aborted"
