@@ -384,6 +384,16 @@ def test_an_abort_does_not_lose_changes_of_files_that_are_saved(cortex, home):
     assert cortex("show", "r1234", "--json")["status"] == "aborted"
 
 
+def test_an_abort_says_that_a_leader_has_died_before_it_made_what_was_saved(cortex, home):
+    waiting(home)
+    journal = journal_in(home)
+    journal.claim("r1234", "killed", 60, time.time())
+    journal.close()
+    KeptFiles(home / "workflows" / "changes").put("r1234", "one", 1, b"changes")
+    assert "changes of files of one are saved and not made yet" in cortex("abort", "r1234", code=1)
+    assert KeptFiles(home / "workflows" / "changes").get("r1234", "one", 1) == b"changes"
+
+
 def test_runs_that_have_ended_are_forgotten_and_no_others(cortex, home):
     waiting(home)
     waiting(home, "r2345")
