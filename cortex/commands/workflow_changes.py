@@ -39,12 +39,13 @@ from .workflow_rows import HASH_CHARACTERS, how_to_answer, question_lines
 if TYPE_CHECKING:
     from cortex.audit import Audit
     from cortex.settings import Settings
-    from cortex.workflows import DecisionRow, RunState, Said, SqliteJournal
+    from cortex.workflows import DecisionRow, KeptFiles, RunState, Said, SqliteJournal
 
 OWNER = "owner"
 LEAST_HASH = 8
 MAX_VALUE_CHARACTERS = 1_000_000
 _DAY_S = 86_400.0
+_LEADER_S = 2.0
 
 
 @contextmanager
@@ -207,9 +208,9 @@ def abort(options: Namespace) -> int:
             with _audit_of(settings) as audit:
                 audit.record("owner_decision", what="workflow abort", by=OWNER, run=run.id)
                 journal.stop(run.id, options.reason[:2_000], by=OWNER, now=now)
-        status = journal.load(run.id).run.status
-        # A process that leads the run makes what it has saved by itself.
-        problem = None if is_led else _finish(settings, state, folder, options)
+        state = journal.load(run.id)  # as it stays: its leader may have saved a layer meanwhile
+        status = state.run.status
+        problem = _finish(settings, state, folder, options, is_led=is_led)
     if options.json:
         print(json.dumps({"run": run.id, "status": status, "problem": problem}))
     else:
@@ -221,24 +222,41 @@ def abort(options: Namespace) -> int:
     return SUCCESS if problem is None else CODE_FAILED
 
 
-def _finish(settings: Settings, state: RunState, folder: Any, options: Namespace) -> str | None:
+def _finish(settings: Settings, state: RunState, folder: Any, options: Namespace, *, is_led: bool) -> str | None:
     """Make the changes of files that are saved and not made; forget those that were never saved. Returns what is left
-    to do."""
+    to do. A process that leads the run makes what it has saved by itself, if it is alive."""
     files = kept_files(settings)
     run = state.run
     try:
-        saved = [
-            id_
-            for id_, attempt in files.all(run.id)
-            if (row := state.tasks.get(id_)) is not None and row.status == "ok" and row.attempt == attempt
-        ]
-        if saved and folder is None:
+        if is_led and _are_made(files, state):
+            return None
+        saved = _not_made(files, state)
+        if saved and (folder is None or is_led):
             again = f"cortex workflow abort {run.id} --workspace DIR{said_again(options)}"
             return f"changes of files of {', '.join(saved)[:200]} are saved and not made yet: {again} makes them"
         folders = {} if folder is None else {WORKSPACE: folder}
         return anyio.run(finish_kept, files, run.id, run.plan, state.tasks, folders)
     except OSError as error:
         return f"changes of files cannot be looked at: {error.strerror}"
+
+
+def _are_made(files: KeptFiles, state: RunState) -> bool:
+    """Wait a little until the leader has made the changes that it has saved. Whether it has."""
+    until = time.monotonic() + _LEADER_S
+    while left := _not_made(files, state):
+        if time.monotonic() > until:
+            break
+        time.sleep(0.1)
+    return not left
+
+
+def _not_made(files: KeptFiles, state: RunState) -> list[str]:
+    """The tasks whose changes of files are saved and not made. Raises OSError."""
+    return [
+        id_
+        for id_, attempt in files.all(state.run.id)
+        if (row := state.tasks.get(id_)) is not None and row.status == "ok" and row.attempt == attempt
+    ]
 
 
 def forget(options: Namespace) -> int:

@@ -12,8 +12,8 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cortex.text import code_lines, columns_of, fit, has_symbols, local_time, padded, visible
-from cortex.workflows import CodeExecutionTask, DecisionTask, mark_of, states_of, text_lines, what_of
+from cortex.text import CODE, code_lines, columns_of, fit, has_symbols, local_time, padded, visible
+from cortex.workflows import APPROVAL, CodeExecutionTask, DecisionTask, mark_of, states_of, text_lines, what_of
 
 from .options import said_again
 from .rows import paint, width
@@ -110,16 +110,23 @@ def took(row: TaskRow | None) -> str:
 
 
 def open_questions(state: RunState) -> list[DecisionRow]:
-    """The questions that wait for an answer, in the order of the plan."""
+    """The questions that wait for an answer: the one about the plan first, then in the order of the plan."""
     if state.run.ended_at is not None:
         return []
-    there = [state.decisions[task.id] for task in state.run.plan.tasks if task.id in state.decisions]
+    ids = (APPROVAL, *(task.id for task in state.run.plan.tasks))
+    there = [state.decisions[id_] for id_ in ids if id_ in state.decisions]
     return [question for question in there if question.said is None]
 
 
 def question_lines(run: str, question: DecisionRow, options: Namespace) -> Iterator[str]:
-    """A question as its author wrote it, behind a bar, and how to answer it."""
+    """A question as its author wrote it, behind a bar, and how to answer it. The text about a plan is bounded already,
+    and is shown to its end: its last task may be the one that matters."""
     hash_ = question.shown_hash[:HASH_CHARACTERS]
+    if question.task == APPROVAL:
+        yield paint(f"May this plan run? (hash {hash_})", "bold")
+        yield from (f"{CODE}{visible(line)}" for line in question.shown.split("\n"))
+        yield paint(f"answer: {how_to_answer(run, question, options)}", "dim")
+        return
     yield paint(f"Task {question.task} asks the {question.kind} (hash {hash_}):", "bold")
     shown = question.shown[:MAX_QUESTION_CHARACTERS]
     yield from code_lines(shown)
@@ -130,7 +137,7 @@ def question_lines(run: str, question: DecisionRow, options: Namespace) -> Itera
 
 def how_to_answer(run: str, question: DecisionRow, options: Namespace) -> str:
     hash_ = question.shown_hash[:HASH_CHARACTERS]
-    answer = "(--approve | --reject REASON | --value JSON)"
+    answer = f"(--approve | --reject REASON{'' if question.task == APPROVAL else ' | --value JSON'})"
     return f"cortex workflow decide {visible(run)} {question.task} {answer} --hash {hash_}{said_again(options)}"
 
 

@@ -48,15 +48,25 @@ class Budget:
 
 class AttemptEnergy:
     """A `Ledger` for one attempt. `is_repeated`: an earlier process may have taken its energy, and may have run the
-    code. `least` is what a run costs at least."""
+    code. `least` is what a run costs at least. `since`: nothing was taken for it before."""
 
-    def __init__(self, ledger: Ledger, key: str, budget: Budget, *, is_repeated: bool, least: float = 0.0) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        key: str,
+        budget: Budget,
+        *,
+        is_repeated: bool,
+        least: float = 0.0,
+        since: float = 0.0,
+    ) -> None:
         self._ledger = ledger
         self._key = key
         self._budget = budget
         self._is_repeated = is_repeated
         self._is_taken_over = False
         self._least = least
+        self._since = since
         self.lacking: Insufficient | None = None
         """Why it could not be taken: the level is too low."""
         self.is_over_budget = False
@@ -75,7 +85,7 @@ class AttemptEnergy:
     ) -> Reservation | Insufficient:
         del turn
         if self._is_repeated:
-            taken = await anyio.to_thread.run_sync(taken_before, self._ledger, self._key)
+            taken = await anyio.to_thread.run_sync(taken_before, self._ledger, self._key, self._since)
             if taken is not None and taken.tier is tier and taken.code_hash == code_hash:
                 self._budget.reserve(taken.charged)
                 self._is_taken_over = True
@@ -117,9 +127,10 @@ class AttemptEnergy:
         """Nothing: the ledger belongs to the cortex."""
 
 
-def taken_before(ledger: Ledger, key: str) -> Reservation | None:
-    """What was taken for that attempt and not given back; None for nothing. Reads the disk."""
-    entries = ledger.entries(MAX_ENTRIES)
+def taken_before(ledger: Ledger, key: str, since: float = 0.0) -> Reservation | None:
+    """What was taken for that attempt and not given back; None for nothing. What was taken before `since` was for a
+    run of the same id that is forgotten. Reads the disk."""
+    entries = [entry for entry in ledger.entries(MAX_ENTRIES) if entry.at >= since]
     taken = next((entry for entry in reversed(entries) if entry.turn == key and entry.of is None), None)
     if taken is None or taken.tier is None:
         return None

@@ -95,6 +95,8 @@ class Attempts:
     watch: Watch | None = None
     is_repeated: bool = False
     """An earlier process led this run: it may have made this attempt."""
+    since: float = 0.0
+    """When the run began: an earlier one of the same id may have been forgotten."""
 
     async def code(self, task: CodeExecutionTask, context: dict[str, Any], attempt: int, *, again: bool) -> Attempted:
         """Run the code. `again`: this attempt was made before, and its energy is taken."""
@@ -102,7 +104,8 @@ class Attempts:
         is_repeated = self.is_repeated or again
         metered = self.services.settings.energy.metered
         least = metered.floor if metered.enabled else math.inf
-        energy = AttemptEnergy(self.services.energy, key, self.budget, is_repeated=is_repeated, least=least)
+        about = {"least": least, "since": self.since}
+        energy = AttemptEnergy(self.services.energy, key, self.budget, is_repeated=is_repeated, **about)
         services = replace(self.services, energy=energy, later=None)
         folder = None if task.workspace is None else self.folders.get(task.workspace)
         if task.workspace is not None and folder is None:

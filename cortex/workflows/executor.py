@@ -103,6 +103,7 @@ class Executor:
 
     def _prepare(self, run: RunRow) -> None:
         parts = self._parts
+        self._began = run.at
         self._budget = Budget(run.energy_spent, run.energy_budget)
         attempts = Attempts(
             run.id,
@@ -113,6 +114,7 @@ class Executor:
             self._budget,
             self._watch,
             is_repeated=self._record.claim.epoch > 1,
+            since=run.at,
         )
         self._runner = LayerRunner(self._record, attempts)
 
@@ -156,7 +158,7 @@ class Executor:
         if not isinstance(task, CodeExecutionTask):
             return 0.0
         key = key_of(self._record.id, task.id, attempt)
-        taken = await in_thread(lambda: taken_before(self._parts.services.energy, key))
+        taken = await in_thread(lambda: taken_before(self._parts.services.energy, key, self._began))
         return 0.0 if taken is None else taken.charged
 
     async def _finish_files(self) -> bool:

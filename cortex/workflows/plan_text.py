@@ -211,7 +211,12 @@ class _Teller:
 
 def _after_failure(task: McpToolTask | CodeExecutionTask) -> str:
     again = f"up to {_count(task.retries, 'more attempt')}, then " if task.retries and repeats(task) else ""
-    return f"{again}{'the run stops' if task.on_error == 'stop' else 'the run goes on'}"
+    return f"{again}{'the run stops' if task.on_error == 'stop' else 'the run goes on'}{_after_crash(task)}"
+
+
+def _after_crash(task: McpToolTask | CodeExecutionTask) -> str:
+    """What the author of the plan claims of the task: it decides whether the owner is asked after a crash."""
+    return "; after a crash it is repeated without asking: the plan says that this does no harm" * bool(task.idempotent)
 
 
 def _tier(task: CodeExecutionTask) -> Tier:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from .plan import Plan, PlanError
-from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task
+from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task, repeats
 
 if TYPE_CHECKING:
     from cortex.settings import Policy
@@ -24,20 +24,23 @@ def require_within(plan: Plan, said: Replan, after: Plan, policy: PolicyOf) -> N
     """Raise PlanError if the answer of an agent would make `after` of the plan, and that reaches further.
 
     A decision of the owner cannot be removed. An added task may do what a task of the plan does, behind at least the
-    same decisions of the owner. A tool that is new to the plan has no stricter policy than the tools of the plan, and
-    stands behind every decision of the owner."""
+    same decisions of the owner; and do it more than once, only if that one may. A tool that is new to the plan has no
+    stricter policy than the tools of the plan, and stands behind every decision of the owner."""
     owners = {task.id for task in plan.tasks if isinstance(task, DecisionTask) and task.by == "owner"}
     if gone := sorted(owners.intersection(said.remove)):
         raise PlanError(f'task "{gone[0]}" asks the owner: only the owner can remove it')
     gates_before, gates_after = _gates(plan, owners), _gates(after, owners)
-    able = [(what, gates_before[task.id]) for task in plan.tasks for what in _reach(task)]
-    most = max((_STRICTNESS[policy(name)] for (kind, name), _ in able if kind == "tool"), default=0)
+    able = [(what, gates_before[task.id], _attempts(task)) for task in plan.tasks for what in _reach(task)]
+    most = max((_STRICTNESS[policy(name)] for (kind, name), _, _ in able if kind == "tool"), default=0)
     for task in said.add:
         behind = gates_after[task.id]
         for what in _reach(task):
-            if any(what == other and gates <= behind for other, gates in able):
-                continue
+            there = [attempts for other, gates, attempts in able if what == other and gates <= behind]
             kind, name = what
+            if kind in _OUTSIDE and _attempts(task) > max(there, default=1):
+                raise PlanError(f'task "{task.id}" would repeat what no task of the plan may repeat as often')
+            if there:
+                continue
             if kind != "tool":
                 raise PlanError(f'task "{task.id}" would have {_WORDS[kind]}, which no task of the plan has before it')
             if _STRICTNESS[policy(name)] > most:
@@ -47,6 +50,8 @@ def require_within(plan: Plan, said: Replan, after: Plan, policy: PolicyOf) -> N
                 raise PlanError(f'task "{task.id}" would call {name[:100]} before the owner has answered "{first}"')
 
 
+_OUTSIDE = frozenset({"tool", "words", "network"})
+"""What takes effect at once. Changes of files wait for the checkpoint, however often the code is attempted."""
 _WORDS = {"network": "the network", "folder": "files", "words": "tools that fit an intent"}
 
 
@@ -58,13 +63,18 @@ def _reach(task: Task) -> Iterator[tuple[str, str]]:
         case CodeExecutionTask():
             yield from (("tool", name) for name in task.tools)
             if task.intent.strip():
-                yield "words", ""
+                yield "words", task.intent.strip()
             if task.sandbox_config.allow_network:
                 yield "network", ""
             if task.workspace is not None:
                 yield "folder", task.workspace
         case DecisionTask():
             return
+
+
+def _attempts(task: Task) -> int:
+    """How often the task may be begun. One that may be repeated is begun again after a crash, too."""
+    return 1 if isinstance(task, DecisionTask) or not repeats(task) else 2 + task.retries
 
 
 def _gates(plan: Plan, owners: Iterable[str]) -> dict[str, frozenset[str]]:

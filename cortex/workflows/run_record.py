@@ -58,7 +58,9 @@ class RunRecord:
         self.is_over = False
         """The run has ended."""
         self.is_fenced = False
-        """Another process leads the run, or may."""
+        """Another process leads the run, or may; or somebody has stopped it."""
+        self.last_event = 0
+        """The number of the last event that was saved here; 0 before the first."""
         self._events: list[NewEvent] = []
 
     @property
@@ -102,6 +104,7 @@ class RunRecord:
                 self.is_fenced = True
                 raise
         saved_ms = (time.perf_counter() - began) * 1000
+        self.last_event = told[-1].seq if told else self.last_event
         for row in tasks:
             self.tasks[row.id] = row
         for question in step.decisions:

@@ -199,7 +199,7 @@ class Workflows:
     async def _answer(self, run: str, task: str, said: Said, shown_hash: str, by: str) -> None:
         if isinstance(said, Replan):
             await in_thread(lambda: self._require_folders(said.add))
-        kept = as_kept(said)
+        kept = await in_thread(as_kept, said)
         is_first = await in_thread(
             lambda: self._journal.answer(run, task, kept, shown_hash=shown_hash, by=by, now=self._now())
         )
@@ -380,15 +380,21 @@ class Workflows:
     async def _kill_all(self, why: str) -> None:
         """Abort every run of this home: none goes on by itself when the switch is turned off."""
         mine = list(self._mine)
-        try:
-            for status in ("running", "queued", "waiting", "resting"):
-                for row in await in_thread(partial(self._journal.list, limit=10_000, status=status)):
-                    await self._kill(row.id, why)
-                    await self._dispatch.abort(row.id)
-        except JournalError as error:
-            log.error("Runs cannot be marked as aborted: %s", error)
-        for run in mine:  # `cortex kill` may have marked it already
-            await self._dispatch.abort(run)
+        # First of all, and whatever becomes of the journal: what this process executes ends, and is not taken up again.
+        self._mine.clear()
+        self._hungry.clear()
+        async with anyio.create_task_group() as tasks:
+            for run in mine:
+                tasks.start_soon(self._dispatch.abort, run)
+            for run in mine:  # each on its own: one that cannot be read keeps no other from being marked
+                await self._kill(run, why)
+            try:
+                for status in ("running", "queued", "waiting", "resting"):
+                    for row in await in_thread(partial(self._journal.list, limit=10_000, status=status)):
+                        await self._kill(row.id, why)
+                        await self._dispatch.abort(row.id)
+            except JournalError as error:
+                log.error("Runs cannot be marked as aborted: %s", error)
 
     async def _kill(self, run: str, why: str) -> None:
         with anyio.CancelScope(shield=True):

@@ -15,8 +15,19 @@ import pytest
 
 from cortex.audit import Audit
 from cortex.commands import run_command
+from cortex.settings import Settings
 from cortex.settings.sections import AuditSettings
-from cortex.workflows import DecisionRow, KeptFiles, NewEvent, RunRow, Saved, SqliteJournal, TaskRow
+from cortex.workflows import (
+    APPROVAL,
+    DecisionRow,
+    KeptFiles,
+    NewEvent,
+    RunRow,
+    Saved,
+    SqliteJournal,
+    TaskRow,
+    told_plan,
+)
 from tests.cortex.commands.test_kill_command import without_privileges
 from tests.cortex.workflows.support import code, decision, plan, tool
 
@@ -310,6 +321,24 @@ def test_a_question_is_answered_once_with_the_hash_of_what_was_shown(cortex, hom
     )
 
 
+def test_the_owner_sees_a_plan_that_waits_for_approval_to_its_end(cortex, home):
+    own = plan(code("long", f"// {'harmless ' * 2_200}\nreturn 1"), code("last", "return 'e\u202evil'", "long"))
+    journal, now = journal_in(home), time.time()
+    journal.begin(RunRow("r1234", own, own.hash, started_by="agent", at=now), [])
+    claim = journal.claim("r1234", "w", 10, now)
+    asked = DecisionRow(APPROVAL, "owner", told_plan(own, Settings(home=home)).text, HASH, now)
+    journal.save(claim, Saved(decisions=[asked], status="waiting"), now)
+    journal.release(claim)
+    journal.close()
+    for shown in (cortex("show", "r1234"), cortex("decide", "r1234", APPROVAL)):
+        assert "May this plan run?" in shown
+        assert "  | return 'e⟨U+202E⟩vil'" in shown
+        assert "not shown" not in shown
+        assert f"cortex workflow decide r1234 @plan (--approve | --reject REASON) --hash {HASH[:12]}" in shown
+    [question] = cortex("show", "r1234", "--json")["questions"]
+    assert (question["task"], question["hash"], question["shown"]) == (APPROVAL, HASH, asked.shown)
+
+
 def test_an_answer_may_be_a_value_or_a_change_of_the_plan(cortex, home, file):
     waiting(home)
     for wrong in ("yes", "[1", "[" * 9_999):
@@ -353,6 +382,16 @@ def test_an_abort_does_not_lose_changes_of_files_that_are_saved(cortex, home):
     assert "changes of files of one are saved and not made yet: cortex workflow abort r1234 --workspace DIR" in told
     assert KeptFiles(home / "workflows" / "changes").get("r1234", "one", 1) == b"changes"
     assert cortex("show", "r1234", "--json")["status"] == "aborted"
+
+
+def test_an_abort_says_that_a_leader_has_died_before_it_made_what_was_saved(cortex, home):
+    waiting(home)
+    journal = journal_in(home)
+    journal.claim("r1234", "killed", 60, time.time())
+    journal.close()
+    KeptFiles(home / "workflows" / "changes").put("r1234", "one", 1, b"changes")
+    assert "changes of files of one are saved and not made yet" in cortex("abort", "r1234", code=1)
+    assert KeptFiles(home / "workflows" / "changes").get("r1234", "one", 1) == b"changes"
 
 
 def test_runs_that_have_ended_are_forgotten_and_no_others(cortex, home):

@@ -11,12 +11,12 @@ import pytest
 from cortex import Folder, Toolbox
 from cortex.energy import EnergyReserve, Insufficient
 from cortex.settings import EnergySettings
-from cortex.workflows import JournalError, KeptFiles, Saved, SqliteJournal, checked
+from cortex.workflows import Approve, JournalError, KeptFiles, Saved, SqliteJournal, checked
 from cortex.workflows.attempt_energy import AttemptEnergy, Budget, key_of, taken_before
 from cortex.workflows.journal import DecisionRow, TaskRow
 from cortex.workflows.progress import standing, to_take_over
 from sandbox import Tier
-from tests.cortex.workflows.support import LIMIT_S, code, cortex, decision, plan, tool, until
+from tests.cortex.workflows.support import LIMIT_S, asked, code, cortex, decision, plan, tool, until
 
 WRITES = "await Deno.writeTextFile('/workspace/{0}.txt', '{0}'); return 1"
 
@@ -248,3 +248,19 @@ def test_kept_files_are_bounded_and_forgotten(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("cortex.workflows.kept_files.MAX_BYTES", 2)
     with pytest.raises(ValueError, match="at most 2"):
         files.put("r1", "a", 1, b"one")
+
+
+async def test_a_run_with_the_id_of_one_that_is_forgotten_pays_for_its_own_attempts(tmp_path: Path):
+    steps = plan(decision("ok"), code("pays", "return 1", "ok"))
+    levels = []
+    async with cortex(tmp_path, energy={"recharge_per_minute": 0, "cost_isolated": 0.1}) as place:
+        flows = place.workflows
+        for _ in range(2):
+            await flows.start(steps, id="nightly")
+            question = await asked(flows, "nightly", "ok")
+            await flows.decide("nightly", "ok", Approve(), shown_hash=question.shown_hash, by="ann")
+            with anyio.fail_after(LIMIT_S):
+                assert (await flows.wait("nightly")).ok
+            levels.append(place.energy.level())
+            flows._journal.forget("nightly")
+    assert 1 > levels[0] > levels[1]

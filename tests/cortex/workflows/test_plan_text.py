@@ -78,6 +78,20 @@ def test_the_owner_sees_what_each_task_would_do():
     assert "  after a failure: the run goes on" in lines_of(text, "post")
 
 
+def test_the_owner_sees_what_a_plan_claims_to_be_safe_to_repeat():
+    steps = plan(
+        tool("pay", "bank.pay"),
+        tool("pay_again", "bank.pay", idempotent=True),
+        code("use", "return 1", tools=["bank.pay"], idempotent=True, retries=0),
+        code("plain", "return 1"),
+    )
+    text = told_plan(steps, SETTINGS).text
+    claim = "; after a crash it is repeated without asking: the plan says that this does no harm"
+    assert f"  after a failure: the run stops{claim}" in lines_of(text, "pay_again")
+    assert f"  after a failure: the run stops{claim}" in lines_of(text, "use")
+    assert text.count(claim) == 2
+
+
 def test_hosts_files_and_narrower_limits_are_told(tmp_path: Path):
     narrow = {"allowNetwork": True, "timeoutMs": 900, "heapLimitMB": 64}
     steps = plan(

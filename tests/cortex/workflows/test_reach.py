@@ -58,3 +58,32 @@ def test_a_stricter_tool_of_the_plan_lets_others_be_as_strict_and_no_stricter():
     after(steps, tool("m", "mail.send", "sure"))
     with pytest.raises(PlanError, match=r"would call disk\.wipe, whose policy is stricter"):
         after(steps, tool("m", "disk.wipe", "sure"))
+
+
+TWICE = plan(
+    *(task.model_dump() for task in PLAN.tasks),
+    tool("twice", "repo.list", "sure", idempotent=True, retries=1),
+    code("words", "return 1", "sure", intent="read mail"),
+)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        tool("p", "repo.post", "sure", idempotent=True),
+        tool("p", "repo.post", "sure", idempotent=True, retries=10),
+        code("p", "return 1", "sure", tools=["repo.post"], idempotent=True),
+        tool("p", "repo.list", "sure", idempotent=True, retries=2),
+        code("p", "return 1", "sure", intent="read mail", idempotent=True),
+    ],
+)
+def test_an_agent_repeats_only_what_the_plan_may_repeat_and_as_often(task):
+    with pytest.raises(PlanError, match='task "p" would repeat what no task of the plan may repeat as often'):
+        after(TWICE, task)
+
+
+def test_an_agent_keeps_what_the_plan_may_repeat_and_its_words():
+    after(TWICE, tool("l", "repo.list", "sure", idempotent=True, retries=1), tool("p", "repo.post", "sure", retries=9))
+    after(TWICE, code("plain", "return 1", retries=10), code("w", "return 1", "sure", intent="read mail "))
+    with pytest.raises(PlanError, match="would have tools that fit an intent"):
+        after(TWICE, code("w", "return 1", "sure", intent="send money"))

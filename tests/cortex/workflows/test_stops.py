@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import pytest
 
 from cortex import Toolbox
 from tests.conftest import descendants
@@ -90,3 +94,67 @@ async def test_a_result_over_a_megabyte_lies_in_a_file_of_the_home_and_one_that_
     assert len(result.tasks["more"].result) == 1_500_000
     assert (result.tasks["most"].status, result.tasks["most"].result) == ("failed", None)
     assert [path.stat().st_size for path in (tmp_path / "workflows" / "results").iterdir()] == [1_500_002]
+
+
+@pytest.mark.parametrize("trouble", ["busy", "unreadable"])
+async def test_the_kill_switch_ends_a_run_for_good_also_when_the_journal_is_in_trouble(tmp_path: Path, trouble: str):
+    box, begun, ended = Toolbox(), anyio.Event(), anyio.Event()
+    calls: list[str] = []
+
+    @box.tool(name="bank.pay", description="Pays.")
+    async def pay(text: str) -> str:
+        calls.append(text)
+        begun.set()
+        try:
+            await anyio.sleep(LIMIT_S)
+        finally:
+            ended.set()
+        return text
+
+    async with cortex(tmp_path, toolbox=box, tools={"call_timeout_ms": 60_000}) as place:
+        flows = place.workflows
+        await flows.start(plan(tool("old", "bank.pay", arguments={"text": "old"})), id="old", by="agent")
+        await until(flows, "old", "waiting")
+        await flows.start(plan(tool("pay", "bank.pay", arguments={"text": "new"}, idempotent=True)), id="new")
+        with anyio.fail_after(LIMIT_S):
+            await begun.wait()
+        with closing(sqlite3.connect(tmp_path / "workflows" / "journal.sqlite", isolation_level=None)) as db:
+            if trouble == "unreadable":
+                db.execute("update plan set text = '{}' where run = 'old'")
+                db.execute("update run set status = 'running', lease_until = 1e12 where id = 'old'")
+                flows._mine.pop("old")
+            else:
+                db.execute("begin immediate")
+            place.switch.turn_on("enough", "ann")
+            with anyio.fail_after(2):
+                await ended.wait()
+            if trouble == "busy":
+                db.execute("rollback")
+        assert (await until(flows, "new", "aborted")).reason
+        place.switch.turn_off("go on", "ann")
+        await anyio.sleep(0.8)
+        assert (calls, flows.show("new").run.status) == (["new"], "aborted")
+
+
+async def test_nothing_of_a_layer_starts_any_more_soon_after_another_process_has_aborted_the_run(tmp_path: Path):
+    box = Toolbox()
+    calls: list[float] = []
+
+    @box.tool(name="bank.pay", description="Pays.")
+    async def pay() -> None:
+        calls.append(time.monotonic())
+        await anyio.sleep(0.1)
+
+    async with cortex(tmp_path, toolbox=box) as place:
+        flows = place.workflows
+        flows.lease_s = 60.0  # it is not the end of the lease that tells the leader
+        await flows.start(plan(*(tool(f"pay{n}", "bank.pay") for n in range(150))), id="r1")
+        with anyio.fail_after(LIMIT_S):
+            while len(calls) < 3:
+                await anyio.sleep(0.01)
+        await anyio.to_thread.run_sync(command, "workflow", "abort", "r1", "--home", str(tmp_path))
+        await anyio.sleep(0.8)
+        count = len(calls)
+        await anyio.sleep(0.5)
+        assert len(calls) == count < 150
+        assert flows.show("r1").run.status == "aborted"
