@@ -39,7 +39,10 @@ async def start(settings: Settings, plan: Plan) -> tuple[str, str]:
             async for event in events:
                 if event.kind == "run_waiting":
                     break
-        question = cortex.workflows.show(run.id).decisions["sure"]
+        state = cortex.workflows.show(run.id)
+        if state.run.status != "waiting":
+            raise SystemExit(f"the run is {state.run.status}: {state.run.reason}")
+        question = state.decisions["sure"]
         print("asked:", question.shown)
         return run.id, question.shown_hash
 

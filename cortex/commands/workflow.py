@@ -35,7 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         "Plans of tool calls, code and questions that are saved after each layer and go on after any stop. Exit codes "
         "of run, resume and fork: 0 the run is done, 1 it has failed or was aborted, 4 it waits for an answer or for "
-        "energy, 130 interrupted: it stays at its last checkpoint."
+        "energy, 130 interrupted: it stays at its last checkpoint; if nothing was started, 2 for wrong arguments or a "
+        "wrong plan and 3 for a refusal."
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -45,11 +46,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     _add_plan(check)
     _add_tools(check)
     _add_folder(check)
-    check.add_argument("--ask-servers", action="store_true", help="start the MCP servers that the plan names, to check")
+    check.add_argument(
+        "--ask-servers",
+        action="store_true",
+        help="start the MCP servers of the plan, to check its calls",
+    )
 
     run = actions.add_parser("run", parents=[common], help="start a run of a plan, and follow it")
     _add_plan(run)
-    run.add_argument("--id", metavar="RUN", help="the id of the run; of one with the same plan: go on with it")
+    run.add_argument("--id", metavar="RUN", help="the id of the run; if this plan has a run of that id, go on with it")
     run.add_argument("--energy-budget", type=_energy, metavar="E", help="the run takes no more energy than this in all")
     _add_going_on(run)
 
@@ -72,18 +77,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _add_looks(actions: _Actions, common: ArgumentParser) -> None:
     listed = actions.add_parser("list", parents=[common], help="the runs, the newest first")
     listed.add_argument(
-        "--limit", type=number_of("runs", least=1), default=50, metavar="N", help="at most N, 50 if not said"
+        "--limit", type=number_of("runs", least=1), default=50, metavar="N", help="at most N runs, 50 if not said"
     )
     states = ("queued", "running", "waiting", "resting", "done", "failed", "aborted")
-    listed.add_argument("--status", choices=states, help="only those that stand so")
+    listed.add_argument("--status", choices=states, help="only runs with this status")
 
     show = actions.add_parser("show", parents=[common], help="one run: its graph, its tasks, its questions")
     show.add_argument("run", metavar="RUN", help=_RUN)
 
     events = actions.add_parser("events", parents=[common], help="what happened in a run; with --json a line each")
     events.add_argument("run", metavar="RUN", help=_RUN)
-    events.add_argument("--follow", action="store_true", help="then print each new one, until the run ends or Ctrl-C")
-    events.add_argument("--after", type=number_of("the last event"), default=0, metavar="N", help="only those behind N")
+    events.add_argument("--follow", action="store_true", help="then print each new event, until the run ends or Ctrl-C")
+    events.add_argument("--after", type=number_of("the last event"), default=0, metavar="N", help="only events after N")
 
     export = actions.add_parser("export", parents=[common], help="draw a plan, or a run with the states of its tasks")
     export.add_argument("what", metavar="WHAT", help="a run, or the file of a plan")
@@ -102,16 +107,22 @@ def _add_changes(actions: _Actions, common: ArgumentParser) -> None:
     answers.add_argument("--reject", nargs="?", const="", metavar="REASON", help="no, and why")
     answers.add_argument("--value", metavar="JSON", help="yes, with this value as the result of the task")
     answers.add_argument("--replan", metavar="FILE", help='yes, and {"add": [tasks], "remove": [ids]} changes the plan')
-    decide.add_argument("--hash", metavar="H", help="of the question that was shown, 8 or more characters of it")
+    decide.add_argument("--hash", metavar="H", help="8 or more characters of the hash of the question")
 
     abort = actions.add_parser("abort", parents=[common], help="stop a run for good, whichever process leads it")
     abort.add_argument("run", metavar="RUN", help=_RUN)
     abort.add_argument("--reason", metavar="TEXT", default="the owner aborted it", help="why; kept with the run")
-    abort.add_argument("--workspace", metavar="DIR", help="the folder of the run, to make changes that are saved")
+    abort.add_argument(
+        "--workspace",
+        metavar="DIR",
+        help="the folder in which saved changes of files are made",
+    )
 
     forget = actions.add_parser("forget", parents=[common], help="delete runs that have ended, and all their results")
     forget.add_argument("runs", metavar="RUN", nargs="*", help=_RUN)
-    forget.add_argument("--older-than", type=number_of("days"), metavar="DAYS", help="all that ended so long ago")
+    forget.add_argument(
+        "--older-than", type=number_of("days"), metavar="DAYS", help="all that ended at least DAYS days ago"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -166,8 +177,8 @@ def _add_going_on(parser: ArgumentParser) -> None:
         "--wait",
         type=number_of("seconds"),
         metavar="S",
-        help="stay so long while the run waits for an answer or for energy; if not said, 0 s for an answer that nobody "
-        "gives here and an hour for energy, and an hour for both with --detach",
+        help="stay at most S seconds while the run waits for an answer or for energy; if not said: 0 for an answer and "
+        "3600 for energy, with --detach 3600 for both",
     )
     _add_tools(parser)
     _add_folder(parser)

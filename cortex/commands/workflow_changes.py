@@ -66,7 +66,7 @@ def decide(options: Namespace) -> int:
         question = _question(state, options.task)
         said = _said(options)
         if options.hash is None:
-            said = _asked(state.run.id, question, said, options)
+            said = _asked(state, question, said, options)
             if said is None:
                 return SUCCESS
         else:
@@ -156,13 +156,13 @@ def _require_shown(question: DecisionRow, given: str) -> None:
         )
 
 
-def _asked(run: str, question: DecisionRow, said: Said | None, options: Namespace) -> Said | None:
+def _asked(state: RunState, question: DecisionRow, said: Said | None, options: Namespace) -> Said | None:
     """Show the question; at a terminal, ask for the answer. None if there is none: then nothing is kept."""
     if options.json:
         shown = {"task": question.task, "by": question.kind, "shown": question.shown, "hash": question.shown_hash}
-        print(json.dumps({"run": run, **shown}))
+        print(json.dumps({"run": state.run.id, **shown}))
     else:
-        print("\n".join(question_lines(run, question, options)), flush=True)
+        print("\n".join(question_lines(state, question, options)), flush=True)
     if options.json or not is_person_there(sys.stdin, sys.stdout):
         if said is not None:
             raise CommandError(
@@ -177,7 +177,7 @@ def _asked(run: str, question: DecisionRow, said: Said | None, options: Namespac
         case "n" | "no":
             return Reject()
         case _:
-            print(f"Nothing was kept. {how_to_answer(run, question, options)}", file=sys.stderr)
+            print(f"Nothing was kept. To answer: {how_to_answer(state, question, options)}", file=sys.stderr)
             return None
 
 
@@ -262,7 +262,7 @@ def _not_made(files: KeptFiles, state: RunState) -> list[str]:
 def forget(options: Namespace) -> int:
     settings = load_existing(options)
     if bool(options.runs) == (options.older_than is not None):
-        raise CommandError("say which runs, or --older-than DAYS")
+        raise CommandError("say which runs, or --older-than DAYS" + (", not both" if options.runs else ""))
     with journal_of(settings) as journal:
         if options.runs:
             chosen = [chosen_run(journal, name).run for name in dict.fromkeys(options.runs)]
@@ -282,9 +282,7 @@ def forget(options: Namespace) -> int:
     if options.json:
         print(json.dumps({"forgotten": names}))
     else:
-        print(
-            f"{len(names)} run{'' if len(names) == 1 else 's'} forgotten" if names else "No run has ended so long ago"
-        )
+        print(f"{len(names)} run{'' if len(names) == 1 else 's'} forgotten" if names else "No run ended before that")
     return SUCCESS
 
 

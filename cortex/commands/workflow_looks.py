@@ -79,10 +79,10 @@ def _show_check(plan: Plan, problems: list[PlanProblem], inputs: list[str], ener
         print(f"inputs: {fit(', '.join(inputs), width())}")
     print(f"hash: {plan.hash}")
     for problem in problems:
-        verdict = paint("wrong  ", "red") if problem.is_certain else paint("unknown", "yellow")
-        print(f"{verdict} {visible(str(problem))}")
-    if not problems:
-        print(paint("ok", "green"))
+        verdict = paint("wrong", "red") if problem.is_certain else paint("note ", "yellow")
+        print(f"{verdict}  {visible(str(problem))}")
+    if not any(problem.is_certain for problem in problems):
+        print(paint("ok", "green") + (", but for the notes" if problems else ""))
 
 
 def schema(options: Namespace) -> int:
@@ -144,7 +144,8 @@ def export(options: Namespace) -> int:
     plan, states = _drawn(options)
     drawing = mermaid(plan, states) if options.format == "mermaid" else svg(plan, states)
     if options.output is None:
-        sys.stdout.write(drawing)
+        told = {"format": options.format, "drawing": drawing}
+        sys.stdout.write(json.dumps(told) + "\n" if options.json else drawing)
         return SUCCESS
     try:
         Path(options.output).write_text(drawing, encoding="utf-8")

@@ -52,7 +52,7 @@ def list_lines(runs: Sequence[RunRow]) -> Iterator[str]:
 
 def show_lines(state: RunState, options: Namespace) -> Iterator[str]:
     """All of a run for a person."""
-    yield from heading_lines(state)
+    yield from heading_lines(state, options)
     states = states_of(state, time.time())
     yield ""
     yield from text_lines(state.run.plan, states, width=width(), symbols=has_symbols(sys.stdout))
@@ -60,10 +60,10 @@ def show_lines(state: RunState, options: Namespace) -> Iterator[str]:
     yield from task_lines(state, states)
     for question in open_questions(state):
         yield ""
-        yield from question_lines(state.run.id, question, options)
+        yield from question_lines(state, question, options)
 
 
-def heading_lines(state: RunState) -> Iterator[str]:
+def heading_lines(state: RunState, options: Namespace) -> Iterator[str]:
     run = state.run
     yield f"{paint(visible(run.id), 'bold')}  {paint(run.status, STYLES[run.status])}  {fit(run.plan.name, 100)}"
     ended = "" if run.ended_at is None else f", ended {local_time(run.ended_at)}"
@@ -75,6 +75,21 @@ def heading_lines(state: RunState) -> Iterator[str]:
         yield fit(run.reason, width())
     if run.wake_at is not None:
         yield f"until {local_time(run.wake_at, '%Y-%m-%d %H:%M:%S')}"
+    if (left := _left_alone(state)) is not None:
+        yield f"{left}: cortex workflow resume {visible(run.id)}{said_again(options)}"
+
+
+def _left_alone(state: RunState) -> str | None:
+    """Why the run does not go on, although it could; None if it ended, waits, or a process leads it or will."""
+    run = state.run
+    if run.lease_until > time.time() or run.status not in {"running", "waiting"}:
+        return None
+    if run.status == "running":
+        return "no process leads it; to go on"
+    answered = [id_ for id_, question in state.decisions.items() if question.said is not None]
+    if any(id_ not in state.tasks or state.tasks[id_].status == "unknown" for id_ in answered):
+        return "the answer is kept; unless a process follows the run, to go on"
+    return None
 
 
 def task_lines(state: RunState, states: dict[str, str]) -> Iterator[str]:
@@ -113,32 +128,38 @@ def open_questions(state: RunState) -> list[DecisionRow]:
     """The questions that wait for an answer: the one about the plan first, then in the order of the plan."""
     if state.run.ended_at is not None:
         return []
+    # The question about the whole plan is the first one: until it is answered, no task asks.
     ids = (APPROVAL, *(task.id for task in state.run.plan.tasks))
     there = [state.decisions[id_] for id_ in ids if id_ in state.decisions]
     return [question for question in there if question.said is None]
 
 
-def question_lines(run: str, question: DecisionRow, options: Namespace) -> Iterator[str]:
+def question_lines(state: RunState, question: DecisionRow, options: Namespace) -> Iterator[str]:
     """A question as its author wrote it, behind a bar, and how to answer it. The text about a plan is bounded already,
     and is shown to its end: its last task may be the one that matters."""
     hash_ = question.shown_hash[:HASH_CHARACTERS]
     if question.task == APPROVAL:
         yield paint(f"May this plan run? (hash {hash_})", "bold")
         yield from (f"{CODE}{visible(line)}" for line in question.shown.split("\n"))
-        yield paint(f"answer: {how_to_answer(run, question, options)}", "dim")
+        yield paint(f"answer: {how_to_answer(state, question, options)}", "dim")
         return
     yield paint(f"Task {question.task} asks the {question.kind} (hash {hash_}):", "bold")
     shown = question.shown[:MAX_QUESTION_CHARACTERS]
     yield from code_lines(shown)
     if len(question.shown) > len(shown):
         yield f"  … ({len(question.shown) - len(shown)} more characters are not shown)"
-    yield paint(f"answer: {how_to_answer(run, question, options)}", "dim")
+    yield paint(f"answer: {how_to_answer(state, question, options)}", "dim")
 
 
-def how_to_answer(run: str, question: DecisionRow, options: Namespace) -> str:
+def how_to_answer(state: RunState, question: DecisionRow, options: Namespace) -> str:
     hash_ = question.shown_hash[:HASH_CHARACTERS]
-    answer = f"(--approve | --reject REASON{'' if question.task == APPROVAL else ' | --value JSON'})"
-    return f"cortex workflow decide {visible(run)} {question.task} {answer} --hash {hash_}{said_again(options)}"
+    answers = ["--approve", "--reject REASON"]
+    if question.task != APPROVAL:
+        answers.append("--value JSON")
+        task = state.run.plan.task(question.task)
+        answers += ["--replan FILE"] if isinstance(task, DecisionTask) and task.may_replan else []
+    words = f"{visible(state.run.id)} {question.task} ({' | '.join(answers)}) --hash {hash_}"
+    return f"cortex workflow decide {words}{said_again(options)}"
 
 
 def result_lines(state: RunState) -> Iterator[str]:
@@ -174,7 +195,7 @@ def run_facts(run: RunRow) -> dict[str, Any]:
         "revision": run.revision,
         "started_by": run.started_by,
         "parent": run.parent,
-        "energy_spent": run.energy_spent,
+        "energy_spent": round(run.energy_spent, 6),
         "energy_budget": run.energy_budget,
         "at": run.at,
         "ended_at": run.ended_at,
@@ -204,7 +225,7 @@ def _row(row: TaskRow | None) -> dict[str, Any]:
         "attempt": row.attempt,
         "result": row.result,
         "error": None if row.error is None else dict(row.error),
-        "cost": row.cost,
+        "cost": round(row.cost, 6),
         "metrics": dict(row.metrics),
         "started_at": row.started_at,
         "ended_at": row.ended_at,
@@ -212,4 +233,10 @@ def _row(row: TaskRow | None) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    match value:
+        case str():
+            return value
+        case float():
+            return f"{value:.6g}"  # not 0.0020000000000000018
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -13,7 +13,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -21,10 +21,11 @@ import anyio
 from anyio.to_thread import run_sync as in_thread
 
 from cortex.settings import Settings, load_settings
-from cortex.text import local_time, visible
+from cortex.text import fit, local_time, visible
 from cortex.workflows import (
     TERMINAL,
     WORKSPACE,
+    JournalError,
     NewEvent,
     RunRow,
     begin_fork,
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.25
 TICK_S = 1.0
+MAX_REASON = 400
+"""Characters of the reason at the end of a run. `show --json` has all of it."""
+_ENDED = {"done": "is done", "failed": "has failed", "aborted": "was aborted"}
 _STANDS_ANEW = frozenset({"run_started", "run_resumed", "checkpoint_saved", "decision_answered", "replanned"})
 
 Left: TypeAlias = Literal["ended", "waits", "interrupted"]
@@ -77,10 +81,21 @@ def run(options: Namespace) -> int:
     new = RunRow(options.id or new_id(), plan, plan.hash, energy_budget=options.energy_budget, at=now)
     told = NewEvent("run_queued", {"plan": plan.name, "plan_hash": plan.hash, "by": new.started_by}, now)
     with journal_of(settings, makes=True) as journal:
-        begun = journal.begin(new, [told])
+        begun = _begun(journal, new, told)
         if begun.status in TERMINAL:
             raise CommandError(f'run "{begun.id}" has ended already ({begun.status}): choose another --id', REFUSED)
     return _go_on(begun.id, options, settings)
+
+
+def _begun(journal: SqliteJournal, new: RunRow, told: NewEvent) -> RunRow:
+    """The new run, or that of the same id. Raises CommandError, with an exit code that no run has, for another plan."""
+    try:
+        return journal.begin(new, [told])
+    except JournalError as error:
+        with suppress(JournalError):
+            if journal.load(new.id).run.plan_hash != new.plan_hash:
+                raise CommandError(str(error), REFUSED) from error
+        raise
 
 
 def resume(options: Namespace) -> int:
@@ -309,8 +324,8 @@ def _tell_end(state: RunState, left: Left, options: Namespace) -> int:
     if options.json:
         print(json.dumps({**state_facts(state), "left": left}))
     elif left == "ended":
-        reason = f": {visible(run.reason)}" if run.reason else ""
-        print(f"Run {visible(run.id)} is {run.status}{reason}", file=sys.stderr, flush=True)
+        reason = f": {fit(run.reason, MAX_REASON)}" if run.reason else ""
+        print(f"Run {visible(run.id)} {_ENDED.get(run.status, run.status)}{reason}", file=sys.stderr, flush=True)
         for line in result_lines(state):
             print(line)
     else:
@@ -325,7 +340,7 @@ def _tell_end(state: RunState, left: Left, options: Namespace) -> int:
 def _left_lines(state: RunState, left: Left, options: Namespace) -> Iterator[str]:
     run = state.run
     for question in open_questions(state):
-        yield from question_lines(run.id, question, options)
+        yield from question_lines(state, question, options)
     if left == "interrupted":
         yield f"Run {visible(run.id)} stays at its last checkpoint"
     elif run.status == "resting":

@@ -1,13 +1,13 @@
 """What is wrong with a plan on this machine, before anything runs: tools, arguments, hosts and folders. Pure.
 
-A plan that is sound by itself may still name a tool that is not there. Tools that nobody asked for are not guessed at:
-they are named as not checked.
+A plan that is sound by itself may still name a tool that is not there. Tools of servers that were not asked
+are named as not checked.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from cortex.tools import is_core, policy_of
 from sandbox import BadSchema, ToolError, schema_problem
 
 from .plan import has_references
-from .tasks import CodeExecutionTask, McpToolTask
+from .tasks import CodeExecutionTask, McpToolTask, has_vain_retries
 
 if TYPE_CHECKING:
     from cortex.settings import Settings
@@ -39,7 +39,7 @@ class PlanProblem:
     task: str
     text: str
     is_certain: bool = True
-    """False for what was not checked."""
+    """False for what was not checked, and for a field that changes nothing."""
 
     def __str__(self) -> str:
         return f'task "{self.task}": {self.text}'
@@ -54,14 +54,16 @@ def tool_names(plan: Plan) -> list[str]:
 def problems_of(
     plan: Plan, tools: Mapping[str, UsableTool | UnknownTool | None], settings: Settings, *, folders: Set[str]
 ) -> list[PlanProblem]:
-    """All that would go wrong with the tasks. `tools` has each named tool; None for one that nobody looked for.
-    `folders` are the names of those that are granted."""
+    """All that would go wrong with the tasks. `tools` has each named tool; None for a tool that was not
+    looked for. `folders` has the names of the granted folders."""
     found: list[PlanProblem] = []
     for task in plan.tasks:
         for name in _named(task):
             found += (PlanProblem(task.id, *problem) for problem in _about_tool(task, name, tools.get(name), settings))
         if isinstance(task, CodeExecutionTask):
             found += (PlanProblem(task.id, text) for text in _about_code(task, settings, folders))
+        if has_vain_retries(task):
+            found.append(PlanProblem(task.id, "`retries` changes nothing without `idempotent`", is_certain=False))
     return found
 
 
@@ -81,7 +83,7 @@ def _about_tool(
     if is_core(name):
         yield f"{name} is not for workflows", True
     elif tool is None:
-        yield f"the tool {name[:100]} was not looked at: its server was not asked", False
+        yield f"the tool {name[:100]} was not checked: its server was not asked", False
     elif isinstance(tool, UnknownTool):
         yield f"there is no tool {name[:100]}: {tool.why}", True
     elif policy_of(tool, settings.tools) == "deny":
@@ -109,11 +111,18 @@ def _misfit(tool: UsableTool, arguments: Mapping[str, Any]) -> str | None:
         return None  # a schema that cannot be used: the call itself will say so
 
 
+def folder_problem(task: CodeExecutionTask, folders: Collection[str]) -> str | None:
+    """Why the task cannot have its folder; None if it can. `folders` has the names of the granted folders."""
+    if task.workspace is None or task.workspace in folders:
+        return None
+    granted = f"only these are granted: {', '.join(sorted(folders))}" if folders else "no folder is granted"
+    return f'it wants the folder "{task.workspace[:60]}", and {granted}'
+
+
 def _about_code(task: CodeExecutionTask, settings: Settings, folders: Set[str]) -> Iterator[str]:
     if task.sandbox_config.allow_network and not settings.sandbox.network.allow:
         yield "it wants the network, and no host is allowed (sandbox.network.allow)"
-    if task.workspace is not None and task.workspace not in folders:
-        granted = ", ".join(sorted(folders)) or "none is"
-        yield f'it wants the folder "{task.workspace[:60]}"; granted: {granted}'
+    if (problem := folder_problem(task, folders)) is not None:
+        yield problem
     if len(task.code.encode(errors="replace")) > settings.sandbox.max_code_bytes:
         yield f"its code is longer than {settings.sandbox.max_code_bytes} bytes"

@@ -38,6 +38,12 @@ _PLAINLY = {
     "union_tag_not_found": "`type` is missing; it is mcp_tool, code_execution or decision",
     "union_tag_invalid": "`type` is mcp_tool, code_execution or decision",
     "tuple_type": "must be a list",
+    "missing": "the field is missing",
+}
+_KINDS: dict[str, type[BaseModel]] = {
+    "mcp_tool": McpToolTask,
+    "code_execution": CodeExecutionTask,
+    "decision": DecisionTask,
 }
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 _REFERENCE = re.compile(r"\$\{([A-Za-z][A-Za-z0-9_-]*)((?:\.[^.${}]+)*)\}")
@@ -432,13 +438,20 @@ def _circle(needs: Mapping[str, frozenset[str]]) -> str:
 
 def _first_problem(error: ValidationError, tasks: Any) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    said = _PLAINLY.get(first["type"], first["msg"][:200])
+    match first["loc"]:
+        case ("tasks", int(at), str(kind), _) if first["type"] == "extra_forbidden":
+            fields = ", ".join(_KINDS[kind].model_fields)
+            said = f"there is no such field; a task of the type {kind} has: {fields}"
+        case (_,) if first["type"] == "extra_forbidden":
+            said = "there is no such field; a plan has: name, tasks"
     match first["loc"]:
         case ("tasks", int(at), *path):
             where = _name_of(tasks[at] if isinstance(tasks, list) and at < len(tasks) else None, at)
             place = ".".join(str(step) for step in path[1:] if not str(step).startswith("function-"))
         case path:
             where, place = "the plan", ".".join(map(str, path))
-    return f"{where}: {f'{place}: ' if place else ''}{_PLAINLY.get(first['type'], first['msg'][:200])}"
+    return f"{where}: {f'{place}: ' if place else ''}{said}"
 
 
 def _name_of(task: Any, at: int) -> str:

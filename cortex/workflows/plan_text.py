@@ -17,7 +17,7 @@ from cortex.energy import weigh
 from cortex.text import beyond_ascii, code_lines, visible_code
 from sandbox import Tier
 
-from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task, repeats
+from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task, has_vain_retries, repeats
 
 if TYPE_CHECKING:
     from cortex.settings import EnergySettings, Policy, Settings
@@ -211,7 +211,9 @@ class _Teller:
 
 def _after_failure(task: McpToolTask | CodeExecutionTask) -> str:
     again = f"up to {_count(task.retries, 'more attempt')}, then " if task.retries and repeats(task) else ""
-    return f"{again}{'the run stops' if task.on_error == 'stop' else 'the run goes on'}{_after_crash(task)}"
+    ends = "the run stops" if task.on_error == "stop" else "the run goes on"
+    vain = " (`retries` counts only with `idempotent`)" if has_vain_retries(task) else ""
+    return f"{again}{ends}{vain}{_after_crash(task)}"
 
 
 def _after_crash(task: McpToolTask | CodeExecutionTask) -> str:

@@ -96,3 +96,13 @@ def repeats(task: Task) -> bool:
         task.tools or task.intent.strip() or task.sandbox_config.allow_network
     )
     return may_repeat(task, reaches_out=reaches_out)
+
+
+def has_vain_retries(task: Task) -> bool:
+    """Whether the author asked for retries that are never made, because the task may not be repeated."""
+    # Compared with the defaults, not with the fields that were set: a plan from the journal has them all set.
+    match task:
+        case DecisionTask():
+            return False
+        case McpToolTask() | CodeExecutionTask():
+            return task.retries > type(task).model_fields["retries"].default and not repeats(task)

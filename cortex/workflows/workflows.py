@@ -27,6 +27,7 @@ from cortex.tools import policy_of
 
 from .agent_desk import AgentDesk, AgentQuestion
 from .answers import AGENT, Replan, Said, as_kept, is_agent, require_fitting, require_fitting_of_agent
+from .checking import folder_problem
 from .dispatch import DispatchFull, InProcess
 from .executor import Executor
 from .finishing import finish_kept
@@ -505,13 +506,8 @@ class Workflows:
 
     def _require_folders(self, tasks: Sequence[Any]) -> None:
         for task in tasks:
-            if (
-                isinstance(task, CodeExecutionTask)
-                and task.workspace is not None
-                and task.workspace not in self._folders
-            ):
-                granted = ", ".join(sorted(self._folders)) or "none is"
-                raise PlanError(f'task "{task.id}" wants the folder "{task.workspace[:60]}"; granted: {granted}')
+            if isinstance(task, CodeExecutionTask) and (problem := folder_problem(task, self._folders)) is not None:
+                raise PlanError(f'task "{task.id}": {problem}')
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,14 @@ def test_tools_of_servers_that_were_not_asked_are_named_as_such(cortex, file, tm
     assert [each["certain"] for each in asked] == [True, True]
 
 
+def test_a_check_notes_retries_that_are_never_made(cortex, file, tools):
+    own = {"name": "x", "tasks": [tool("a", "shop.post", arguments={"text": "x"}, retries=3)]}
+    shown = cortex("check", file(own), "--tools", tools)
+    assert 'note   task "a": `retries` changes nothing without `idempotent`\nok, but for the notes\n' in shown
+    own["tasks"][0]["idempotent"] = True
+    assert "note" not in cortex("check", file(own), "--tools", tools)
+
+
 @pytest.mark.parametrize("action", ["check", "run", "export"])
 def test_a_file_that_is_no_plan_is_an_error_of_one_line(cortex, file, tmp_path, home, action):
     circle = {"name": "x", "tasks": [decision("a", "b"), decision("b", "a")]}
@@ -287,6 +295,7 @@ def test_a_drawing_is_written_to_a_file_or_to_the_output(cortex, home, file, tmp
     waiting(home)
     assert "class t0 ok" in cortex("export", "r1234")
     assert "classDef" not in cortex("export", file(REPORT))
+    assert cortex("export", "r1234", "--json")["drawing"] == cortex("export", "r1234")
     picture = tmp_path / "graph.svg"
     assert cortex("export", "r1234", "--format", "svg", "--output", str(picture)) == ""
     assert picture.read_text().startswith("<svg ")
@@ -357,12 +366,49 @@ def test_an_answer_may_be_a_value_or_a_change_of_the_plan(cortex, home, file):
         ({"remove": ["__proto__"]}, "remove"),
         ({"remove": ["one"]}, "has begun"),
         ({"add": [decision("x", "none")]}, "there is no such task"),
-        ({"add": [{"id": "x", "type": "decision"}]}, 'task "x": ask: Field required'),
+        ({"add": [{"id": "x", "type": "decision"}]}, 'task "x": ask: the field is missing'),
     ):
         bad = file(wrong, "bad.json")
         assert says in cortex("decide", "r3456", "ok", "--replan", bad, "--hash", HASH, code=2)
+    assert "--value JSON | --replan FILE) --hash" in cortex("show", "r3456")
     cortex("decide", "r3456", *replan)
     assert said_in(home, "r3456")["remove"] == ["last"]
+    assert f"to go on: cortex workflow resume r3456 --home {home}" in cortex("show", "r3456")
+
+
+def test_a_run_shows_how_its_plan_is_approved(cortex, home):
+    own = plan(code("one", "return 1"))
+    journal = journal_in(home)
+    now = time.time()
+    journal.begin(RunRow("r1234", own, own.hash, started_by="agent", at=now), [])
+    claim = journal.claim("r1234", "w", 10, now)
+    asked = DecisionRow("@plan", "owner", "The whole plan", HASH, now)
+    journal.save(claim, Saved(decisions=[asked], status="waiting"), now)
+    journal.release(claim)
+    journal.close()
+    shown = cortex("show", "r1234")
+    assert "| The whole plan" in shown
+    assert f"cortex workflow decide r1234 @plan (--approve | --reject REASON) --hash {HASH[:12]}" in shown
+    assert [question["task"] for question in cortex("show", "r1234", "--json")["questions"]] == ["@plan"]
+
+
+def test_an_id_of_another_plan_is_refused(cortex, home, file):
+    waiting(home)
+    other = file({"name": "other", "tasks": [code("one", "return 1")]})
+    assert "with another plan: choose another id" in cortex("run", other, "--id", "r1234", code=3)
+
+
+def test_a_run_that_no_process_leads_says_how_to_go_on(cortex, home):
+    own = plan(code("one", "return 1"))
+    journal = journal_in(home)
+    now = time.time()
+    journal.begin(RunRow("r1234", own, own.hash, at=now), [])
+    claim = journal.claim("r1234", "w", 10, now)
+    journal.save(claim, Saved(status="running"), now)
+    assert "no process leads it" not in cortex("show", "r1234")
+    journal.release(claim)
+    journal.close()
+    assert f"no process leads it; to go on: cortex workflow resume r1234 --home {home}" in cortex("show", "r1234")
 
 
 def test_an_abort_ends_a_run_for_good_and_is_recorded(cortex, home):
@@ -399,8 +445,9 @@ def test_runs_that_have_ended_are_forgotten_and_no_others(cortex, home):
     waiting(home, "r2345")
     assert "has not ended (waiting): abort it first" in cortex("forget", "r1234", code=3)
     assert "say which runs" in cortex("forget", code=2)
+    assert "not both" in cortex("forget", "r1234", "--older-than", "1", code=2)
     cortex("abort", "r1234")
-    assert cortex("forget", "--older-than", "1") == "No run has ended so long ago\n"
+    assert cortex("forget", "--older-than", "1") == "No run ended before that\n"
     assert cortex("forget", "--older-than", "0", "--json") == {"forgotten": ["r1234"]}
     assert [run["run"] for run in cortex("list", "--json")] == ["r2345"]
 

@@ -195,7 +195,7 @@ def test_a_kill_from_another_process_ends_a_run_in_a_terminal(place, nothing_lef
         sandboxes = set(descendants(screen.process.pid))
         assert sandboxes
         assert place.cortex("kill").returncode == 0
-        screen.wait_for("Run r1 is aborted: Kill switch is on")
+        screen.wait_for("Run r1 was aborted: Kill switch is on")
         assert screen.ended() == 1
         assert [each for each in sandboxes if is_alive(each)] == []
 
@@ -211,7 +211,7 @@ def test_an_abort_from_another_process_ends_what_runs(place, nothing_left):
     while any(map(is_alive, processes)):
         assert time.monotonic() < give_up
         time.sleep(0.05)
-    assert "Run r1 is aborted" in (place.home / "workflows" / "logs" / "r1.log").read_text()
+    assert "Run r1 was aborted" in (place.home / "workflows" / "logs" / "r1.log").read_text()
 
 
 def is_alive(pid: int) -> bool:

@@ -62,7 +62,7 @@ def test_the_owner_sees_what_each_task_would_do():
         "  hosts: none",
         "  limits: 30000 ms, 512 MB",
         "  files: none",
-        "  after a failure: the run stops",
+        "  after a failure: the run stops (`retries` counts only with `idempotent`)",
         "  code:",
         "  | return context.commits.length",
     ]

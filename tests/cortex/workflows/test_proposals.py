@@ -145,8 +145,14 @@ async def test_a_plan_is_offered_where_the_setting_says_so_and_taken_unless_the_
         ({"name": "x", "tasks": [tool("a", "core.remember")]}, "names core.remember, which is not for workflows"),
         ({"name": "x", "tasks": [code("a", "return 1", tools=["core_plan"])]}, "which is not for workflows"),
         ({"name": "x", "tasks": [code("a", "1", sandbox_config={"allowNetwork": True})]}, "this host allows none"),
-        ({"name": "x", "tasks": [code("a", "return 1", workspace="docs")]}, 'wants the folder "docs"; granted: none'),
-        ({"name": "x", "tasks": [], "id": "r1", "started_by": "owner"}, "Extra inputs are not permitted"),
+        (
+            {"name": "x", "tasks": [code("a", "return 1", workspace="docs")]},
+            'wants the folder "docs", and no folder is granted',
+        ),
+        (
+            {"name": "x", "tasks": [], "id": "r1", "started_by": "owner"},
+            "there is no such field; a plan has: name, tasks",
+        ),
         ([1], "core.plan takes one object"),
         ({"name": "x", "tasks": "none"}, "tasks: must be a list"),
     ],

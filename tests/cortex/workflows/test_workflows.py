@@ -210,7 +210,7 @@ async def test_an_owner_who_is_there_is_asked(tmp_path: Path, allowed: bool, the
 
 async def test_a_plan_that_wants_what_is_not_granted_is_refused(tmp_path: Path):
     async with cortex(tmp_path) as place:
-        with pytest.raises(PlanError, match='wants the folder "docs"; granted: none'):
+        with pytest.raises(PlanError, match='wants the folder "docs", and no folder is granted'):
             await place.workflows.start(plan(code("a", "return 1", workspace="docs")))
         assert list(place.workflows.list()) == []
         with pytest.raises(NoSuchRun):
