@@ -372,7 +372,8 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
     assert unnamed == []
     missing = [pattern for pattern in patterns if not fnmatch.filter(kept, f"{pattern}*")]
     # Nobody was told of a question yet, and nobody has typed.
-    workflows = ["workflows/journal.sqlite*", "workflows/journal.steps", "workflows/results/", "workflows/changes/"]
+    files = ("journal.sqlite*", "journal.steps", "journal.lock", "results/", "changes/", "logs/")
+    workflows = [f"workflows/{name}" for name in files]
     assert missing == ["state/proposals/told.json", "state/chat-history.jsonl", *workflows, "mcp.json", "mcp.lock"]
     found = [path for path in settings.home.rglob("*") if not path.is_symlink()]
     modes = {stat.S_IMODE(path.stat().st_mode) for path in found}

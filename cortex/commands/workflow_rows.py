@@ -71,11 +71,12 @@ def heading_lines(state: RunState, options: Namespace) -> Iterator[str]:
     yield f"by {fit(run.started_by, 40)}, since {local_time(run.at)}{ended}{parent}"
     budget = "" if run.energy_budget is None else f" of at most {run.energy_budget:g}"
     yield f"energy {run.energy_spent:.4g}{budget}; plan {run.plan_hash[:12]}, revision {run.revision}"
-    if run.reason:
+    left = _left_alone(state)
+    if run.reason and left is None:  # the reason of a run that was left is out of date: it still asks for the answer
         yield fit(run.reason, width())
     if run.wake_at is not None:
         yield f"until {local_time(run.wake_at, '%Y-%m-%d %H:%M:%S')}"
-    if (left := _left_alone(state)) is not None:
+    if left is not None:
         yield f"{left}: cortex workflow resume {visible(run.id)}{said_again(options)}"
 
 

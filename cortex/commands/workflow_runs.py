@@ -293,7 +293,7 @@ class _Follower:
             self._progress.tick()
 
     async def _watch_rest(self, flows: Workflows) -> None:
-        """Leave the run when it has waited or rested for long enough, and nobody is being asked here."""
+        """Leave the run when it has waited or rested for long enough, and no question is being asked here."""
         while True:
             await self._rests.wait()
             since, look_s = anyio.current_time(), LOOK_S

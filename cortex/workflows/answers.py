@@ -108,7 +108,7 @@ def require_fitting_of_agent(said: Said, state: RunState, task: str, policy: Pol
 def new_plan(
     said: Replan, plan: Plan, tasks: Mapping[str, TaskRow], questions: Mapping[str, DecisionRow], revision: int
 ) -> Plan:
-    """The plan after the answer. What somebody was asked about stays. Raises PlanError."""
+    """The plan after the answer. A task with a question stays. Raises PlanError."""
     begun = frozenset(id_ for id_, row in tasks.items() if row.status != "pending") | questions.keys()
     return replanned(plan, said.add, said.remove, begun, revision=revision + 1)
 

@@ -1,6 +1,6 @@
 """The energy of one attempt at a task: taken once, also when the process dies and another repeats the attempt.
 
-The ledger's entry names the attempt (`turn` is `run/task/attempt`), so whoever repeats it finds what was taken.
+The ledger's entry names the attempt (`turn` is `run/task/attempt`), so a process that repeats it finds what was taken.
 """
 
 from __future__ import annotations

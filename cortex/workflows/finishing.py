@@ -1,6 +1,6 @@
 """Finishes what a process left between the checkpoint of a task and the commit of its files.
 
-A module of its own because whoever takes over a run does it, and whoever aborts it.
+A module of its own because both a process that takes over a run and a process that aborts one do this.
 """
 
 from __future__ import annotations

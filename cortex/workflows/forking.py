@@ -34,9 +34,9 @@ def begin_fork(
     now: float,
     lease_s: float = 10.0,
 ) -> Sequence[EventRow] | None:
-    """Keep a new run that begins at that task; nobody leads it yet. Returns its events; none if there is a run of that
-    id with that plan, None if another process makes it at this moment. Reads and writes the disk. Raises PlanError and
-    JournalError."""
+    """Keep a new run that begins at that task; no process leads it yet. Returns its events; none if there is a run of
+    that id with that plan, None if another process makes it at this moment. Reads and writes the disk. Raises
+    PlanError and JournalError."""
     not_written = {task for task, _ in files.all(state.run.id)}
     rows = taken_over(state, at, new, not_written)
     row = RunRow(

@@ -1,6 +1,6 @@
 """A plan as text for the owner: its layers, all that each task would do, and the energy that it takes. Pure.
 
-Whoever wrote the plan may be a stranger. Each text of theirs stands behind a bar or in quotes, with everything
+The author of the plan may be a stranger. Each text of the author stands behind a bar or in quotes, with everything
 deceptive spelled out, so that none can pass for a line of ours or control a terminal. What is too long is shown in
 part, with its length and the hash of the whole. An approval is bound to the hash of exactly this text.
 """

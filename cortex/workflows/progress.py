@@ -18,7 +18,7 @@ class Standing:
     work: tuple[Task, ...] = ()
     """Calls and code that can start now."""
     to_ask: tuple[DecisionTask, ...] = ()
-    """Questions that nobody was asked yet."""
+    """Questions that were not asked yet."""
     asked: tuple[str, ...] = ()
     """Tasks whose question waits for its answer."""
     skipped: tuple[Task, ...] = ()

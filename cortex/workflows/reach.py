@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PolicyOf: TypeAlias = "Callable[[str], Policy | None]"
 """The policy of a tool by its name; None for a tool that is not known here."""
 
-# From mild to strict. A tool that nobody knows counts as the strictest.
+# From mild to strict. An unknown tool counts as the strictest.
 _STRICTNESS: Mapping[str | None, int] = {"allow": 0, "ask": 1, "deny": 2, None: 3}
 
 

@@ -42,7 +42,7 @@ class McpToolTask(_Task):
     arguments: dict[str, Any] = Field(default_factory=dict)
     """JSON. A value `"${task.path}"` as a whole is replaced by that part of a result, `"${input.name}"` by an input."""
     idempotent: bool = False
-    """Whether the call may be repeated without harm, when nobody knows whether it took place."""
+    """Whether the call may be repeated without harm when it is not known whether it took place."""
     retries: int = Field(default=0, ge=0, le=MAX_RETRIES)
     on_error: Literal["stop", "continue"] = "stop"
 
@@ -79,7 +79,7 @@ Task = Annotated[McpToolTask | CodeExecutionTask | DecisionTask, Field(discrimin
 
 
 def may_repeat(task: Task, *, reaches_out: bool) -> bool:
-    """Whether the task may be started again when nobody knows whether its last start took effect. `reaches_out`: its
+    """Whether the task may be started again when it is not known whether its last start took effect. `reaches_out`: its
     code was lent a tool or the network. Its changes of files wait for the checkpoint, so they are never half made."""
     match task:
         case CodeExecutionTask(idempotent=None):
