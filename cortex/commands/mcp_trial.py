@@ -17,9 +17,9 @@ from cortex.mcp_config import servers_of
 from cortex.settings import McpServerSettings, Settings
 from cortex.text import fit, terminal_columns, visible
 from cortex.tools import policies_without_tool
-from neurons import KillSwitch
 
-from .exits import CODE_FAILED, REFUSED, SUCCESS, CommandError
+from .exits import CODE_FAILED, SUCCESS, CommandError
+from .options import refuse_if_killed
 from .rows import Paint
 
 if TYPE_CHECKING:
@@ -77,12 +77,6 @@ def chosen_servers(settings: Settings, names: list[str]) -> dict[str, McpServerS
     if names:
         return {name: known[name].settings.model_copy(update={"disabled": False}) for name in names}
     return {name: named.settings for name, named in known.items() if named.is_enabled}
-
-
-def refuse_if_killed(settings: Settings) -> None:
-    """Raise CommandError if the home's kill switch is on: MCP servers are programs, and none is started then."""
-    if refusal := KillSwitch(settings.home / "state").refusal():
-        raise CommandError(refusal, REFUSED)
 
 
 async def _try_all(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .exits import CommandError
+from .exits import REFUSED, CommandError
 
 if TYPE_CHECKING:
     from cortex.settings import Settings
@@ -135,3 +135,12 @@ def number_of(things: str, least: int = 0) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def refuse_if_killed(settings: Settings) -> None:
+    """Raise CommandError if the home's kill switch is on: neither a run nor an MCP server is started then."""
+    from neurons import KillSwitch
+
+    killed = KillSwitch(settings.home / "state").refusal()
+    if killed is not None:
+        raise CommandError(killed, REFUSED)

@@ -15,8 +15,8 @@ from cortex.discovery import Discovery, discovery_of
 from cortex.settings import Settings
 
 from .exits import CommandError
-from .mcp_trial import chosen_servers, refuse_if_killed, started
-from .options import own_toolbox
+from .mcp_trial import chosen_servers, started
+from .options import own_toolbox, refuse_if_killed
 
 if TYPE_CHECKING:
     from cortex.catalogue import Workbench

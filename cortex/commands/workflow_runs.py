@@ -39,7 +39,7 @@ from cortex.workflows import (
 )
 
 from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, WAITING, CommandError
-from .options import folder_of, load_existing, own_toolbox, said_again
+from .options import folder_of, load_existing, own_toolbox, refuse_if_killed, said_again
 from .workflow_detach import WAIT_S, detached, noted
 from .workflow_journal import chosen_run, journal_of, kept_files
 from .workflow_progress import RunProgress
@@ -73,7 +73,7 @@ def run(options: Namespace) -> int:
     plan = with_inputs(plan, inputs_from(options.input, plan))
     folder = folder_of(options)
     _require_right(plan, options, settings, folder)
-    _refuse_if_killed(settings)
+    refuse_if_killed(settings)
     if not options.json:
         folders = {} if folder is None else {WORKSPACE: folder}
         print(told_plan(plan, settings, folders=folders).text, file=sys.stderr, flush=True)
@@ -108,7 +108,7 @@ def resume(options: Namespace) -> int:
     if state.run.status in TERMINAL:
         again = f"cortex workflow fork {state.run.id} --at TASK"
         raise CommandError(f'run "{state.run.id}" has ended ({state.run.status}): {again} goes on from it', REFUSED)
-    _refuse_if_killed(settings)
+    refuse_if_killed(settings)
     return _go_on(state.run.id, options, settings)
 
 
@@ -123,7 +123,7 @@ def fork(options: Namespace) -> int:
         elif options.input:
             raise CommandError("--input needs the FILE of a plan: the plan of the run has its inputs already")
         _require_right(plan, options, settings, folder_of(options))
-        _refuse_if_killed(settings)
+        refuse_if_killed(settings)
         id_ = options.id or new_id()
         given = (journal, kept_files(settings), state, options.at, plan, id_)
         if begin_fork(*given, worker=f"fork-{new_id()}", now=time.time()) is None:
@@ -139,14 +139,6 @@ def _require_right(plan: Plan, options: Namespace, settings: Settings, folder: F
     wrong = [str(problem) for problem in found_problems(plan, options, settings, folder) if problem.is_certain]
     if wrong:
         raise CommandError("; ".join(wrong[:10]) + (f"; and {len(wrong) - 10} more" if len(wrong) > 10 else ""))
-
-
-def _refuse_if_killed(settings: Settings) -> None:
-    from neurons import KillSwitch
-
-    killed = KillSwitch(settings.home / "state").refusal()
-    if killed is not None:
-        raise CommandError(killed, REFUSED)
 
 
 def _go_on(run_id: str, options: Namespace, settings: Settings) -> int:

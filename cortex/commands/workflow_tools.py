@@ -16,8 +16,8 @@ from cortex.settings import Settings
 from cortex.tools import Toolbox, is_core
 from cortex.workflows import WORKSPACE, Plan, PlanProblem, UnknownTool, problems_of, tool_names
 
-from .mcp_trial import refuse_if_killed, started
-from .options import own_toolbox
+from .mcp_trial import started
+from .options import own_toolbox, refuse_if_killed
 
 if TYPE_CHECKING:
     from cortex.settings import McpServerSettings
