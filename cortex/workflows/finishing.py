@@ -5,6 +5,7 @@ A module of its own because both a process that takes over a run and a process t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -58,5 +59,9 @@ async def _finish(files: KeptFiles, run: str, plan: Plan, row: TaskRow, folders:
     folder = None if name is None else folders.get(name)
     if folder is None:
         raise SandboxError("their folder is not granted to workflows any more")
-    if data is not None:
-        await folder.workspace.finish(data)
+    if data is None:
+        return
+    if hashlib.sha256(data).hexdigest() != row.metrics["files"].get("kept"):
+        # A process that had lost the lead may have kept its own changes under the same name.
+        raise SandboxError("what is kept is not what was saved")
+    await folder.workspace.finish(data)

@@ -142,3 +142,24 @@ async def test_a_call_of_unknown_end_is_not_repeated_but_asked_about(tmp_path: P
 def test_the_lease_is_short_in_these_tests():
     assert LEASE_S < 1
     assert len(steps().tasks) == 3 * LAYERS
+
+
+def test_only_the_changes_of_files_that_were_saved_are_made_after_a_kill(tmp_path: Path):
+    """A process that had lost the lead may have kept its own under the same name."""
+    with host(tmp_path, "saved") as process:
+        process.wait(timeout=LIMIT_S)
+    [kept] = (tmp_path / "home" / "workflows" / "changes").glob("*/write0.1")
+    data = kept.read_bytes()
+    assert data.count(b"0\n") == 1
+    kept.write_bytes(data.replace(b"0\n", b"7\n"))
+
+    async def resumed() -> str:
+        async with opened(tmp_path) as motor:
+            with anyio.fail_after(LIMIT_S):
+                await motor.workflows.resume(RUN)
+                while "not what was saved" not in (reason := motor.workflows.show(RUN).run.reason):
+                    assert not (tmp_path / "files" / "log.txt").exists()
+                    await anyio.sleep(0.05)
+            return reason
+
+    assert 'the files of task "write0" were not written' in anyio.run(resumed)
