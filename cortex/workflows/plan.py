@@ -401,6 +401,8 @@ def _text_of(plan: Plan) -> bytes:
     try:
         # Not in pydantic's mode for JSON, which would write NaN as null.
         whole = plan.model_dump(by_alias=True)
+        # In that mode, too, as the hash and the journal need it: there a value may be nested less deeply.
+        plan.model_dump(mode="json", by_alias=True)
     except (ValueError, RecursionError) as error:
         raise PlanError(_NO_JSON) from error
     return _json(whole)

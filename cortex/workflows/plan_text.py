@@ -17,6 +17,7 @@ from cortex.energy import weigh
 from cortex.text import beyond_ascii, code_lines, visible_code
 from sandbox import Tier
 
+from .plan import PlanError
 from .tasks import CodeExecutionTask, DecisionTask, McpToolTask, Task, has_vain_retries, repeats
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ MAX_SHOWN_PIECE = 20_000
 MAX_SHOWN_PIECES = 200_000
 """Characters of all of them together. Later ones are shown by their hash."""
 MAX_SHOWN_NAMES = 500
-"""Characters of a list of names or hosts, and of one intent."""
-MAX_SHOWN_TOOLS = 4_000
+"""Characters of a list of names or hosts."""
+MAX_SHOWN_TOOLS = 100_000
+"""Characters of the tools, or of the intent, of one task. No plan can have more: they choose what code can reach."""
 
 _FULL = 1.0
 _POLICIES: dict[Policy | None, str] = {
@@ -96,6 +98,33 @@ def told_plan(
     return PlanText(text, hashlib.sha256(text.encode()).hexdigest())
 
 
+def require_shown_whole(plan: Plan) -> None:
+    """Raise PlanError for a plan that is too long to be shown whole: what a stranger proposes is not approved by the
+    hash of what nobody saw."""
+    room = MAX_SHOWN_PIECES
+    for task in plan.tasks:
+        for text in _pieces(task):
+            room -= len(text)
+            if len(text) > MAX_SHOWN_PIECE or room < 0:
+                most = f"at most {MAX_SHOWN_PIECE} characters of one text and {MAX_SHOWN_PIECES} of all"
+                raise PlanError(f'task "{task.id}": the plan is too long to be shown to the owner, who is shown {most}')
+
+
+def _pieces(task: Task) -> Iterator[str]:
+    match task:
+        case McpToolTask():
+            yield _json_text(task.arguments)
+        case CodeExecutionTask():
+            yield _json_text(task.context)
+            yield task.code
+        case DecisionTask():
+            yield task.ask
+
+
+def _json_text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
 def energy_of_plan(plan: Plan, settings: EnergySettings) -> PlanEnergy:
     """The energy that the plan takes, by the prices of its tiers. Calls of tools and questions take none."""
     code = [task for task in plan.tasks if isinstance(task, CodeExecutionTask)]
@@ -153,7 +182,7 @@ class _Teller:
         yield f"  tools: {_cut(tools, MAX_SHOWN_TOOLS) or 'none'}"
         if task.intent.strip():
             most = self._settings.discovery.tools_per_intent
-            yield f"  and up to {most} tools that fit the words {_cut(_quoted(task.intent))}"
+            yield f"  and up to {most} tools that fit the words {_cut(_quoted(task.intent), MAX_SHOWN_TOOLS)}"
         yield f"  hosts: {self._hosts() if task.sandbox_config.allow_network else 'none'}"
         yield f"  limits: {self._limits(task)}"
         yield f"  files: {self._files(task.workspace)}"
@@ -198,7 +227,7 @@ class _Teller:
         if not value:
             return
         yield f"  {what}:"
-        yield from self._piece(json.dumps(value, ensure_ascii=False, indent=1))
+        yield from self._piece(_json_text(value))
 
     def _piece(self, text: str) -> Iterator[str]:
         room = min(MAX_SHOWN_PIECE, self._room)

@@ -45,6 +45,7 @@ from .journal import (
     WorkflowError,
 )
 from .plan import Plan, PlanError, folded, require_sound
+from .plan_text import require_shown_whole
 from .progress import finished_of
 from .run_record import Killed, Parts
 from .single_task import SingleTasks, TaskResult
@@ -157,6 +158,8 @@ class Workflows:
         while the kill switch is on."""
         self._require_acting()
         await in_thread(lambda: self._require_possible(plan))
+        if is_agent(by):
+            await in_thread(require_shown_whole, plan)
         if energy_budget is not None and not 0 <= energy_budget <= 1_000:
             raise ValueError(f"the energy of a run is a number from 0 to 1000, not {energy_budget}")
         now = self._now()

@@ -383,9 +383,10 @@ def test_a_plan_of_a_megabyte_is_the_largest():
         plan_of(code("a", code="é" * (room // 2 + 2)))
 
 
-def test_a_value_that_is_nested_too_deeply_is_refused():
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_a_value_that_is_nested_too_deeply_is_refused(depth: int):
     deep: Any = 1
-    for _ in range(100_000):
+    for _ in range(depth):
         deep = [deep]
     with pytest.raises(PlanError, match="nested too deeply"):
         plan_of(tool("a", arguments={"x": deep}))

@@ -139,6 +139,11 @@ async def test_a_plan_is_offered_where_the_setting_says_so_and_taken_unless_the_
         ({"name": "x", "tasks": [code("__proto__", "return 1")]}, "an id begins with a letter"),
         ({"name": "x", "tasks": [code(f"t{at}", "return 1") for at in range(201)]}, "201 tasks; at most 200"),
         ({"name": "x", "tasks": [code("a", "x" * 2_000_000)]}, "more than 1048576"),
+        ({"name": "x", "tasks": [code("a", "x" * 20_001)]}, "the plan is too long to be shown to the owner"),
+        (
+            {"name": "x", "tasks": [code(f"t{at}", "x" * 19_000) for at in range(11)]},
+            'task "t10": the plan is too long',
+        ),
         ({"name": "x", "tasks": [code("a", "return 1", "a")]}, "in a circle: a → a"),
         ({"name": "x", "tasks": [code("a", "return 1"), code("a", "return 2")]}, 'two tasks "a"'),
         ({"name": "x", "tasks": [tool("a", "no.such")]}, 'names "no.such", and there is no such tool'),
