@@ -19,7 +19,7 @@ from tests.conftest import is_readable
 BOUND_S = 120
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|[\x01\x02]")
 # The terminal becomes the one that Ctrl-C is sent from.
-_CHAT = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from cortex.commands import main; main()"
+_COMMAND = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from cortex.commands import main; main()"
 
 
 class Screen:
@@ -93,19 +93,34 @@ class Screen:
         self.close()
 
 
-class Chat(Screen):
-    """`cortex chat` in a terminal of its own."""
+class CommandScreen(Screen):
+    """A `cortex` command in a terminal of its own."""
 
-    def __init__(self, *arguments: str, env: dict[str, str], columns: int = 80, **streams: int) -> None:
+    def __init__(self, *words: str, env: dict[str, str] | None = None, columns: int = 80, **streams: int) -> None:
         super().__init__(columns)
         places = {"stdin": self.theirs, "stdout": self.theirs, "stderr": self.theirs, **streams}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _CHAT, "chat", *arguments], start_new_session=True, env=env, **places
+            [sys.executable, "-c", _COMMAND, *words],
+            start_new_session=True,
+            env={**os.environ, "TERM": "xterm"} if env is None else env,
+            **places,
         )
         os.close(self.theirs)
+
+    def ended(self) -> int:
+        """The exit code, when the command has ended."""
+        self.read_to_end()
+        return self.process.wait(BOUND_S)
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
         super().close()
+
+
+class Chat(CommandScreen):
+    """`cortex chat` in a terminal of its own."""
+
+    def __init__(self, *arguments: str, env: dict[str, str], columns: int = 80, **streams: int) -> None:
+        super().__init__("chat", *arguments, env=env, columns=columns, **streams)

@@ -37,7 +37,7 @@ from neurons import (
 )
 from neurons.pipeline.trial import Delivered
 from sandbox import FileLock
-from tests.cortex.chat.screen import BOUND_S, Screen
+from tests.cortex.chat.screen import BOUND_S, CommandScreen, Screen
 from tests.neurons.governance import Clock, Governed, shown
 
 
@@ -606,34 +606,12 @@ def test_an_editor_that_cannot_be_started_is_reported(shell, monkeypatch, name, 
     assert shell("modify", neuron.id, "--from", "/nowhere").code == 2
 
 
-_IN_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from cortex.commands import main; main()"
-
-
-class Terminal(Screen):
+class Terminal(CommandScreen):
     """`cortex neurons` in a terminal of its own."""
 
     def __init__(self, shell: Shell, *arguments: str, columns: int = 80) -> None:
-        super().__init__(columns)
         shell.agent.storage.flush()
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _IN_TERMINAL, "neurons", *arguments, "--home", str(shell.home)],
-            stdin=self.theirs,
-            stdout=self.theirs,
-            stderr=self.theirs,
-            start_new_session=True,
-            env={**os.environ, "TERM": "xterm"},
-        )
-        os.close(self.theirs)
-
-    def ended(self) -> int:
-        self.read_to_end()
-        return self.process.wait(BOUND_S)
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        super().close()
+        super().__init__("neurons", *arguments, "--home", str(shell.home), columns=columns)
 
 
 def test_at_a_terminal_the_owner_sees_all_of_it_and_types_the_hash(shell):

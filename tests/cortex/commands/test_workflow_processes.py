@@ -16,14 +16,13 @@ import pytest
 from cortex.commands import run_command
 from cortex.workflows import RunState, SqliteJournal
 from tests.conftest import descendants
-from tests.cortex.chat.screen import BOUND_S, Screen
+from tests.cortex.chat.screen import BOUND_S, CommandScreen
 from tests.cortex.commands.test_workflow_command import REPORT, TOOLS
 from tests.cortex.workflows.support import code
 
 pytestmark = pytest.mark.deno
 
 _CORTEX = "from cortex.commands import main; main()"
-_IN_TERMINAL = f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {_CORTEX}"
 SLOW = "await new Promise((done) => setTimeout(done, 60_000)); return 1"
 LONG = {
     "name": "long",
@@ -88,30 +87,11 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-class Terminal(Screen):
+class Terminal(CommandScreen):
     """`cortex workflow` in a terminal of its own."""
 
     def __init__(self, place: Place, *words: str) -> None:
-        super().__init__(100)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _IN_TERMINAL, "workflow", *words, *place.common],
-            stdin=self.theirs,
-            stdout=self.theirs,
-            stderr=self.theirs,
-            start_new_session=True,
-            env={**os.environ, "TERM": "xterm"},
-        )
-        os.close(self.theirs)
-
-    def ended(self) -> int:
-        self.read_to_end()
-        return self.process.wait(BOUND_S)
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        super().close()
+        super().__init__("workflow", *words, *place.common, columns=100)
 
 
 def test_without_a_terminal_a_run_ends_at_its_question_and_goes_on_when_it_is_answered(place, nothing_left):
