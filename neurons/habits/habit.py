@@ -19,6 +19,9 @@ MAX_KEPT_LITERALS = 32
 MAX_VALUE_CHARS = 100
 MAX_PURPOSE = 200
 MAX_NAMES = 16
+MAX_CODES = 6
+# Of all wordings of a script together, but the latest one: documents are read often.
+MAX_CODES_CHARS = 65_536
 OFFER_S = 3600.0
 """For this long a hint belongs to one process. If that process dies without telling the model, another may tell it
 then."""
@@ -52,6 +55,8 @@ class Habit:
     """When it became a habit."""
     neuron: str | None = None
     """The id of the neuron that came of it."""
+    codes: tuple[str, ...] = ()
+    """The latest wordings, at most MAX_CODES different ones, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,8 @@ class Script:
     latest: Occurrence
     recent: tuple[Occurrence, ...] = ()
     """Recent occurrences with their times and literals; the newest last, and no more than needed."""
+    codes: tuple[str, ...] = ()
+    """Wordings before the latest one, the newest first."""
     count: int = 0
     tools: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -112,11 +119,12 @@ class Script:
             parameters=parameters([occurrence.literals for occurrence in self.recent]),
             told=self.told if self.told is not None else self.last_at,
             neuron=self.neuron,
+            codes=(self.latest.code, *self.codes),
         )
 
     def without_code(self) -> Script:
         """The script with only what is needed to recognise it."""
-        return replace(self, latest=replace(self.latest, code="", literals=()))
+        return replace(self, latest=replace(self.latest, code="", literals=()), codes=())
 
     def to_json(self) -> Json:
         return {
@@ -133,6 +141,7 @@ class Script:
             "tools": list(self.tools),
             "hosts": list(self.hosts),
             "code": self.latest.code,
+            "codes": list(self.codes),
             "recent": [
                 {
                     "at": one.at,
@@ -173,6 +182,7 @@ class Script:
                     tier=str(data["tier"]),
                 ),
                 recent=recent,
+                codes=tuple(map(str, data.get("codes", ())))[: MAX_CODES - 1],
                 count=int(data["count"]),
                 tools=tuple(map(str, data["tools"])),
                 hosts=tuple(map(str, data["hosts"])),
@@ -197,7 +207,9 @@ def noted(
     """The script with one more occurrence, and without occurrences older than `since`."""
     if script is None:
         first = replace(found, literals=())
-        script = Script(id=script_id, fingerprint=first, first_at=occurrence.at, latest=occurrence)
+        # Without the code: as it is here, it may contain keys.
+        blank = replace(occurrence, code="")
+        script = Script(id=script_id, fingerprint=first, first_at=occurrence.at, latest=blank)
     literals = tuple(
         replace(literal, text=without_secrets(literal.text)[:MAX_VALUE_CHARS])
         for literal in occurrence.literals[:MAX_KEPT_LITERALS]
@@ -206,11 +218,13 @@ def noted(
         *(one for one in script.recent if one.at >= since),
         Occurrence(occurrence.at, occurrence.code_hash, literals),
     )
+    code = without_keys(occurrence.code)
     return replace(
         script,
+        codes=_wordings(script, code),
         latest=replace(
             occurrence,
-            code=without_keys(occurrence.code),
+            code=code,
             purpose=" ".join(without_secrets(occurrence.purpose).split())[:MAX_PURPOSE],
         ),
         recent=recent[-most:],
@@ -218,6 +232,19 @@ def noted(
         tools=_union(script.tools, found.tools, occurrence.tools),
         hosts=_union(script.hosts, found.hosts, occurrence.hosts),
     )
+
+
+def _wordings(script: Script, newest: str) -> tuple[str, ...]:
+    """The wordings before the newest one, as many as there is room for."""
+    kept: list[str] = []
+    room = MAX_CODES_CHARS
+    for code in dict.fromkeys((script.latest.code, *script.codes)):
+        room -= len(code)
+        if room < 0 or len(kept) >= MAX_CODES - 1:
+            break
+        if code and code != newest:
+            kept.append(code)
+    return tuple(kept)
 
 
 def _union(*names: Sequence[str]) -> tuple[str, ...]:

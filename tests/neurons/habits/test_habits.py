@@ -104,6 +104,24 @@ async def test_a_habit_says_what_it_is_about():
     assert habit.neuron is None
 
 
+async def test_a_habit_keeps_its_latest_wordings_without_keys(place: Place):
+    watched = Watched(place.open())
+    key = "ghp_0123456789abcdefghij"
+    await watched.prices("btc", key, "eth", "btc")
+    newest = [PRICE.format(coin) for coin in ("btc", "eth", "[redacted]")]
+    [habit] = watched.restarted().habits.all()
+    assert list(habit.codes) == newest
+    assert habit.code == newest[0]
+    await watched.prices(*"abcdefgh")
+    [habit] = watched.restarted().habits.all()
+    assert list(habit.codes) == [PRICE.format(coin) for coin in "hgfedc"]
+    long = f"{PRICE.format('x')} // {'long ' * 9_000}"
+    for code in (long, f"{long}!", PRICE.format("z")):
+        await watched.see(code)
+    [habit] = watched.restarted().habits.all()
+    assert len(habit.codes) == 2
+
+
 async def test_rewrites_are_the_same_habit_and_other_scripts_are_not():
     watched = Watched()
     assert await watched.see("const d = await tools.stock.read({ site: 'a' }); return d.items.length") is None
