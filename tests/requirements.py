@@ -26,7 +26,7 @@ from tests.cortex import (
     requirements_of_workflows as of_workflows,
 )
 from tests.entry_points import requirements as of_the_host
-from tests.neurons import requirements as of_the_neurons
+from tests.neurons import requirements as of_the_neurons, requirements_of_shapes as of_shapes
 from tests.requirement import Requirement
 
 CODE = "tests/sandbox/test_code.py::"
@@ -57,6 +57,7 @@ ESCAPES = "tests/escapes/test_escapes.py::"
 REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
     *of_the_neurons.REQUIREMENTS,
+    *of_shapes.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
     *of_budget.REQUIREMENTS,
     *of_jobs.REQUIREMENTS,

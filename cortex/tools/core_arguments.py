@@ -22,7 +22,11 @@ NAMES = {"type": "array", "items": TEXT}
 MAX_NAMES = 500
 MAX_NAMES_CHARACTERS = 65_536
 _BETWEEN_NAMES = re.compile(r"[,;\s]+")
+# Unlike names, these have blanks in them.
+TEXTS = {"type": "array", "items": TEXT, "description": "texts"}
 TIER = {"enum": ["isolated", "network"]}
+KIND = {"enum": ["neuron", "function"]}
+ACTION = {"enum": ["notify", "answer", "wake", "none"]}
 
 EXECUTE_CODE = "execute_code"
 """The tool that MCP clients call: code with a context, and limits that are never wider than those of the host."""
@@ -114,13 +118,18 @@ _FORMS = {
             "hosts": NAMES,
             "tools": NAMES,
             "habit": TEXT,
+            "kind": KIND,
+            "schedules": TEXTS,
+            "emission": ACTION,
+            "emissionText": TEXT,
+            "parameters": _OBJECT,
+            "returns": _OBJECT,
         },
         needs={
             "name": "a short name, like CryptoPrice",
             "purpose": "one sentence for the owner",
-            "code": "the body of an async function with signal, state and emit",
-            "inputSignals": 'the signals that it answers, like ["tick"]',
-            "energyBudget": "the energy for one signal, like 0.02",
+            "code": "the body of an async function with signal, state and emit; or with args, for a function",
+            "energyBudget": "the energy for one signal or call, like 0.02",
         },
         other_names={
             **_CODE_NAMES,
@@ -130,6 +139,8 @@ _FORMS = {
             "outputs": "outputSignals",
             "budget": "energyBudget",
             "habitId": "habit",
+            "schedule": "schedules",
+            "result": "returns",
         },
     ),
 }
@@ -178,22 +189,38 @@ def _is_meant(raw: Any, form: _Form) -> bool:
         elif schema is _FLAG:
             if kind is not bool:
                 return False
-        elif schema is NAMES or value not in schema["enum"]:
+        elif "enum" not in schema or value not in schema["enum"]:
             return False
     return size <= MAX_ARGUMENT_CHARACTERS
 
 
 def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
     if "enum" in schema:
-        if value not in schema["enum"]:
-            raise invalid(f"{what} is one of {', '.join(schema['enum'])}")
-        return value
-    if schema == NUMBER:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise invalid(f"{what} is a number")
-        return value
-    if schema in (NAMES, _FLAG):
-        return _names(value, what) if schema == NAMES else _flag(value, what)
+        return _one_of(value, schema["enum"], what)
+    if schema in (NUMBER, _FLAG, _OBJECT):
+        return _of_type(value, schema, what)
+    if schema == TEXTS:
+        return _texts(value, what)
+    return _names(value, what) if schema == NAMES else _text(value, what)
+
+
+def _one_of(value: Any, choices: Iterable[str], what: str) -> Any:
+    if value not in choices:
+        raise invalid(f"{what} is one of {', '.join(choices)}")
+    return value
+
+
+def _of_type(value: Any, schema: Mapping[str, Any], what: str) -> Any:
+    if schema == _FLAG:
+        return _flag(value, what)
+    if schema == NUMBER and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise invalid(f"{what} is a number")
+    if schema == _OBJECT and not isinstance(value, dict):
+        raise invalid(f"{what} is an object")
+    return value
+
+
+def _text(value: Any, what: str) -> str:
     match value:
         case str():
             return value
@@ -202,6 +229,15 @@ def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
         case [*lines] if all(isinstance(line, str) for line in lines):
             return "\n".join(lines)
     raise invalid(f"{what} is a text")
+
+
+def _texts(value: Any, what: str) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise invalid(f"{what} is a list of texts")
+    if len(texts) > MAX_NAMES:
+        raise invalid(f"{what} has {len(texts)} texts, more than {MAX_NAMES}")
+    return texts
 
 
 def _flag(value: Any, what: str) -> bool:

@@ -167,13 +167,21 @@ def _proposal(arguments: Mapping[str, Any]) -> Proposal:
             "name": arguments["name"].strip(),
             "code": arguments["code"],
             "purpose": " ".join(arguments["purpose"].split()),
-            "inputSignals": arguments["inputSignals"],
+            "inputSignals": arguments.get("inputSignals", ()),
             "outputSignals": arguments.get("outputSignals", ()),
             "energyBudget": arguments["energyBudget"],
             # Hosts without a tier can only mean the network tier, and the owner sees it.
             "tier": arguments.get("tier", "network" if hosts else "isolated"),
             "hosts": hosts,
             "tools": arguments.get("tools", ()),
+            "kind": arguments.get("kind", "function" if "parameters" in arguments else "neuron"),
+            "schedules": arguments.get("schedules", ()),
+            "emission": {
+                "action": arguments.get("emission", "notify"),
+                "text": " ".join(arguments.get("emissionText", "").split()),
+            },
+            "parameters": arguments.get("parameters"),
+            "returns": arguments.get("returns"),
         }
     )
 

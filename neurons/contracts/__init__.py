@@ -17,16 +17,20 @@ if TYPE_CHECKING:
     )
     from .errors import Conflict, NeuronError, NoSuchNeuron, NotYet, Refused, StorageError
     from .neuron import (
+        MAX_EMISSION_TEXT,
         MAX_HOSTS,
         MAX_PURPOSE,
         MAX_SIGNALS,
         MAX_TOOLS,
         NAME_PATTERN,
         SIGNAL_PATTERN,
+        Action,
         Approval,
         Counters,
+        Emission,
         FileGrant,
         FileNeed,
+        Kind,
         Metadata,
         Neuron,
         Part,
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
         Trial,
         Version,
         Watch,
+        function_name,
         storable,
     )
     from .ports import (
@@ -57,6 +62,7 @@ if TYPE_CHECKING:
         Wake,
     )
     from .program import cost_of, file_need, may_use_files, program_of
+    from .schedule import MAX_SCHEDULES, Schedule, schedule_of
     from .settings import (
         DAY_S,
         HOUR_S,
@@ -77,11 +83,13 @@ if TYPE_CHECKING:
         HIGHEST,
         LOWEST,
         NORMAL,
+        SCHEDULE,
         Signal,
         as_given,
         energy,
         hour_changed,
         new_id,
+        schedule_due,
         tick,
         user_message,
     )
@@ -92,16 +100,20 @@ else:
             "document_text": "Damaged MAX_DOCUMENT_BYTES as_written check_beginning check_key decode encode is_key",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "neuron": (
-                "Approval Counters FileGrant FileNeed MAX_HOSTS MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata "
-                "NAME_PATTERN Neuron Part Policy Report Request SIGNAL_PATTERN ScenarioResult SignalType Status "
-                "StatusChange Trial Version Watch storable"
+                "Action Approval Counters Emission FileGrant FileNeed Kind MAX_EMISSION_TEXT MAX_HOSTS MAX_PURPOSE "
+                "MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part Policy Report Request SIGNAL_PATTERN "
+                "ScenarioResult SignalType Status StatusChange Trial Version Watch function_name storable"
             ),
             "ports": "Change Document Energy LentFolders Lease Json Record Recording Skills Storage ToolExchange Wake",
             "program": "cost_of file_need may_use_files program_of",
+            "schedule": "MAX_SCHEDULES Schedule schedule_of",
             "settings": (
                 "AutonomicSettings CostSettings DAY_S HOUR_S HabitSettings MINUTE_S NeuronSettings OwnerSettings "
                 "ProposalSettings TrialSettings is_local_name is_loopback webhook_problem"
             ),
-            "signals": "BUILT_IN HIGHEST LOWEST NORMAL Signal as_given energy hour_changed new_id tick user_message",
+            "signals": (
+                "BUILT_IN HIGHEST LOWEST NORMAL SCHEDULE Signal as_given energy hour_changed new_id schedule_due tick "
+                "user_message"
+            ),
         },
     )

@@ -7,6 +7,7 @@ The field names are the keys of the document. Times are numbers, in seconds of t
 from __future__ import annotations
 
 import os
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -15,17 +16,24 @@ from pydantic.alias_generators import to_camel
 
 from sandbox import Tier
 
+from .schedule import MAX_SCHEDULES, Schedule
+
 MAX_NAME = 60
 MAX_PURPOSE = 500
 MAX_SIGNALS = 16
 MAX_HOSTS = 16
 MAX_TOOLS = 16
 MAX_FOLDER = 4096
+MAX_EMISSION_TEXT = 500
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9 _-]{1,59}$"
 SIGNAL_PATTERN = r"^[a-z][a-z0-9_.]{0,63}$"
 
 SignalType = Annotated[str, Field(pattern=SIGNAL_PATTERN)]
+Kind = Literal["neuron", "function"]
+"""A neuron answers signals and schedules; a function is called by code, as `tools.learned.<name>`."""
+Action = Literal["notify", "answer", "wake", "none"]
+"""What follows when a neuron emits: the owner is told, the chat says it, a turn of the agent begins, or nothing."""
 FileNeed = Literal["", "read", "write"]
 """What code wants of files: nothing, to read them, or also to write them."""
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
@@ -35,6 +43,15 @@ def storable(text: str, most: int) -> str:
     """The text as a document can hold it: at most `most` characters, lone surrogates replaced. Text from code may be
     endless."""
     return text[:most].encode("utf-8", "replace").decode()
+
+
+def function_name(name: str) -> str:
+    """`compoundInterest` for "CompoundInterest", "Compound interest" and "compound_interest"."""
+    first, *rest = [word for word in re.split(r"[^A-Za-z0-9]+", name) if word] or ["function"]
+    # Capitals that begin a name and belong together go down together: "HTTPStatus" is httpStatus.
+    start = re.match(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?![a-z])|[A-Z]", first)
+    low = first if start is None else first[: start.end()].lower() + first[start.end() :]
+    return low + "".join(word[0].upper() + word[1:] for word in rest)
 
 
 class Status(StrEnum):
@@ -54,16 +71,32 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
 
+class Emission(Part):
+    """What an emission of a neuron does, for a person or the model. Other neurons hear it in any case."""
+
+    action: Action = "none"
+    """Documents from before there were actions have none, and do what they did."""
+    text: Annotated[str, Field(max_length=MAX_EMISSION_TEXT)] = ""
+    """The sentence that is told, said or given to the model, with {fields} of the data; empty for the data itself."""
+
+
 class Policy(Part):
     """What a neuron may do. An approval covers exactly this policy and the code."""
 
     tier: Tier = Tier.ISOLATED
     hosts: Annotated[tuple[str, ...], Field(max_length=MAX_HOSTS)] = ()
     tools: Annotated[tuple[str, ...], Field(max_length=MAX_TOOLS)] = ()
-    input_signals: Annotated[tuple[SignalType, ...], Field(min_length=1, max_length=MAX_SIGNALS)]
+    input_signals: Annotated[tuple[SignalType, ...], Field(max_length=MAX_SIGNALS)] = ()
     output_signals: Annotated[tuple[SignalType, ...], Field(max_length=MAX_SIGNALS)] = ()
     energy_budget: Share
-    """Energy for one signal."""
+    """Energy for one signal, or for one call of a function."""
+    kind: Kind = "neuron"
+    schedules: Annotated[tuple[Schedule, ...], Field(max_length=MAX_SCHEDULES)] = ()
+    emission: Emission = Emission()
+    parameters: dict[str, Any] | None = None
+    """The JSON Schema of a function's arguments: one object."""
+    returns: dict[str, Any] | None = None
+    """The JSON Schema of a function's result; None when nothing is said about it."""
 
     @classmethod
     def of(cls, part: Part) -> Policy:
@@ -226,12 +259,17 @@ class Neuron(Part):
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
     name: Annotated[str, Field(pattern=NAME_PATTERN)]
     code: str
-    input_signals: Annotated[tuple[SignalType, ...], Field(min_length=1, max_length=MAX_SIGNALS)]
+    input_signals: Annotated[tuple[SignalType, ...], Field(max_length=MAX_SIGNALS)] = ()
     output_signals: Annotated[tuple[SignalType, ...], Field(max_length=MAX_SIGNALS)] = ()
     energy_budget: Share
     tier: Tier = Tier.ISOLATED
     hosts: Annotated[tuple[str, ...], Field(max_length=MAX_HOSTS)] = ()
     tools: Annotated[tuple[str, ...], Field(max_length=MAX_TOOLS)] = ()
+    kind: Kind = "neuron"
+    schedules: Annotated[tuple[Schedule, ...], Field(max_length=MAX_SCHEDULES)] = ()
+    emission: Emission = Emission()
+    parameters: dict[str, Any] | None = None
+    returns: dict[str, Any] | None = None
     metadata: Metadata
     status: Status
     reason: str = ""
@@ -254,6 +292,15 @@ class Neuron(Part):
     @property
     def policy(self) -> Policy:
         return Policy.of(self)
+
+    @property
+    def is_function(self) -> bool:
+        return self.kind == "function"
+
+    @property
+    def function_name(self) -> str:
+        """The name that code calls a function by, behind `tools.learned.`."""
+        return function_name(self.name)
 
     @property
     def is_awake(self) -> bool:

@@ -165,6 +165,8 @@ class OwnerSettings(Section):
 class NeuronSettings(Section):
     max_awake: Annotated[int, Field(ge=0, le=MAX_AWAKE)] = MAX_AWAKE
     """Neurons in trial or active, at most."""
+    max_functions: Annotated[int, Field(ge=0, le=100)] = 32
+    """Learned functions in trial or active, at most. None of them keeps a process while it is not called."""
     wake_on: Annotated[tuple[Annotated[str, Field(pattern=SIGNAL_PATTERN)], ...], BeforeValidator(_split)] = ()
     """Signals that start a turn of the agent."""
     max_wakes_per_hour: Positive = 10

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 # Emitted by the cortex itself. No neuron may emit these, so that their origin is certain.
-BUILT_IN = frozenset({"tick", "hour_changed", "energy", "user_message"})
+SCHEDULE = "schedule"
+BUILT_IN = frozenset({"tick", "hour_changed", "energy", "user_message", SCHEDULE})
 
 LOWEST, NORMAL, HIGHEST = 0, 5, 9
 DEFAULT_TTL_S = 60.0
@@ -81,3 +82,8 @@ def energy(level: float, before: float) -> dict[str, Any]:
 
 def user_message(text: str) -> dict[str, Any]:
     return {"text": text}
+
+
+def schedule_due(schedule: str, due: datetime, missed: int) -> dict[str, Any]:
+    """The schedule as text, when it was due, and how many earlier times were missed while no process ran."""
+    return {"schedule": schedule, "due": due.isoformat(timespec="seconds"), "missed": missed}

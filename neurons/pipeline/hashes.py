@@ -22,7 +22,31 @@ def code_hash(code: str) -> str:
 def policy_hash(policy: Policy) -> str:
     """The hash of the whole policy. The order of hosts, tools and signals does not matter."""
     facts = policy.model_dump(mode="json", by_alias=True)
-    return _digest({key: sorted(value) if isinstance(value, list) else value for key, value in facts.items()})
+    return _digest({key: _sorted(value) for key, value in facts.items() if not _is_later(key, value)})
+
+
+# Fields that policies had later, and the values that mean what a policy without them meant: approvals from before them
+# stay valid.
+_LATER: dict[str, Any] = {
+    "kind": "neuron",
+    "schedules": [],
+    "emission": {"action": "none", "text": ""},
+    "parameters": None,
+    "returns": None,
+}
+
+
+def _is_later(key: str, value: Any) -> bool:
+    return key in _LATER and value == _LATER[key]
+
+
+def _sorted(value: Any) -> Any:
+    # Texts by themselves: what was approved before lists could hold objects keeps its hash.
+    return (
+        sorted(value, key=lambda one: one if isinstance(one, str) else canonical(one).decode())
+        if isinstance(value, list)
+        else value
+    )
 
 
 def about_hash(neuron: Neuron) -> str:

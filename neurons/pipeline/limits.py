@@ -45,12 +45,13 @@ def check(
     _check_tries(proposal, neurons, habit, since)
 
 
-def check_room(neurons: Iterable[Neuron], but: str, max_awake: int) -> None:
-    """Raise Refused when `max_awake` neurons are awake already, not counting `but`, the one to be woken."""
-    awake = [neuron.id for neuron in neurons if neuron.is_awake and neuron.id != but]
-    if len(awake) >= max_awake:
+def check_room(neurons: Iterable[Neuron], but: Neuron, settings: NeuronSettings) -> None:
+    """Raise Refused when as many neurons (or functions) as allowed are awake, not counting `but`, the one to wake."""
+    most, kind = (settings.max_functions, "functions") if but.is_function else (settings.max_awake, "neurons")
+    awake = [one.id for one in neurons if one.is_awake and one.id != but.id and one.kind == but.kind]
+    if len(awake) >= most:
         raise Refused(
-            f'Cannot wake "{but}": as many neurons are awake as are allowed ({max_awake}); '
+            f'Cannot wake "{but.id}": as many {kind} are awake as are allowed ({most}); '
             f"disable one first{': ' + ', '.join(awake[:8]) if awake else ''}"
         )
 
@@ -70,6 +71,8 @@ def _taken_names(neurons: Iterable[Neuron]) -> Iterable[str]:
         if neuron.approvals or neuron.status is not Status.DISABLED:
             yield neuron.name
             yield neuron.id
+            if neuron.is_function:
+                yield neuron.function_name
 
 
 def _check_same(proposal: Proposal, neurons: Iterable[Neuron]) -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..contracts import Counters, FileGrant, Neuron, NeuronSettings, Record, Refused, Report, Status
+from ..contracts import Counters, FileGrant, Kind, Neuron, NeuronSettings, Record, Refused, Report, Status
 from . import decisions, limits
 from .approval import CHANGED_BY_HAND, ApprovalKey, granted_files, why_not_awake
 from .hashes import policy_hash
@@ -148,9 +148,11 @@ class Pipeline:
 
         A neuron that was changed by hand, or has no valid approval, goes back to quarantine.
         """
-        neurons = [neuron for neuron in self.store.load_all() if neuron.is_awake and self._is_whole(neuron)]
-        neurons.sort(key=lambda neuron: (neuron.status is not Status.ACTIVE, neuron.approvals[0].at, neuron.id))
-        return neurons[: self._settings.max_awake]
+        return self._awake("neuron")[: self._settings.max_awake]
+
+    def functions(self) -> list[Neuron]:
+        """The verified learned functions that code may call: at most `max_functions`, in the same order."""
+        return self._awake("function")[: self._settings.max_functions]
 
     def granted(self, neuron_id: str) -> FileGrant | None:
         """The folder that the neuron may use by its document as it is now; None once it is changed, disabled or not
@@ -213,13 +215,17 @@ class Pipeline:
 
     # Internals
 
+    def _awake(self, kind: Kind) -> list[Neuron]:
+        awake = [one for one in self.store.load_all() if one.is_awake and one.kind == kind and self._is_whole(one)]
+        return sorted(awake, key=lambda one: (one.status is not Status.ACTIVE, one.approvals[0].at, one.id))
+
     def _wake(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:
         """Decide under a lock among all processes: two that count the awake neurons at once would both find room."""
 
         def with_room(neuron: Neuron) -> Neuron:
             after = decide(neuron)
             if after.is_awake:
-                limits.check_room(others, neuron.id, self._settings.max_awake)
+                limits.check_room(others, neuron, self._settings)
             return after
 
         with self.store.alone():

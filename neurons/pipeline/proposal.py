@@ -9,7 +9,7 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from sandbox import HostRule, Tier
 
@@ -17,14 +17,21 @@ from ..contracts import (
     BUILT_IN,
     MAX_HOSTS,
     MAX_PURPOSE,
+    MAX_SCHEDULES,
     MAX_SIGNALS,
     MAX_TOOLS,
     NAME_PATTERN,
+    SCHEDULE,
+    Emission,
+    Kind,
     Part,
     Policy,
     Refused,
+    Schedule,
     SignalType,
+    schedule_of,
 )
+from .function_schema import Parameters, Returns
 
 MAX_HOST = 253
 MAX_TOOL = 64
@@ -80,6 +87,8 @@ def _tool(name: str) -> str:
 def _signal(name: str) -> str:
     if name.startswith("core"):
         raise ValueError('signals that begin with "core" are out of reach')
+    if name == SCHEDULE:
+        raise ValueError("a schedule is not an input signal: name it in schedules, like every 15m")
     return name
 
 
@@ -117,13 +126,17 @@ _Input = Annotated[SignalType, AfterValidator(_signal)]
 _Output = Annotated[SignalType, AfterValidator(_signal), AfterValidator(_output)]
 
 
+def _schedule(value: Any) -> Any:
+    return schedule_of(value) if isinstance(value, str) else value
+
+
 class Proposal(Part):
     """The arguments of `core.consolidate`. `Proposal.of` reads them and raises Refused with what to change."""
 
     name: Annotated[str, Field(pattern=NAME_PATTERN), AfterValidator(_own_name)]
     code: Code
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE), AfterValidator(_one_line)]
-    input_signals: Annotated[tuple[_Input, ...], Field(min_length=1, max_length=MAX_SIGNALS), AfterValidator(_once)]
+    input_signals: Annotated[tuple[_Input, ...], Field(max_length=MAX_SIGNALS), AfterValidator(_once)] = ()
     output_signals: Annotated[tuple[_Output, ...], Field(max_length=MAX_SIGNALS), AfterValidator(_once)] = ()
     energy_budget: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)]
     tier: Tier = Tier.ISOLATED
@@ -133,12 +146,33 @@ class Proposal(Part):
     tools: Annotated[
         tuple[Annotated[str, AfterValidator(_tool)], ...], Field(max_length=MAX_TOOLS), AfterValidator(_once)
     ] = ()
+    kind: Kind = "neuron"
+    schedules: Annotated[
+        tuple[Annotated[Schedule, BeforeValidator(_schedule)], ...], Field(max_length=MAX_SCHEDULES)
+    ] = ()
+    emission: Emission = Emission(action="notify")
+    parameters: Parameters = None
+    returns: Returns = None
 
     @model_validator(mode="after")
     def _hosts_need_the_tier(self) -> Proposal:
         # An owner who reads "isolated" does not look for hosts.
         if self.hosts and self.tier is not Tier.NETWORK:
             raise ValueError('hosts can be reached in the tier "network" only')
+        return self
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Proposal:
+        if self.kind == "neuron":
+            if not self.input_signals and not self.schedules:
+                raise ValueError('a neuron answers something: name inputSignals, or schedules like "every 15m"')
+            if self.parameters is not None or self.returns is not None:
+                raise ValueError('only a function has parameters and returns: give "kind": "function"')
+            return self
+        if self.input_signals or self.output_signals or self.schedules:
+            raise ValueError("a function is called by code: it has no inputSignals, outputSignals or schedules")
+        if self.parameters is None:
+            raise ValueError("a function needs parameters: a JSON Schema of the object that it is called with")
         return self
 
     @classmethod
@@ -153,7 +187,9 @@ class Proposal(Part):
 
     @property
     def policy(self) -> Policy:
-        return Policy.of(self)
+        policy = Policy.of(self)
+        # A function emits nothing: an owner who reads of an action would wait for it.
+        return policy if self.kind == "neuron" else policy.model_copy(update={"emission": Emission()})
 
 
 def folded(name: str) -> str:

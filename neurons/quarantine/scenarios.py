@@ -16,9 +16,12 @@ from pydantic_core import to_json
 
 from ..contracts import (
     BUILT_IN,
+    SCHEDULE,
+    Schedule,
     Signal,
     energy as energy_data,
     hour_changed as hour_changed_data,
+    schedule_due,
     tick as tick_data,
     user_message as user_message_data,
 )
@@ -102,7 +105,8 @@ def scenarios_for(
 
 class _Maker:
     def __init__(self, neuron: Neuron, recordings: Sequence[Recording], settings: NeuronSettings, at: float) -> None:
-        self._types = neuron.input_signals
+        self._schedules = neuron.schedules or (Schedule(every="15m"),)
+        self._types = (*neuron.input_signals, *([SCHEDULE] if neuron.schedules else []))
         self._settings = settings
         self._moment = datetime.fromtimestamp(at, UTC)
         recorded = [recording.context for recording in recordings if self._is_data(recording.context)]
@@ -142,6 +146,8 @@ class _Maker:
                 return [energy_data(level, level + 0.1021)]
             case "user_message":
                 return [user_message_data("What is on my list for today?" if number % 2 else "Thank you!")]
+            case "schedule":
+                return [schedule_due(str(each), self._moment, 0) for each in self._schedules]
             case _:
                 return self._known
 
@@ -159,6 +165,8 @@ class _Maker:
                 yield from (energy_data(0.0, 1.0), energy_data(1.0, 0.0))
             case "user_message":
                 yield from (user_message_data(text) for text in ("", " \n", _ODD_CHARACTERS, self._long()))
+            case "schedule":
+                yield schedule_due(str(self._schedules[0]), self._moment, 1_000)
             case _:
                 yield from self._odd(typical)
 

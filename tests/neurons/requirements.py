@@ -1938,6 +1938,7 @@ SETTINGS = {
     "neurons": {
         "kill_poll_ms": "tests/neurons/autonomic/test_autonomic_home.py::test_the_switch_is_looked_at_as_often_as_the_settings_say",
         "max_awake": "tests/neurons/pipeline/test_pipeline.py::test_the_limit_of_awake_neurons_is_a_setting",
+        "max_functions": "tests/neurons/pipeline/test_pipeline.py::test_functions_have_a_limit_of_their_own_and_take_no_place_of_a_neuron",
         "max_wakes_per_hour": "tests/neurons/autonomic/test_autonomic.py::test_the_agent_is_woken_at_most_max_wakes_per_hour",
         "wake_on": "tests/neurons/autonomic/test_autonomic.py::test_a_signal_of_the_settings_wakes_the_agent_with_the_signal_itself",
     },

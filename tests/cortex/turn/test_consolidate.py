@@ -65,7 +65,7 @@ async def test_a_proposal_with_hosts_and_no_tier_has_the_network_tier(tmp_path):
         ({"name": ""}, 'needs "name"'),
         ({"code": " "}, 'needs "code"'),
         ({"purpose": None}, 'needs "purpose"'),
-        ({"inputSignals": []}, 'needs "inputSignals"'),
+        ({"inputSignals": []}, "a neuron answers something"),
         ({"energyBudget": 0}, 'needs "energyBudget"'),
         ({"energyBudget": 2}, "energyBudget"),
         ({"energyBudget": -0.1}, "energyBudget"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from neurons import Policy, code_hash, policy_hash
+from neurons.contracts import Emission, Schedule
 from neurons.pipeline.hashes import about_hash, shown_hash
 from sandbox import Tier
 from tests.neurons.governance import Governed
@@ -41,6 +42,13 @@ def test_half_a_surrogate_pair_has_a_hash_of_its_own():
         {"input_signals": ("tick", "energy")},
         {"output_signals": ("price",)},
         {"energy_budget": 0.020001},
+        {"kind": "function"},
+        {"schedules": (Schedule(every="15m"),)},
+        {"schedules": (Schedule(every="15m"), Schedule(at="09:00 mon-fri", zone="Europe/Berlin"))},
+        {"emission": Emission(action="notify")},
+        {"emission": Emission(text="{price} now")},
+        {"parameters": {"type": "object"}},
+        {"returns": {"type": "number"}},
     ],
 )
 def test_each_part_of_the_policy_counts(change):
@@ -49,7 +57,14 @@ def test_each_part_of_the_policy_counts(change):
 
 def test_every_field_of_the_policy_is_in_its_hash():
     """A field that is added later has to be tried above."""
-    assert set(Policy.model_fields) == {"tier", "hosts", "tools", "input_signals", "output_signals", "energy_budget"}
+    first = {"tier", "hosts", "tools", "input_signals", "output_signals", "energy_budget"}
+    assert set(Policy.model_fields) == first | {"kind", "schedules", "emission", "parameters", "returns"}
+
+
+def test_the_hash_of_a_policy_without_later_fields_is_what_it_was_before_they_existed():
+    facts = '{"energyBudget":0.02,"hosts":[],"inputSignals":["energy","tick"],"outputSignals":[],"tier":"isolated","tools":[]}'
+    policy = Policy(input_signals=("tick", "energy"), energy_budget=0.02)
+    assert policy_hash(policy) == hashlib.sha256(facts.encode()).hexdigest()
 
 
 def test_the_order_of_hosts_tools_and_signals_does_not_count():

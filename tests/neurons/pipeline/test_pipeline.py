@@ -605,6 +605,23 @@ def test_the_limit_of_awake_neurons_is_a_setting():
     assert governed.store.get(first.id).is_awake
 
 
+def test_functions_have_a_limit_of_their_own_and_take_no_place_of_a_neuron():
+    governed = Governed(max_awake=1, max_functions=1)
+    neuron = governed.in_trial()
+    function = {
+        "kind": "function",
+        "inputSignals": [],
+        "outputSignals": [],
+        "parameters": {"type": "object", "properties": {"p": {"type": "number"}}},
+    }
+    first = governed.in_trial(name="First", code="return args.p", **function)
+    second = governed.waiting(name="Second", code="return args.p + 1", **function)
+    with pytest.raises(Refused, match=r"as many functions are awake as are allowed \(1\)"):
+        governed.approve(second.id, shown(second))
+    assert [one.id for one in governed.awake()] == [neuron.id]
+    assert [one.id for one in governed.functions()] == [first.id]
+
+
 def test_no_neuron_can_be_approved_when_max_awake_is_zero():
     governed = Governed(max_awake=0)
     neuron = governed.waiting()

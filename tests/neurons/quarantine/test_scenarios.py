@@ -59,6 +59,7 @@ def test_typical_built_in_signals_have_the_shape_that_the_layer_gives_them(type_
         "energy": built_in.energy(0.5, 0.6),
         "user_message": built_in.user_message("x"),
         "hour_changed": {"hour": 1, "weekday": 1, "date": "2027-01-15"},
+        "schedule": {"schedule": "every 15m", "due": "2027-01-15T09:00:00+00:00", "missed": 0},
     }
     for scenario in (TYPICAL, BURST):
         for signal in made(candidate(input_signals=(type_,)))[scenario].signals:
