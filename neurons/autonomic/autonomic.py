@@ -19,7 +19,7 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from ..contracts import BUILT_IN, NORMAL, Signal
+from ..contracts import BUILT_IN, HOUR_S, NORMAL, SCHEDULE, Signal
 from ..pipeline import Failed
 from .autonomic_store import AutonomicStore
 from .autonomic_view import Counts, LayerState, Overview, as_document
@@ -30,6 +30,7 @@ from .listeners import Callback, Listener, Waker
 from .nerve import Nerve, Surroundings
 from .signal_limits import Admission, check
 from .signal_queue import Drop, QueuedSignal, SignalQueue
+from .timetable import DueSchedule, Timetable
 
 if TYPE_CHECKING:
     from sandbox import HostTools, NetworkPolicy, ResidentHost
@@ -43,6 +44,8 @@ T = TypeVar("T")
 LOOK_S = 1.0
 """The layer looks at least this often for changes that other processes made on the same home."""
 _OPEN_TIMEOUT_S = 5.0
+_SCHEDULE_TTL_S = HOUR_S
+"""A neuron that rests for want of energy still gets the signal of its schedule within this time."""
 
 
 class Autonomic:
@@ -97,6 +100,9 @@ class Autonomic:
                 folders=folders,
             )
         )
+        self._timetable = Timetable()
+        self._due: list[DueSchedule] = []
+        """What is due and not delivered: first it is written that it was."""
         self._watchers: tuple[Listener, ...] = ()
         self._waker: Waker | None = None
         if wake is not None and settings.wake_on:
@@ -223,10 +229,14 @@ class Autonomic:
         if self._state is LayerState.LEADING:
             for beat in self._heart.due(self._now(), self._account.level):
                 self._let_in(Signal(beat.type, "cortex", beat.data, at=self._now()))
+            self._due += self._timetable.due(self._now())
+            if self._due:
+                self._news.set()
 
     # How a signal is admitted and delivered
 
-    def _let_in(self, signal: Signal) -> bool:
+    def _let_in(self, signal: Signal, only: str | None = None) -> bool:
+        """Admit a signal, for the neuron `only` or for all that listen to its type."""
         if self._state is not LayerState.LEADING:
             self._queue.dropped[Drop.KILLED if self._state is LayerState.KILLED else Drop.ELSEWHERE] += 1
             return False
@@ -240,7 +250,7 @@ class Autonomic:
                 self._queue.dropped[Drop.WATCHER] += 1
         if self._waker is not None and self._waker.wants(signal) and not self._waker.tell(signal):
             self._queue.dropped[Drop.NO_WAKE] += 1
-        nerves = self._awake.listening(signal.type)
+        nerves = self._awake.listening(signal.type) if only is None else self._awake.only(only)
         if not nerves:
             self._totals["unheard"] += 1
             return True
@@ -323,13 +333,21 @@ class Autonomic:
                 self._written_at = anyio.current_time()
             unwritten = self._awake.take_unwritten(all_of_it=is_due)
             report = self._report() if is_due else None
-            look = await self._in_thread(lambda: self._store.look(unwritten, report, again=again))
+            due, self._due = self._due, []
+            marks = self._timetable.marks() if due else None
+            look = await self._in_thread(lambda: self._store.look(unwritten, report, marks, again=again))
             self._account.level = look.level
             self._awake.wrote(unwritten, look)
             if look.awake is not None and self._state is LayerState.LEADING and self._tasks is not None:
                 self._killed_ones = frozenset(one.id for one in look.awake if self._is_on(one.id))
                 self._awake.adopt([one for one in look.awake if one.id not in self._killed_ones], self._tasks)
                 self._admission.forget_all_but(self._awake.ids)
+                self._timetable.adopt(self._awake.neurons, self._now())
+            for each in due:
+                self._let_in(self._scheduled(each), only=each.neuron)
+
+    def _scheduled(self, due: DueSchedule) -> Signal:
+        return Signal(SCHEDULE, "cortex", due.data(), at=self._now(), ttl_s=_SCHEDULE_TTL_S)
 
     async def _take_lead(self) -> None:
         recalled = await self._in_thread(self._store.take_lead)
@@ -340,6 +358,7 @@ class Autonomic:
             self._waker.restore(recalled.get("wakes"))
         self._since = self._now()
         self._heart = Heartbeat(self._settings.autonomic.tick_s, self._now())
+        self._timetable.restore(await self._in_thread(self._store.schedules))
         self._state = LayerState.LEADING
         self._looks_again = True
 

@@ -27,6 +27,7 @@ log = logging.getLogger("motor_cortex")
 P = ParamSpec("P")
 T = TypeVar("T")
 
+SCHEDULES_KEY = "autonomic/schedules"
 # Reading all documents may take at most about one tenth of the time.
 _READING_SHARE = 10
 
@@ -104,9 +105,26 @@ class AutonomicStore:
         )
         return document.data if document is not None else {}
 
-    def look(self, unwritten: Sequence[Unwritten], report: Json | None = None, *, again: bool = False) -> Look:
-        """Write what is unwritten, and see what other processes changed. `again`: read the documents even if the stamp
-        has not changed."""
+    def schedules(self) -> Json:
+        """When each schedule was last due; empty when that is not known."""
+        if self._storage is None:
+            return {}
+        document = self._tried("read the schedules", self._storage.read, SCHEDULES_KEY)
+        return {} if document is None else document.data
+
+    def look(
+        self,
+        unwritten: Sequence[Unwritten],
+        report: Json | None = None,
+        schedules: Json | None = None,
+        *,
+        again: bool = False,
+    ) -> Look:
+        """Write what is unwritten, and see what other processes changed. `schedules`: when each was last due, on disk
+        when this returns. `again`: read the documents even if the stamp has not changed."""
+        if schedules is not None and self._storage is not None:
+            # Before they are delivered: after a kill at any moment none is delivered twice.
+            self._tried("write the schedules", self._storage.write_through, SCHEDULES_KEY, schedules)
         self._tell(report)
         written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
         return Look(self._account.read(), self._awake(again), written)

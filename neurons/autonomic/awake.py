@@ -36,6 +36,14 @@ class Awake:
     def has_work(self) -> bool:
         return any(nerve.has_work for nerve in self._nerves.values())
 
+    @property
+    def neurons(self) -> list[Neuron]:
+        return [nerve.neuron for nerve in self._nerves.values()]
+
+    def only(self, neuron_id: str) -> tuple[Nerve, ...]:
+        nerve = self._nerves.get(neuron_id)
+        return () if nerve is None else (nerve,)
+
     def listening(self, type_: str) -> tuple[Nerve, ...]:
         return self._by_type.get(type_, ())
 

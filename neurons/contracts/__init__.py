@@ -15,8 +15,10 @@ if TYPE_CHECKING:
         encode,
         is_key,
     )
+    from .due_times import Due, due_between, next_due
     from .errors import Conflict, NeuronError, NoSuchNeuron, NotYet, Refused, StorageError
     from .neuron import (
+        AWAKE,
         MAX_EMISSION_TEXT,
         MAX_HOSTS,
         MAX_PURPOSE,
@@ -98,11 +100,12 @@ else:
         __name__,
         {
             "document_text": "Damaged MAX_DOCUMENT_BYTES as_written check_beginning check_key decode encode is_key",
+            "due_times": "Due due_between next_due",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "neuron": (
-                "Action Approval Counters Emission FileGrant FileNeed Kind MAX_EMISSION_TEXT MAX_HOSTS MAX_PURPOSE "
-                "MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part Policy Report Request SIGNAL_PATTERN "
-                "ScenarioResult SignalType Status StatusChange Trial Version Watch function_name storable"
+                "AWAKE Action Approval Counters Emission FileGrant FileNeed Kind MAX_EMISSION_TEXT MAX_HOSTS "
+                "MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part Policy Report Request "
+                "SIGNAL_PATTERN ScenarioResult SignalType Status StatusChange Trial Version Watch function_name storable"
             ),
             "ports": "Change Document Energy LentFolders Lease Json Record Recording Skills Storage ToolExchange Wake",
             "program": "cost_of file_need may_use_files program_of",

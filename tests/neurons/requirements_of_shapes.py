@@ -17,4 +17,11 @@ REQUIREMENTS = (
             "tests/neurons/pipeline/test_hashes.py::test_the_hash_of_a_policy_without_later_fields_is_what_it_was_before_they_existed",
         ),
     ),
+    Requirement(
+        "LEARN-SCHEDULES",
+        "015",
+        "Schedules are right across time zones and changes of the clock; missed ones are told once and not flooded; none is "
+        "delivered twice, whatever is killed",
+        ("tests/neurons/contracts/test_due_times.py::", "tests/neurons/autonomic/test_timetable.py::"),
+    ),
 )
