@@ -105,7 +105,8 @@ else:
             "neuron": (
                 "AWAKE Action Approval Counters Emission FileGrant FileNeed Kind MAX_EMISSION_TEXT MAX_HOSTS "
                 "MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part Policy Report Request "
-                "SIGNAL_PATTERN ScenarioResult SignalType Status StatusChange Trial Version Watch function_name storable"
+                "SIGNAL_PATTERN ScenarioResult SignalType Status StatusChange Trial Version Watch "
+                "function_name storable"
             ),
             "ports": "Change Document Energy LentFolders Lease Json Record Recording Skills Storage ToolExchange Wake",
             "program": "cost_of file_need may_use_files program_of",
