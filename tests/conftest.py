@@ -26,6 +26,11 @@ hypothesis_settings.register_profile(
 )
 hypothesis_settings.load_profile("no clock")
 
+# The process that runs the tests is measured by now. The programs that tests start are not: each would take twice as long
+# to start.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
 # A shell that starts the tests in the background makes them ignore SIGINT. Every program that they start, also to
 # interrupt it, inherits that. So restore the default here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
