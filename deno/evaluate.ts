@@ -15,12 +15,15 @@ const encoder = new TextEncoder();
 
 // Every form begins with as many columns, so that the host can give positions in the agent's own lines. An expression
 // is the second of two: of one that is the whole `return`, V8 would place some errors at the `return`.
-const COLUMNS = 44;
+const COLUMNS = 60;
 const script = '"use strict";'.padEnd(COLUMNS);
 const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
-const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
+const neuronFunction = "export default async(signal,state,emit)=>{";
+
+// Where an `import` may begin a module to be loaded, by what can stand behind the word: also a comment, of any kind.
+const IMPORT = /(?<![^.]\.)\bimport(?=\s*(?:[(.]|\/[/*]|<!--|-->))/g;
 
 // `f<T>(x)` is a call in TypeScript and two comparisons in JavaScript: only the TypeScript loader may read it. All
 // other TypeScript is no JavaScript at all, so that trying JavaScript first cannot mistake it.
@@ -29,6 +32,8 @@ const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 // No loader can make sense of this mistake, and Deno's ends the process on it: it looks for a file of the system.
 const FUNCTION_WITHOUT_BLOCK =
   "In strict mode code, functions can only be declared at top level or inside a block.";
+
+const CLOSED_TOO_MUCH = "Unexpected '}': it closes more than the code has opened";
 
 const sourceOf = Function.prototype.toString;
 const randomUUID = crypto.randomUUID.bind(crypto);
@@ -55,10 +60,27 @@ export async function compile(code: string): Promise<Program> {
   return await compileModule(code, expression);
 }
 
-/** Compile the code as the body of an async function of `signal`, `state` and `emit`. */
-export async function compileNeuron(code: string): Promise<Neuron> {
+/**
+ * Compile the code as the body of an async function of `signal`, `state` and `emit`. It can import nothing: a module
+ * can be made of any text.
+ */
+export async function compileNeuron(given: string): Promise<Neuron> {
+  // Written so, the word is a mistake where it is a keyword, and the same as before in a text, a comment or a name.
+  const code = given.replace(IMPORT, "impor\\u0074");
   const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
-  return neuron ?? await load(`${neuronModule}${code}`);
+  return neuron ?? await loadNeuron(code);
+}
+
+/** Load it as a module, and run nothing of it: code that has closed the function would find no label for its end. */
+async function loadNeuron(code: string): Promise<Neuron> {
+  const label = `_${randomUUID().slice(-12)}`;
+  try {
+    return await load(`${`${neuronFunction}${label}:{`.padEnd(COLUMNS)}${code}`, `break ${label}}`);
+  } catch (error) {
+    throw error instanceof SyntaxError && error.message.includes(label)
+      ? new SyntaxError(CLOSED_TOO_MUCH)
+      : error;
+  }
 }
 
 function compileScript(code: string, expression: string | undefined): Program | undefined {
@@ -101,16 +123,16 @@ export function isClass(value: CallableFunction): boolean {
   return sourceOf.call(value).startsWith("class");
 }
 
-/** The function that the source begins. It is closed here. */
-async function load(source: string): Promise<Program> {
+/** The function that the source begins. It is closed here, behind the last words. */
+async function load(source: string, lastWords = ""): Promise<Program> {
   // The last thing in the function, and nothing that the code could have in it. Where it is missing from the function's
   // source, the code has closed the function with a brace of its own and went on outside of it.
   const end = `void "${randomUUID()}";`;
   // Behind a semicolon: what the code left unfinished must not take this for its end.
-  const text = encoder.encode(`${source}\n;${end}}`).toBase64();
+  const text = encoder.encode(`${source}\n;${end}${lastWords}}`).toBase64();
   const program = (await import(`data:application/typescript;base64,${text}`)).default;
   if (typeof program === "function" && sourceOf.call(program).includes(end)) return program;
-  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
+  throw new SyntaxError(CLOSED_TOO_MUCH);
 }
 
 /** The code without its final semicolons and comment, if it can be one expression; undefined if it cannot. */

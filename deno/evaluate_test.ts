@@ -72,7 +72,7 @@ Deno.test("a syntax error says where it is, after the columns of the wrapper", a
   const { message } = await thrownBy(() => compile("const a = 1;\nconst b = ;"));
   assertEquals(/:2:11\b/.test(message), true);
   const first = await thrownBy(() => compile("const b = ;"));
-  assertEquals(first.message.includes(`:1:${44 + 11}`), true);
+  assertEquals(first.message.includes(`:1:${60 + 11}`), true);
 });
 
 Deno.test("an error in an expression is placed where it is, whatever stands above", async () => {
@@ -88,8 +88,8 @@ Deno.test("an error in an expression is placed where it is, whatever stands abov
     assertEquals(await place(`${above}await [].x.deep()`), `${line + 2}:12`);
     assertEquals(await place(`${above}  missing as number`), `${line}:3`);
   }
-  assertEquals(await place("  missing"), `3:${44 + 3}`);
-  assertEquals(await place("  missing as number"), `1:${44 + 3}`);
+  assertEquals(await place("  missing"), `3:${60 + 3}`);
+  assertEquals(await place("  missing as number"), `1:${60 + 3}`);
 });
 
 Deno.test("compiling runs nothing", async () => {
@@ -138,7 +138,7 @@ Deno.test("code of a neuron that closes more than it has opened is told so", asy
 
 Deno.test("a syntax error of a neuron says where it is, after the columns of the wrapper", async () => {
   const { message } = await thrownBy(() => compileNeuron("const b: number = ;"));
-  assertEquals(message.includes(`:1:${44 + 19}`), true);
+  assertEquals(message.includes(`:1:${60 + 19}`), true);
 });
 
 Deno.test("code cannot hold the end of the code", async () => {
@@ -160,5 +160,55 @@ Deno.test("the code of a neuron has its positions where those of a run are", asy
 for (const code of ["}; globalThis.leaked = 1; {", "const a: number = 1; } globalThis.leaked = 1; {"]) {
   Deno.test(`the code of a neuron cannot close its function: ${code}`, async () => {
     assertEquals(await thrownBy(() => compileNeuron(code)) instanceof Error, true);
+  });
+}
+
+for (
+  const code of [
+    "return import('data:text/javascript,1')",
+    "return (import)('data:text/javascript,1')",
+    "return import /* from */ ('data:text/javascript,1')",
+    "return import // from\n('data:text/javascript,1')",
+    "return import<!-- from\n('data:text/javascript,1')",
+    "return import\n--> from\n('data:text/javascript,1')",
+    "return import\u00a0\ufeff('data:text/javascript,1')",
+    "return import.source('data:text/javascript,1')",
+    "return [...import('data:text/javascript,1')]",
+    "const a: number = 1; return import('data:text/javascript,1')",
+    "return `${import('data:text/javascript,1')}`",
+  ]
+) {
+  Deno.test(`the code of a neuron imports nothing: ${JSON.stringify(code)}`, async () => {
+    assertEquals(/SyntaxError/.test(String(await thrownBy(() => compileNeuron(code)))), true);
+  });
+}
+
+Deno.test("where import is no keyword it stands for itself", async () => {
+  const texts = String
+    .raw`["import (a)", "\import (a)", ${"`import (${1})`"}, "an import. Then", "x/import/y", /import (b)/.test("import b")]`;
+  for (const more of ["", "; const a: number = 1"]) {
+    const emitted: unknown[] = [];
+    const code =
+      `const tools = { data: { ["import"]: (x) => x } }; /* import(1) */ emit(${texts}, tools.data.import(2))${more}`;
+    await (await compileNeuron(code))({}, {}, (...values) => emitted.push(...values));
+    assertEquals(emitted, [
+      ["import (a)", "import (a)", "import (1)", "an import. Then", "x/import/y", true],
+      2,
+    ]);
+  }
+});
+
+for (
+  const code of [
+    "const a: number = 1; } globalThis.leaked = 1; {",
+    "const a: number = 1; }}; globalThis.leaked = 1; {{",
+    "const a: number = 1; }}; globalThis.leaked = 1; async () => {{",
+    "const a: number = 1; }}; globalThis.leaked = 1; export const b = async () => { _0: {",
+    "const a: number = 1; }}; import vm from 'node:vm'; globalThis.leaked = vm; async () => {{",
+  ]
+) {
+  Deno.test(`nothing of a neuron has run when it is refused: ${code}`, async () => {
+    assertEquals(/SyntaxError|Unexpected/.test(String(await thrownBy(() => compileNeuron(code)))), true);
+    assertEquals("leaked" in globalThis, false);
   });
 }

@@ -734,14 +734,16 @@ return { lendDisplay };
 const { compile, compileNeuron, isClass } = (() => {
 const AsyncFunction = (async ()=>{}).constructor;
 const encoder = new TextEncoder();
-const COLUMNS = 44;
+const COLUMNS = 60;
 const script = '"use strict";'.padEnd(COLUMNS);
 const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
-const neuronModule = "export default async(signal,state,emit)=>{".padEnd(COLUMNS);
+const neuronFunction = "export default async(signal,state,emit)=>{";
+const IMPORT = /(?<![^.]\.)\bimport(?=\s*(?:[(.]|\/[/*]|<!--|-->))/g;
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 const FUNCTION_WITHOUT_BLOCK = "In strict mode code, functions can only be declared at top level or inside a block.";
+const CLOSED_TOO_MUCH = "Unexpected '}': it closes more than the code has opened";
 const sourceOf = Function.prototype.toString;
 const randomUUID = crypto.randomUUID.bind(crypto);
 const STATEMENT = new RegExp([
@@ -757,9 +759,18 @@ async function compile(code) {
   }
   return await compileModule(code, expression);
 }
-async function compileNeuron(code) {
+async function compileNeuron(given) {
+  const code = given.replace(IMPORT, "impor\\u0074");
   const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
-  return neuron ?? await load(`${neuronModule}${code}`);
+  return neuron ?? await loadNeuron(code);
+}
+async function loadNeuron(code) {
+  const label = `_${randomUUID().slice(-12)}`;
+  try {
+    return await load(`${`${neuronFunction}${label}:{`.padEnd(COLUMNS)}${code}`, `break ${label}}`);
+  } catch (error) {
+    throw error instanceof SyntaxError && error.message.includes(label) ? new SyntaxError(CLOSED_TOO_MUCH) : error;
+  }
 }
 function compileScript(code, expression) {
   const statements = attempt(`${script}${code}`);
@@ -793,12 +804,12 @@ async function compileModule(code, expression) {
 function isClass(value) {
   return sourceOf.call(value).startsWith("class");
 }
-async function load(source) {
+async function load(source, lastWords = "") {
   const end = `void "${randomUUID()}";`;
-  const text = encoder.encode(`${source}\n;${end}}`).toBase64();
+  const text = encoder.encode(`${source}\n;${end}${lastWords}}`).toBase64();
   const program = (await import(`data:application/typescript;base64,${text}`)).default;
   if (typeof program === "function" && sourceOf.call(program).includes(end)) return program;
-  throw new SyntaxError("Unexpected '}': it closes more than the code has opened");
+  throw new SyntaxError(CLOSED_TOO_MUCH);
 }
 function asExpression(code) {
   if (STATEMENT.test(withoutLeadingComments(code))) return undefined;
@@ -1541,6 +1552,70 @@ const PROTOCOL = 1;
 return { PROTOCOL };
 })();
 
+// forbid_code.ts
+const { forbidCode } = (() => {
+const KINDS = [
+  ()=>{},
+  async ()=>{},
+  function*() {},
+  async function*() {}
+];
+const LOADERS = [
+  "getBuiltinModule",
+  "binding",
+  "dlopen",
+  "mainModule",
+  "_eval"
+];
+const KEPT_OF_CORE = [
+  "read",
+  "readSync",
+  "write",
+  "writeSync"
+];
+function forbidCode() {
+  for (const kind of KINDS)closeConstructor(Object.getPrototypeOf(kind));
+  const globals = globalThis;
+  set(globals, "Function", Function.prototype.constructor);
+  set(globals, "eval", refusing("eval"));
+  for (const name of [
+    "Worker",
+    "WebAssembly"
+  ])Reflect.deleteProperty(globals, name);
+  for (const name of LOADERS)Reflect.deleteProperty(globals.process, name);
+  const { internal } = Deno;
+  const core = internals.core;
+  set(Deno, internal, {
+    core: Object.fromEntries(KEPT_OF_CORE.map((name)=>[
+        name,
+        core[name]
+      ]))
+  });
+}
+function closeConstructor(prototype) {
+  const closed = refusing(prototype.constructor.name);
+  closed.prototype = prototype; // for `instanceof`
+  set(prototype, "constructor", closed);
+}
+function refusing(name) {
+  const refuse = function() {
+    throw new EvalError(`Cannot make code out of text with ${name}: only the code that was loaded runs here`);
+  };
+  return Object.defineProperty(refuse, "name", {
+    value: name
+  });
+}
+function set(target, name, value) {
+  Object.defineProperty(target, name, {
+    value,
+    configurable: true,
+    writable: true,
+    enumerable: false
+  });
+}
+return { forbidCode };
+})();
+
 // outbox.ts
 const { Outbox } = (() => {
 const TYPE = /^[a-z][a-z0-9_.]{0,63}$/;
@@ -1617,6 +1692,7 @@ function failSignal(make) {
 }
 async function reside(frame) {
   grant(frame);
+  forbidCode();
   let neuron;
   try {
     neuron = await compileNeuron(frame.code);
@@ -1643,8 +1719,7 @@ function grant(frame) {
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
   for (const name of [
     "context",
-    "store",
-    "Worker"
+    "store"
   ])Reflect.deleteProperty(globalThis, name);
 }
 async function answerBatch(neuron, limits, frame) {

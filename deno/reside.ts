@@ -4,6 +4,7 @@ import { describeError } from "./describe_error.ts";
 import { compileNeuron, type Neuron } from "./evaluate.ts";
 import { lendFetch } from "./fetch.ts";
 import { forgetWrites, lendFiles } from "./files.ts";
+import { forbidCode } from "./forbid_code.ts";
 import { internals } from "./internals.ts";
 import { lendTools } from "./lend_tools.ts";
 import { LimitError } from "./limit_error.ts";
@@ -32,6 +33,8 @@ export function failSignal(make: () => unknown): boolean {
 /** Stay: load the code, then answer signals until the host ends the process. */
 export async function reside(frame: ResideFrame): Promise<void> {
   grant(frame);
+  // Before it is loaded, and not after: code that finds a way to run while it is loaded must find them closed, too.
+  forbidCode();
   let neuron: Neuron;
   try {
     neuron = await compileNeuron(frame.code);
@@ -52,8 +55,8 @@ function grant(frame: ResideFrame): void {
   endTimers = trackTimers();
   Object.assign(globalThis, { tools: lendTools(frame.tools), fetch: lendFetch(frame) });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
-  // A rehearsal has left the first two; the third would go on when its signal has ended.
-  for (const name of ["context", "store", "Worker"]) Reflect.deleteProperty(globalThis, name);
+  // A rehearsal has left both.
+  for (const name of ["context", "store"]) Reflect.deleteProperty(globalThis, name);
 }
 
 async function answerBatch(neuron: Neuron, limits: ResideFrame, frame: SignalsFrame): Promise<void> {

@@ -26,7 +26,11 @@ from tests.cortex import (
     requirements_of_workflows as of_workflows,
 )
 from tests.entry_points import requirements as of_the_host
-from tests.neurons import requirements as of_the_neurons, requirements_of_shapes as of_shapes
+from tests.neurons import (
+    requirements as of_the_neurons,
+    requirements_of_holes as of_holes,
+    requirements_of_shapes as of_shapes,
+)
 from tests.requirement import Requirement
 
 CODE = "tests/sandbox/test_code.py::"
@@ -75,6 +79,7 @@ REQUIREMENTS = (
     *of_mcp_workflows.REQUIREMENTS,
     *of_workflow_commands.REQUIREMENTS,
     *of_proof.REQUIREMENTS,
+    *of_holes.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

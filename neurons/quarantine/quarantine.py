@@ -42,7 +42,7 @@ _KEPT_ELSEWHERE = (
 class CodeGuard(Protocol):
     """`sandbox.Guard` is one."""
 
-    async def inspect(self, code: str) -> Sequence[Finding]: ...
+    async def inspect(self, code: str, *, is_kept: bool = False) -> Sequence[Finding]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ async def rehearse(
     process can be started: that says nothing about the candidate.
     """
     began = now()
-    patterns = await guard.inspect(neuron.code) if guard is not None else ()
+    patterns = await guard.inspect(neuron.code, is_kept=True) if guard is not None else ()
     if patterns:
         # As in `core.execute`: what the guard rejects does not run.
         return report_of(neuron, began, problems=[*of_guard(patterns)])

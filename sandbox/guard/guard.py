@@ -20,7 +20,7 @@ import anyio.to_thread
 
 from ..contracts import Line, LineSplitter, SandboxUnavailable
 from ..process import CLOSING_TIMEOUT_S, kill_piped, pipes_of, reap, start_piped_python, write_all
-from .patterns import BROKEN, PATTERNS, Finding, may_match
+from .patterns import BROKEN, KEPT_PATTERNS, PATTERNS, Finding, may_match
 from .slips import explained
 
 if TYPE_CHECKING:
@@ -44,10 +44,11 @@ UNPARSABLE = Finding(
     "code that cannot be parsed in time", why="could not be checked; write it more simply", line=1, column=1
 )
 
-# All ten findings take less than a kilobyte.
+# All eleven findings take less than a kilobyte.
 MAX_ANSWER_BYTES = 4096
 
-_WHY = {pattern.name: pattern.why for pattern in PATTERNS}
+_WHY = {pattern.name: pattern.why for pattern in (*PATTERNS, *KEPT_PATTERNS)}
+_OF_KEPT = {pattern.name for pattern in KEPT_PATTERNS}
 
 
 class CodeReader:
@@ -214,18 +215,20 @@ class Guard(CodeReader):
         patterns = Path(__file__).with_name("patterns.py")
         super().__init__(patterns, "places", name="guard", max_answer_bytes=MAX_ANSWER_BYTES)
 
-    async def inspect(self, code: str) -> tuple[Finding, ...]:
-        """The findings in the code, in the order of their places; none for most code.
+    async def inspect(self, code: str, *, is_kept: bool = False) -> tuple[Finding, ...]:
+        """The findings in the code, in the order of their places; none for most code. `is_kept` says that the code is
+        to stay, as a neuron's: then it may not compute its way to a constructor either.
 
         Raises SandboxUnavailable as `answer` does.
         """
-        if not may_match(code):
+        if not is_kept and not may_match(code):
             return ()
         answer = await self.answer(code)
         try:
             if answer is None:
                 return (UNPARSABLE,)
             found, is_broken = _findings(answer)
+            found = tuple(finding for finding in found if is_kept or finding.pattern not in _OF_KEPT)
             return explained(found, code, is_broken=is_broken)
         except ValueError:
             return (UNPARSABLE,)

@@ -50,6 +50,15 @@ PATTERNS = (
     Pattern("constructor[]", ("constructor[]",), why="is a way to the Function constructor"),
 )
 
+KEPT_PATTERNS = (
+    Pattern(
+        "computed constructor",
+        ('["constructor"]', '("constructor")', '+"constructor"'),
+        why="is a way to make code out of text, which code that stays cannot do",
+    ),
+)
+"""Also looked for in code that stays, as a neuron's. Runs of a model's code are not refused for them."""
+
 BROKEN = ""
 """Stands in `places` for code that does not parse. No pattern has this name."""
 
@@ -82,22 +91,24 @@ def inspect(code: str) -> tuple[Finding, ...]:
 
 
 def places(code: str) -> list[tuple[str, int, int]]:
-    """The findings of `inspect`, ready for JSON: name, line and column of each. The last one has no name if the code
-    does not parse."""
+    """The findings of `inspect` and those of code that stays, ready for JSON: name, line and column of each. The last
+    one has no name if the code does not parse."""
     source = code.encode(errors="replace")
     root = parser().parse(source).root_node
-    found = [(finding.pattern, finding.line, finding.column) for finding in _found(root, source)]
+    patterns = (*PATTERNS, *KEPT_PATTERNS)
+    found = [(finding.pattern, finding.line, finding.column) for finding in _found(root, source, patterns)]
     return [*found, (BROKEN, 1, 1)] if root.has_error else found
 
 
-def _found(root: Node, source: bytes) -> tuple[Finding, ...]:
+def _found(root: Node, source: bytes, patterns: tuple[Pattern, ...] = PATTERNS) -> tuple[Finding, ...]:
+    signs = _PATTERN_OF if patterns is PATTERNS else {**_PATTERN_OF, **_KEPT_PATTERN_OF}
     first: dict[Pattern, Node] = {}
     for sign, node in _signs_below(root):
-        pattern = _PATTERN_OF.get(sign)
+        pattern = signs.get(sign)
         if pattern and (pattern not in first or node.start_byte < first[pattern].start_byte):
             first[pattern] = node
     # Two patterns can share a place: then the order of the table decides, not the order of the walk.
-    found = [(pattern, first[pattern]) for pattern in PATTERNS if pattern in first]
+    found = [(pattern, first[pattern]) for pattern in patterns if pattern in first]
     found.sort(key=lambda place: place[1].start_byte)
     return tuple(_finding(pattern, node, source) for pattern, node in found)
 
@@ -112,6 +123,7 @@ def unescape(text: str) -> str:
 
 
 _PATTERN_OF = {sign: pattern for pattern in PATTERNS for sign in pattern.signs}
+_KEPT_PATTERN_OF = {sign: pattern for pattern in KEPT_PATTERNS for sign in pattern.signs}
 _WORDS = tuple({tuple(re.findall(r"\w+", sign)): None for sign in _PATTERN_OF})
 
 # The empty alternative comes last and always matches: without it a long row of backslashes takes quadratic time.
@@ -170,6 +182,7 @@ def _access(node: Node) -> Iterator[tuple[str, Node]]:
     index = node.child_by_field_name("index")
     if index is not None and member is not None:
         yield f".{member[0]}", index
+    yield from _computed(index)
     if index is not None and owner is not None:
         yield f"{owner[0]}[]", owner[1]
     if owner is not None and member is not None:
@@ -182,9 +195,11 @@ def _call(node: Node) -> Iterator[tuple[str, Node]]:
         return
     yield f"{called[0]}()", called[1]
     arguments = node.child_by_field_name("arguments")
-    if called[0] in _LOADERS and arguments is not None:
-        for argument in arguments.named_children[:1]:
+    for number, argument in enumerate(arguments.named_children[:_MOST_ARGUMENTS] if arguments is not None else ()):
+        if number == 0 and called[0] in _LOADERS:
             yield from _module(argument)
+        if (name := _constant(argument)) is not None:
+            yield f'("{name}")', argument
 
 
 def _import(node: Node) -> Iterator[tuple[str, Node]]:
@@ -208,10 +223,61 @@ def _quoted_key(node: Node) -> Iterator[tuple[str, Node]]:
     key = node.child_by_field_name("key") or node.child_by_field_name("name")
     if key is not None and key.type == "computed_property_name":
         key = _last(key)
+        yield from _computed(key)
     name = _constant(key)
     if key is not None and name is not None:
         yield f".{name}", key
 
+
+def _computed(index: Node | None) -> Iterator[tuple[str, Node]]:
+    """`a["b"]`, also where the name is put together: "a" + "b"."""
+    name = _folded(index)
+    if index is not None and name is not None:
+        yield f'["{name}"]', index
+
+
+def _pieces(node: Node) -> Iterator[tuple[str, Node]]:
+    """A text that is put together of constant pieces."""
+    if (name := _folded(node)) is not None and _constant(node) is None:
+        yield f'+"{name}"', node
+
+
+def _joined(node: Node) -> Iterator[tuple[str, Node]]:
+    """`["a", "b"].join("")`."""
+    pieces = [_constant(each) for each in node.named_children[:_MOST_PIECES]]
+    if pieces and all(piece is not None for piece in pieces):
+        yield f'+"{"".join(piece or "" for piece in pieces)}"', node
+
+
+def _folded(node: Node | None, depth: int = 0) -> str | None:
+    """The text that a constant expression stands for, if it is short and simple."""
+    node = _bare(node)
+    if node is None or depth > _MOST_PIECES or node.end_byte - node.start_byte > _LONGEST_FOLDED:
+        return None
+    if node.type == "binary_expression":
+        sides = [node.child_by_field_name(side) for side in ("left", "right")]
+        parts = [_folded(side, depth + 1) for side in sides]
+        is_sum = any(child.type == "+" for child in node.children)
+        return None if not is_sum or None in parts else "".join(part or "" for part in parts)
+    if node.type == "template_string":
+        return _folded_template(node, depth)
+    return _constant(node)
+
+
+def _folded_template(node: Node, depth: int) -> str | None:
+    parts: list[str] = []
+    for child in node.named_children:
+        part = _folded(_last(child), depth + 1) if child.type == "template_substitution" else _text(child)
+        if part is None:
+            return None
+        parts.append(part)
+    return "".join(parts)
+
+
+# A name put together of more, or longer, is not looked at: the check is no wall, and must take little time.
+_MOST_PIECES = 16
+_LONGEST_FOLDED = 400
+_MOST_ARGUMENTS = 8
 
 _LOADERS = frozenset({"import", "require", "getBuiltinModule"})
 
@@ -227,6 +293,9 @@ _SIGNS_OF: dict[str, Callable[[Node], Iterator[tuple[str, Node]]]] = {
     "import_statement": _import,
     "export_statement": _import,
     "import_require_clause": _import_require,
+    "binary_expression": _pieces,
+    "template_string": _pieces,
+    "array": _joined,
     "pair": _quoted_key,
     "pair_pattern": _quoted_key,
     "method_definition": _quoted_key,

@@ -13,7 +13,7 @@ from ..guard import slip
 
 # How `deno/evaluate.ts` wraps the code: a script begins two lines down, and its first line this many columns in.
 SCRIPT_LINES = 2
-FIRST_LINE_COLUMNS = 44
+FIRST_LINE_COLUMNS = 60
 
 MAX_NAME = 100
 MAX_MESSAGE = 4096

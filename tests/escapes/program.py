@@ -25,6 +25,7 @@ CLASSES = (
     "persistence",
     "resources",
     "store",
+    "text",
     "tools",
     "values",
     "workflows",

@@ -232,7 +232,8 @@ async def test_noise_of_the_machine_is_not_held_against_the_candidate():
 
 async def test_what_the_guard_finds_rejects_and_does_not_run():
     class Strict:
-        async def inspect(self, code):
+        async def inspect(self, code, *, is_kept=False):
+            assert is_kept
             return (Finding("eval", "runs text as code that was not checked", 3, 1),)
 
     def never(signal, state, emit):

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings, strategies as st
 from sandbox.contracts.errors import SandboxUnavailable
 from sandbox.guard import guard as guard_module
 from sandbox.guard.guard import UNPARSABLE, Guard
-from sandbox.guard.patterns import PATTERNS, Finding, inspect, may_match, unescape
+from sandbox.guard.patterns import PATTERNS, Finding, inspect, may_match, places, unescape
 from sandbox.process.children import start_piped_python
 
 
@@ -209,6 +209,58 @@ def test_a_pattern_in_a_string_a_comment_or_a_regex_is_not_flagged(word):
 )
 def test_ordinary_code_is_left_alone(code):
     assert names(code) == []
+
+
+COMPUTED = [
+    'f["constructor"](x)',
+    "f[`constructor`](x)",
+    'Object.getPrototypeOf(async () => {})["con" + "structor"](x)',
+    'f["c" + "on" + ("struct" + "or")](x)',
+    'f[`con${"structor"}`](x)',
+    'f["con" + `struct${"or"}`](x)',
+    'f[("con" + "structor") as any](x)',
+    r'f["\x63onstructor"](x)',
+    'const { ["constructor"]: F } = f',
+    'const { ["con" + "structor"]: F } = f',
+    'Reflect.get(f, "constructor")(x)',
+    'const name = "con" + "structor"; f[name](x)',
+    'const name = ["con", "structor"].join(""); f[name](x)',
+    'const name = `${"con"}structor`; f[name](x)',
+]
+
+
+@pytest.mark.parametrize("code", COMPUTED)
+async def test_a_computed_constructor_is_found_in_code_that_stays_and_refuses_no_run(code, patient_host):
+    assert names(code) == []
+    async with Guard() as guard:
+        assert await guard.inspect(code) == ()
+        assert [finding.pattern for finding in await guard.inspect(code, is_kept=True)] == ["computed constructor"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("x.constructor.name", "new this.constructor(1)", "class A { constructor(x) { this.x = x } }"),
+        *(
+            'state["a" + "b"]',
+            "x[`a${y}`]",
+            "x[y]",
+            'log("a constructor")',
+            '"a" + "constructor"',
+            '["a", "b"].join("")',
+        ),
+    ],
+)
+async def test_code_that_stays_and_computes_other_names_is_left_alone(code):
+    async with Guard() as guard:
+        assert await guard.inspect(code, is_kept=True) == ()
+
+
+def test_long_chains_of_pieces_take_little_time():
+    code = "a[" + " + ".join(["'con'"] * 20_000) + "]" + "[`${" * 300 + "'structor'" + "}`]" * 300
+    start = time.process_time()
+    places(code)
+    assert time.process_time() - start < 20  # where each piece was looked at for each other, it would be minutes
 
 
 @pytest.mark.parametrize(

@@ -141,11 +141,10 @@ async def test_a_program_that_stays_is_behind_the_same_wall():
       environment: () => Deno.env.get("HOME"),
       network: () => Deno.connect({ hostname: "127.0.0.1", port: 1 }),
       program: () => new Deno.Command("/bin/true").outputSync(),
-      module: () => import("node:fs").then((fs) => fs.readFileSync("/etc/passwd")),
     };
     await tries[signal.data]();
     """
-    names = ["file", "folder", "environment", "network", "program", "module"]
+    names = ["file", "folder", "environment", "network", "program"]
     async with resident(code) as opened:
         batch = await opened.handle(signals(*names), {})
     kinds = {name: answer.error and answer.error.type for name, answer in zip(names, batch.answers, strict=True)}

@@ -1,0 +1,10 @@
+// name: import-in-a-template
+// class: text
+// tier: isolated
+// authority: yes
+// uses: attempts
+// timeout: 5
+// expect: the code is not loaded: what can import can run any text
+// check: not ok and error in ("SyntaxError", "CrashError")
+// check: got == []
+return `${await import(`data:text/javascript,${signal.data.text}`)}`;

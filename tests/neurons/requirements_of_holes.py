@@ -1,0 +1,37 @@
+"""The promises that close ways around the owner's consent, and the tests that hold us to them. Part of
+`tests/requirements.py`."""
+
+from __future__ import annotations
+
+from tests.requirement import Requirement
+
+TEXT = "tests/escapes/test_code_from_text.py::"
+GUARD = "tests/sandbox/guard/test_guard.py::"
+HOSTILE = "tests/sandbox/resident/test_resident_hostile.py::"
+
+REQUIREMENTS = (
+    Requirement(
+        "NO-CODE-FROM-TEXT",
+        "learning",
+        "No text becomes code in a resident process: the four constructors of functions throw by whatever way they are "
+        "reached, and no eval, module, worker, realm or WebAssembly is left. Runs of a model's code are as before",
+        (
+            TEXT + "test_no_text_of_a_signal_becomes_code",
+            TEXT + "test_no_text_of_a_signal_becomes_code_without_denos_permissions",
+            TEXT + "test_most_texts_would_become_code_where_nothing_hinders_them",
+            TEXT + "test_a_run_of_a_model_may_still_make_functions",
+            HOSTILE + "test_code_that_is_loaded_has_no_tools_yet",
+        ),
+    ),
+    Requirement(
+        "GUARD-COMPUTED-CONSTRUCTOR",
+        "learning",
+        "The guard finds a computed constructor in code that stays, and refuses no run of a model for one",
+        (
+            GUARD + "test_a_computed_constructor_is_found_in_code_that_stays_and_refuses_no_run",
+            GUARD + "test_code_that_stays_and_computes_other_names_is_left_alone",
+            GUARD + "test_long_chains_of_pieces_take_little_time",
+            "tests/neurons/quarantine/test_quarantine.py::test_what_the_guard_finds_rejects_and_does_not_run",
+        ),
+    ),
+)
