@@ -29,6 +29,7 @@ from tests.entry_points import requirements as of_the_host
 from tests.neurons import (
     requirements as of_the_neurons,
     requirements_of_holes as of_holes,
+    requirements_of_learning_corpus as of_learning_corpus,
     requirements_of_shapes as of_shapes,
 )
 from tests.requirement import Requirement
@@ -61,6 +62,7 @@ ESCAPES = "tests/escapes/test_escapes.py::"
 REQUIREMENTS = (
     *of_the_cortex.REQUIREMENTS,
     *of_the_neurons.REQUIREMENTS,
+    *of_learning_corpus.REQUIREMENTS,
     *of_shapes.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
     *of_budget.REQUIREMENTS,

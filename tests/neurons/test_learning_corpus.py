@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+import tree_sitter_typescript
+from tree_sitter import Language, Parser
+
+from sandbox import DenoRuntime, ExecutionRequest
+from tests.conftest import small
+from tests.neurons.learning_corpus import Family, families, mild_families, month, pairs
+
+SCRIPTS_OF_A_FAMILY, SCRIPTS_OF_A_MILD_FAMILY = 6, 5
+ON_ONE_INPUT = [family for family in families() if family.kind == "pure" and family.context is not None]
+
+
+def codes() -> list[str]:
+    scripts = [script.code for family in [*families(), *mild_families()] for script in family.scripts]
+    return scripts + [script.code for pair in pairs() for script in (pair.first, pair.second)]
+
+
+def test_each_family_is_written_as_often_as_it_should_and_in_different_styles():
+    assert {len(family.scripts) for family in families()} == {SCRIPTS_OF_A_FAMILY}
+    assert {len(family.scripts) for family in mild_families()} <= {SCRIPTS_OF_A_MILD_FAMILY}
+    for family in families():
+        assert len({script.style for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
+        assert len({script.purpose for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
+
+
+def test_no_program_and_no_name_is_there_twice():
+    assert [code for code, times in Counter(codes()).items() if times > 1] == []
+    names = [one.name for one in [*families(), *mild_families(), *pairs()]]
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+def test_every_program_is_typescript():
+    parser = Parser(Language(tree_sitter_typescript.language_typescript()))
+    assert [code for code in codes() if parser.parse(code.encode()).root_node.has_error] == []
+
+
+def test_a_month_is_the_same_for_a_seed_and_has_many_habits():
+    runs = month(seed=7)
+    assert runs == month(seed=7)
+    assert runs != month(seed=8)
+    assert len(runs) == 250
+    assert [run.at for run in runs] == sorted(run.at for run in runs)
+    assert runs[-1].at - runs[0].at < timedelta(days=30)
+    assert all(run.script in run.family.scripts for run in runs)
+
+
+@pytest.mark.deno
+@pytest.mark.parametrize("family", ON_ONE_INPUT, ids=lambda family: family.name)
+async def test_all_programs_of_a_family_give_the_same_answer(family: Family):
+    answers = []
+    async with DenoRuntime(small()) as runtime:
+        for script in family.scripts:
+            outcome = await runtime.execute(
+                ExecutionRequest(code=script.code, context=family.context, timeout_ms=20_000)
+            )
+            assert outcome.error is None, (script.style, outcome.error)
+            answers.append(outcome.result)
+    assert answers[0] is not None
+    assert answers == answers[:1] * len(answers)
