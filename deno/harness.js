@@ -1381,15 +1381,18 @@ return { lendTools };
 })();
 
 // make_repeatable.ts
-const { makeRepeatable, prepareToRepeat } = (() => {
+const { makeRepeatable, makeSignalsRepeatable, prepareToRepeat } = (() => {
 const EPOCH_MS = 946_684_800_000;
 const { apply, construct, defineProperty, getOwnPropertyDescriptor } = Reflect;
 const OriginalDate = Date;
 const toText = Date.prototype.toString;
 let replacements = [];
+let clocks = [];
 let hasVaried = false;
 let looks = 0;
 let seed = 1;
+let epoch = EPOCH_MS;
+let stillFor = 0;
 function prepareToRepeat() {
   const watched = [
     "timeEnd",
@@ -1406,9 +1409,12 @@ function prepareToRepeat() {
     name: "random",
     descriptor: hidden(()=>chance("Math.random"))
   };
-  replacements = [
+  clocks = [
     ...dates(),
-    random,
+    random
+  ];
+  replacements = [
+    ...clocks,
     ...functionMakers(),
     ...watched
   ];
@@ -1418,6 +1424,20 @@ function makeRepeatable(how) {
   if (how === "plain") return;
   fixPerformance();
   fixCrypto();
+}
+function makeSignalsRepeatable() {
+  hasVaried = true;
+  stillFor = 1_000;
+  putInPlace(clocks);
+  fixPerformance();
+  fixCrypto();
+  return (atMs)=>{
+    [looks, seed] = [
+      0,
+      1
+    ];
+    epoch = atMs >= 0 ? Math.floor(atMs) : EPOCH_MS;
+  };
 }
 function putInPlace(all) {
   for (const { target, name, descriptor } of all)defineProperty(target, name, descriptor);
@@ -1432,7 +1452,7 @@ function vary(what) {
 }
 function now(what) {
   vary(what);
-  return EPOCH_MS + looks++;
+  return epoch + Math.max(0, looks++ - stillFor);
 }
 function chance(what) {
   vary(what);
@@ -1511,7 +1531,7 @@ function printer(name) {
   ];
 }
 function fixPerformance() {
-  defineProperty(performance, "now", hidden(()=>now("performance") - EPOCH_MS));
+  defineProperty(performance, "now", hidden(()=>now("performance") - epoch));
   defineProperty(performance, "timeOrigin", hidden(EPOCH_MS));
 }
 function fixCrypto() {
@@ -1543,7 +1563,7 @@ function hidden(value) {
     enumerable: false
   };
 }
-return { makeRepeatable, prepareToRepeat };
+return { makeRepeatable, makeSignalsRepeatable, prepareToRepeat };
 })();
 
 // protocol.ts
@@ -1684,6 +1704,7 @@ const { core } = internals;
 const { parse, stringify } = JSON;
 let fail;
 let endTimers = ()=>{};
+let beginAt;
 let turn = ()=>Promise.resolve();
 function failSignal(make) {
   if (fail === undefined) return false;
@@ -1717,6 +1738,7 @@ function grant(frame) {
     fetch: lendFetch(frame)
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+  if (frame.deterministic) beginAt = makeSignalsRepeatable();
   for (const name of [
     "context",
     "store"
@@ -1736,6 +1758,7 @@ async function answerBatch(neuron, limits, frame) {
 async function run(neuron, signal, state, outbox) {
   const failures = [];
   pipe.isOpen = true;
+  beginAt?.(Number(signal?.at) * 1000);
   await new Promise((resolve)=>{
     fail = (error)=>{
       failures.push(error);

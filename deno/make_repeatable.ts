@@ -15,9 +15,14 @@ const OriginalDate = Date;
 const toText = Date.prototype.toString;
 
 let replacements: Replacement[] = [];
+/** Those of clocks and chance, without those that only tell the host. */
+let clocks: Replacement[] = [];
 let hasVaried = false;
 let looks = 0;
 let seed = 1;
+let epoch = EPOCH_MS;
+// For how many looks the clock stands still. Two wordings of one program may look at it differently often.
+let stillFor = 0;
 
 /** Make ready what `makeRepeatable` puts in place, before anybody waits for it. */
 export function prepareToRepeat(): void {
@@ -25,7 +30,8 @@ export function prepareToRepeat(): void {
   // Once for nothing: the first time costs more than all that follow.
   putInPlace(watched.map((printer) => ({ ...printer, target: {} })));
   const random = { target: Math, name: "random", descriptor: hidden(() => chance("Math.random")) };
-  replacements = [...dates(), random, ...functionMakers(), ...watched];
+  clocks = [...dates(), random];
+  replacements = [...clocks, ...functionMakers(), ...watched];
 }
 
 /**
@@ -42,6 +48,22 @@ export function makeRepeatable(how: "plain" | "wholly"): void {
   fixCrypto();
 }
 
+/**
+ * The same for a process that stays, without a word to the host: each signal finds the clock at its own time, and
+ * chance at its beginning. Returns what to call before each signal.
+ */
+export function makeSignalsRepeatable(): (atMs: number) => void {
+  hasVaried = true;
+  stillFor = 1_000;
+  putInPlace(clocks);
+  fixPerformance();
+  fixCrypto();
+  return (atMs) => {
+    [looks, seed] = [0, 1];
+    epoch = atMs >= 0 ? Math.floor(atMs) : EPOCH_MS;
+  };
+}
+
 function putInPlace(all: Replacement[]): void {
   for (const { target, name, descriptor } of all) defineProperty(target, name, descriptor);
 }
@@ -55,7 +77,7 @@ function vary(what: string): void {
 // It goes on with every look: code that waits for a moment to pass must not wait for ever.
 function now(what: string): number {
   vary(what);
-  return EPOCH_MS + looks++;
+  return epoch + Math.max(0, looks++ - stillFor);
 }
 
 function chance(what: string): number {
@@ -102,7 +124,7 @@ function printer(name: string): Replacement[] {
 }
 
 function fixPerformance(): void {
-  defineProperty(performance, "now", hidden(() => now("performance") - EPOCH_MS));
+  defineProperty(performance, "now", hidden(() => now("performance") - epoch));
   defineProperty(performance, "timeOrigin", hidden(EPOCH_MS));
 }
 

@@ -53,6 +53,8 @@ export interface ResideFrame {
   tier: Tier;
   /** Whether the code may use files. */
   workspace: boolean;
+  /** Whether clocks and chance are the same whenever a signal of the same time is given. */
+  deterministic: boolean;
   /** By one signal. */
   max_output_bytes: number;
   max_frame_bytes: number;

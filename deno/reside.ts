@@ -9,6 +9,7 @@ import { internals } from "./internals.ts";
 import { lendTools } from "./lend_tools.ts";
 import { LimitError } from "./limit_error.ts";
 import { Outbox } from "./outbox.ts";
+import { makeSignalsRepeatable } from "./make_repeatable.ts";
 import { pipe } from "./pipe.ts";
 import type { ResideFrame, SignalsFrame } from "./protocol.ts";
 import { MAX_VALUES_IN_CALL, toJson } from "./to_json.ts";
@@ -21,6 +22,7 @@ const { parse, stringify } = JSON;
 /** Takes the first failure of the signal that is being answered, whoever reports it. */
 let fail: ((error: unknown) => void) | undefined;
 let endTimers = (): void => {};
+let beginAt: ((atMs: number) => void) | undefined;
 let turn = (): Promise<void> => Promise.resolve();
 
 /** Fail the signal that is being answered, with the error that is made for it; false if none is. */
@@ -55,6 +57,7 @@ function grant(frame: ResideFrame): void {
   endTimers = trackTimers();
   Object.assign(globalThis, { tools: lendTools(frame.tools), fetch: lendFetch(frame) });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
+  if (frame.deterministic) beginAt = makeSignalsRepeatable();
   // A rehearsal has left both.
   for (const name of ["context", "store"]) Reflect.deleteProperty(globalThis, name);
 }
@@ -75,6 +78,7 @@ async function answerBatch(neuron: Neuron, limits: ResideFrame, frame: SignalsFr
 async function run(neuron: Neuron, signal: unknown, state: unknown, outbox: Outbox): Promise<unknown[]> {
   const failures: unknown[] = [];
   pipe.isOpen = true;
+  beginAt?.(Number((signal as { at?: unknown } | null)?.at) * 1000);
   await new Promise<void>((resolve) => {
     fail = (error) => {
       failures.push(error);

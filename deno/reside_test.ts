@@ -6,6 +6,7 @@ const { failSignal, reside } = await import("./reside.ts");
 const { guest } = readGolden();
 const terms: Omit<ResideFrame, "code"> = {
   type: "__reside__",
+  deterministic: false,
   tools: [{ path: ["add"], name: "add" }],
   tier: "isolated",
   workspace: false,

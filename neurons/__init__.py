@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .contracts.neuron import (
         Approval as Approval,
         Counters as Counters,
+        Difference as Difference,
+        Equality as Equality,
         FileGrant as FileGrant,
         Metadata as Metadata,
         Neuron as Neuron,
@@ -97,8 +99,8 @@ else:
             "autonomic.signal_queue": "Drop",
             "contracts.errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "contracts.neuron": (
-                "Approval Counters FileGrant Metadata Neuron Policy Report Request ScenarioResult Status StatusChange "
-                "Trial Version"
+                "Approval Counters Difference Equality FileGrant Metadata Neuron Policy Report Request ScenarioResult "
+                "Status StatusChange Trial Version"
             ),
             "contracts.ports": "Document Energy LentFolders Lease Record Recording Skills Storage ToolExchange Wake",
             "contracts.settings": (

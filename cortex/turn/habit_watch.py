@@ -322,5 +322,7 @@ class HabitWatch:
 
     def _keep(self, run: ObservedRun, at: float) -> None:
         assert self._recordings is not None
-        given = run.intent.payload.context
-        self._recordings.keep(Recording(run.code_hash, at, given, exchanges=run.exchanges, tool_calls=run.tool_calls()))
+        given, code = run.intent.payload.context, run.intent.payload.code
+        self._recordings.keep(
+            Recording(run.code_hash, at, given, exchanges=run.exchanges, tool_calls=run.tool_calls(), code=code)
+        )

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         Action,
         Approval,
         Counters,
+        Difference,
         Emission,
+        Equality,
         FileGrant,
         FileNeed,
         Kind,
@@ -103,8 +105,8 @@ else:
             "due_times": "Due due_between next_due",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "neuron": (
-                "AWAKE Action Approval Counters Emission FileGrant FileNeed Kind MAX_EMISSION_TEXT MAX_HOSTS "
-                "MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part Policy Report Request "
+                "AWAKE Action Approval Counters Difference Emission Equality FileGrant FileNeed Kind MAX_EMISSION_TEXT "
+                "MAX_HOSTS MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part Policy Report Request "
                 "SIGNAL_PATTERN ScenarioResult SignalType Status StatusChange Trial Version Watch "
                 "function_name storable"
             ),

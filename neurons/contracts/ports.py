@@ -145,6 +145,8 @@ class Recording:
     context: Any
     exchanges: Sequence[Exchange] = ()
     tool_calls: Sequence[ToolExchange] = ()
+    code: str = ""
+    """The script, without keys; empty if it did not fit, or was recorded before scripts were kept."""
 
 
 class Wake(Protocol):

@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from sandbox import Exchange, JsonLimits, bounded_json
 
 from ..contracts import DAY_S, HabitSettings, Json, Recording, Storage, ToolExchange
-from .secret_texts import without_secret_values, without_secrets
+from .secret_texts import without_keys, without_secret_values, without_secrets
 
 PREFIX = "recordings/"
 # Lists every recording with its code hash and time, so that finding one does not mean reading all.
@@ -94,13 +94,14 @@ def _entries(data: Json | None) -> list[Json]:
 
 
 def _fitting(recording: Recording, max_bytes: int) -> Json:
-    """The recording as JSON of at most `max_bytes`. Parts are added in order (context, tool calls, exchanges); those
-    that do not fit are left out and counted."""
+    """The recording as JSON of at most `max_bytes`. Parts are added in order (context, code, tool calls, exchanges);
+    those that do not fit are left out and counted."""
     data: Json = {
         "format": 1,
         "codeHash": recording.code_hash,
         "at": recording.at,
         "context": None,
+        "code": "",
         "toolCalls": [],
         "exchanges": [],
         "leftOut": 0,
@@ -115,8 +116,8 @@ def _fitting(recording: Recording, max_bytes: int) -> Json:
             continue
         room -= len(text) + 1
         value = from_json(text)
-        if place == "context":
-            data["context"] = value
+        if place in ("context", "code"):
+            data[place] = value
         else:
             data[place].append(value)
     return data
@@ -130,6 +131,9 @@ class _Part(NamedTuple):
 def _parts(recording: Recording) -> Iterator[tuple[str, _Part]]:
     if recording.context is not None:
         yield "context", _Part(recording.context, lambda: without_secret_values(recording.context))
+    if recording.code:
+        # Tied to the run that is recorded: with another wording of the habit the run would be another one.
+        yield "code", _Part(recording.code, lambda: without_keys(recording.code))
     for call in recording.tool_calls:
         yield "toolCalls", _Part([call.arguments, call.result, call.error], partial(_clean_call, call))
     for exchange in recording.exchanges:
@@ -190,6 +194,7 @@ def _recording(data: Json) -> Recording | None:
             code_hash=str(data["codeHash"]),
             at=float(data["at"]),
             context=data["context"],
+            code=str(data.get("code", "")),
             exchanges=tuple(Exchange.model_validate_json(to_json(one)) for one in data["exchanges"]),
             tool_calls=tuple(
                 ToolExchange(str(one["name"]), dict(one["arguments"]), one["result"], one["error"])

@@ -280,6 +280,7 @@ class ResidentTerms:
     tools: Sequence[Mapping[str, Any]] = ()
     tier: Tier = Tier.ISOLATED
     workspace: bool = False
+    deterministic: bool = False
     max_output_bytes: int
     max_frame_bytes: int
     max_state_bytes: int

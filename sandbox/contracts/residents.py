@@ -32,6 +32,9 @@ class ResidentProgram:
     """Limit on the JSON text of a received signal, and on that of an emitted signal's data."""
     max_memory_mb: int = 256
     """The sandbox settings may lower this."""
+    deterministic: bool = False
+    """Give each signal a clock that stands at its own time `at`, and chance from a fixed seed: two programs that are
+    given the same signals differ only in what they do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class ResidentProcess:
             tools=bridge.manifest(),
             tier=program.tier,
             workspace=bridge.has_files,
+            deterministic=program.deterministic,
             max_output_bytes=settings.max_output_bytes,
             max_frame_bytes=settings.max_frame_bytes,
             max_state_bytes=program.max_state_bytes,

@@ -30,9 +30,9 @@ class Kept(Recordings):
         self.storage = storage if storage is not None else MemoryStorage()
         super().__init__(self.storage, HabitSettings.model_validate(settings), now=lambda: self.at)
 
-    def of_run(self, code: str, **given: object) -> None:
+    def of_run(self, script: str, **given: object) -> None:
         self.at += 1
-        self.keep(Recording(**{"code_hash": sha(code), "at": self.at, "context": None, **given}))
+        self.keep(Recording(**{"code_hash": sha(script), "at": self.at, "context": None, **given}))
 
     def keys(self) -> list[str]:
         return [document.key for document in self.storage.read_all(PREFIX) if document.key != INDEX]
@@ -223,3 +223,23 @@ def test_a_disk_that_fails_is_reported():
     storage.refuses = "no space left"
     with pytest.raises(StorageError):
         kept.of_run("a", context=1)
+
+
+def test_the_script_is_kept_with_its_run_and_without_keys():
+    kept = Kept()
+    kept.of_run("a", code=f'fetch("https://a.example/p?key={"sk-" + "a1B2" * 8}")')
+    [recording] = kept.of([sha("a")], 5)
+    assert recording.code == f'fetch("https://a.example/p?key={MARK}")'
+
+
+def test_a_script_that_does_not_fit_is_left_out_and_one_from_before_has_none():
+    kept = Kept(max_recording_bytes=300)
+    kept.of_run("a", code="x" * 400, context={"coin": "btc"})
+    [recording] = kept.of([sha("a")], 5)
+    assert (recording.code, recording.context) == ("", {"coin": "btc"})
+    [key] = kept.keys()
+    document = kept.storage.read(key)
+    assert document.data["leftOut"] == 1
+    del document.data["code"]
+    kept.storage.write(key, document.data)
+    assert [one.code for one in kept.of([sha("a")], 5)] == [""]
