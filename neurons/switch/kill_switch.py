@@ -155,9 +155,10 @@ class KillSwitch:
             # All processes see the switch from here on. It is flushed further below: a slow disk must not delay the
             # kill.
             problems = _write(path, on)
-            if on.neuron is None and not os.path.lexists(path):
-                stopped += self._stop_hosts()
-            report = kill_recorded(self.running if on.neuron is None else self.running / on.neuron)
+            folder = self.running if on.neuron is None else self.running / on.neuron
+            if not os.path.lexists(path):
+                stopped += self._stop_hosts(folder)
+            report = kill_recorded(folder)
             killed += report.killed
             problems += report.left
             with self._alone(_MEANWHILE_S) as is_alone:
@@ -169,9 +170,10 @@ class KillSwitch:
             break
         return problems + stopped, KillReport(killed, report.left)
 
-    def _stop_hosts(self) -> list[str]:
-        """The last resort, when the switch cannot be written: stop the host processes that would start new ones."""
-        report = stop_hosts(self.running)
+    def _stop_hosts(self, folder: Path) -> list[str]:
+        """The last resort, when the switch cannot be written: stop the host processes that would start new ones, for
+        one neuron, too: whichever leads would start that again."""
+        report = stop_hosts(self.running, folder)
         stopped = [
             f"process {pid}, which runs agents of this home, was stopped, because the switch cannot be written: "
             f'"kill -CONT {pid}" lets it go on, "kill -KILL {pid}" ends it'

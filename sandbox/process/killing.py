@@ -43,19 +43,19 @@ def kill_recorded(folder: Path) -> KillReport:
         return hunt.finish()
 
 
-def stop_hosts(folder: Path) -> KillReport:
-    """Stop (SIGSTOP) the programs that have noted processes in the folder, so that they start nothing more. For a
+def stop_hosts(*folders: Path) -> KillReport:
+    """Stop (SIGSTOP) the programs that have noted processes in the folders, so that they start nothing more. For a
     caller who cannot tell them that nothing may run. They lose nothing; SIGCONT resumes them. Never raises."""
     stopped: dict[int, None] = {}
     left: list[str] = []
-    for path in notes_in(folder):
+    for path in (path for folder in folders for path in notes_in(folder)):
         host = _host_of(path)
         if host is None or host in stopped:
             continue
         try:
             handle = os.pidfd_open(host)
             try:
-                # Checked again with the handle open: while the noted process has this parent, the pid is not reused.
+                # Checked again with the handle open, which keeps the pid from being reused.
                 if _host_of(path) == host:
                     signal.pidfd_send_signal(handle, signal.SIGSTOP)
                     stopped[host] = None
@@ -70,10 +70,17 @@ def stop_hosts(folder: Path) -> KillReport:
 
 
 def _host_of(path: Path) -> int | None:
-    """The pid of the program that noted this process, if both are alive and it is not this program."""
-    noted, host = read_note(path), host_in(path)
-    stat = None if noted is None or identity_of(noted.pid) != noted else stat_of(noted.pid)
-    return host if stat is not None and stat.parent == host and host not in {1, os.getpid()} else None
+    """The pid of the program that wrote this note, if it is alive and not this program: also when the noted process is
+    not, for the program would start the next one."""
+    noted, written_by = read_note(path), host_in(path)
+    if noted is None or written_by is None or written_by[0] in {1, os.getpid()}:
+        return None
+    host, started = written_by
+    if started is not None:
+        return host if identity_of(host) == noted._replace(pid=host, started=started) else None
+    # A note of an earlier version: while the noted process has this parent, the pid is not reused.
+    stat = stat_of(noted.pid) if identity_of(noted.pid) == noted else None
+    return host if stat is not None and stat.parent == host else None
 
 
 def kill_tree(pid: int) -> KillReport:

@@ -96,7 +96,8 @@ class Running:
             self._has_swept = True
             _sweep(folder)
         path = path_of(folder, identity.pid)
-        note = {**identity._asdict(), "host": os.getpid()}
+        host = identity_of(os.getpid())
+        note = {**identity._asdict(), "host": os.getpid(), "host_started": None if host is None else host.started}
         try:
             replace_file(path, json.dumps(note).encode() + b"\n")
         except OSError:
@@ -127,13 +128,14 @@ def read_note(path: Path) -> Identity | None:
     return noted if noted.pid == pid_of(path) else None
 
 
-def host_in(path: Path) -> int | None:
-    """The pid of the program that wrote the note."""
+def host_in(path: Path) -> tuple[int, int | None] | None:
+    """The pid of the program that wrote the note, and when that program was started, where the note says it."""
     try:
-        host = _fields_of(path)["host"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        fields = _fields_of(path)
+        host, started = fields["host"], fields.get("host_started")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return host if isinstance(host, int) else None
+    return (host, started) if isinstance(host, int) and isinstance(started, int | None) else None
 
 
 def _fields_of(path: Path) -> Any:

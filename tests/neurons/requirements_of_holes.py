@@ -7,6 +7,8 @@ from tests.requirement import Requirement
 
 TEXT = "tests/escapes/test_code_from_text.py::"
 GUARD = "tests/sandbox/guard/test_guard.py::"
+KILL = "tests/cortex/commands/test_kill_command.py::"
+PRIORITY = "tests/sandbox/process/test_priority.py::"
 HOSTILE = "tests/sandbox/resident/test_resident_hostile.py::"
 
 REQUIREMENTS = (
@@ -32,6 +34,17 @@ REQUIREMENTS = (
             GUARD + "test_code_that_stays_and_computes_other_names_is_left_alone",
             GUARD + "test_long_chains_of_pieces_take_little_time",
             "tests/neurons/quarantine/test_quarantine.py::test_what_the_guard_finds_rejects_and_does_not_run",
+        ),
+    ),
+    Requirement(
+        "KILL-READ-ONLY-HOME",
+        "learning",
+        "Where the switch cannot be written, also that of one neuron, the noted programs themselves are stopped, whether "
+        "what they had noted still runs or not; it is said how they go on",
+        (
+            KILL + "test_on_a_home_that_is_read_only_the_programs_are_stopped_and_start_nothing",
+            PRIORITY + "test_a_program_is_stopped_also_when_what_it_had_noted_has_ended",
+            PRIORITY + "test_a_program_that_has_the_pid_of_an_earlier_one_is_not_stopped",
         ),
     ),
 )

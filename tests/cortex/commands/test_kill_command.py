@@ -215,6 +215,49 @@ def test_where_the_switch_cannot_be_written_the_programs_of_the_home_are_stopped
             one.until_it_runs()
 
 
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    """A home on a file system of its own, which can become read-only."""
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "none", folder], capture_output=True).returncode:
+        pytest.skip("needs the right to mount a file system")
+    try:
+        yield folder / "home"
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@deno
+@pytest.mark.parametrize("arguments", [[], ["--neuron", "price-1"]], ids=["all", "one neuron"])
+@pytest.mark.parametrize("is_without_launcher", [False, True], ids=["as it runs", "its launcher has just ended"])
+def test_on_a_home_that_is_read_only_the_programs_are_stopped_and_start_nothing(
+    mounted, arguments, is_without_launcher, nothing_left
+):
+    with agent(mounted, "residents") as one:
+        assert one.event() == {"event": "running"}
+        subprocess.run(["mount", "-o", "remount,ro", mounted.parent], check=True)
+        if is_without_launcher:
+            one.process.send_signal(signal.SIGSTOP)  # so that it can start no other meanwhile
+            for pid in one.sandboxes():
+                os.kill(pid, signal.SIGKILL)
+        done = subprocess.run(
+            [*CORTEX, "kill", "--json", "--home", str(mounted), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+        )
+        said = json.loads(done.stdout)
+        assert (done.returncode, said["on"]) == (1, False)
+        pid = one.process.pid
+        assert any(
+            text.startswith(f"process {pid}, which runs agents of this home, was stopped") for text in said["problems"]
+        )
+        assert stat_of(pid).state == "T"
+        subprocess.run(["mount", "-o", "remount,rw", mounted.parent], check=True)
+        one.go_on()
+
+
 @deno
 def test_the_switch_is_on_after_a_restart_too(home, nothing_left):
     assert run_command(["kill", "--home", str(home), "--reason", "since yesterday"]) == 0

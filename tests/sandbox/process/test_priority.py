@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.process.killing import kill_tree, stop_hosts
-from sandbox.process.process_facts import stat_of
+from sandbox.process.process_facts import identity_of, stat_of
 from tests.sandbox.process.test_running import sleeper, write_note  # noqa: F401 - a fixture
 
 SHOW = "print(os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), flush=True)\n"
@@ -114,6 +114,16 @@ def test_a_program_is_not_stopped_for_a_process_that_it_did_not_start(tmp_path: 
     write_note(tmp_path, parent.child, **{"host": parent.pid, **changes} if changes else {})
     assert stop_hosts(tmp_path) == ((), ())
     assert stat_of(parent.pid).state != "T"
+
+
+def test_a_program_is_stopped_also_when_what_it_had_noted_has_ended(tmp_path: Path, parent):
+    write_note(tmp_path, parent.child, host=parent.pid, host_started=identity_of(parent.pid).started, started=1)
+    assert stop_hosts(tmp_path) == ((parent.pid,), ())
+
+
+def test_a_program_that_has_the_pid_of_an_earlier_one_is_not_stopped(tmp_path: Path, parent):
+    write_note(tmp_path, parent.child, host=parent.pid, host_started=identity_of(parent.pid).started - 1)
+    assert stop_hosts(tmp_path) == ((), ())
 
 
 def test_a_program_does_not_stop_itself(tmp_path: Path, sleeper):  # noqa: F811

@@ -114,7 +114,8 @@ async def test_a_launcher_is_noted_as_long_as_it_lives_and_only_its_owner_can_re
         assert launcher == runtime._spawner._launcher.pid
         path = folder / f"{launcher}.json"
         assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(folder.stat().st_mode)) == (0o600, 0o700)
-        assert json.loads(path.read_text()) == {**identity_of(launcher)._asdict(), "host": os.getpid()}
+        host = {"host": os.getpid(), "host_started": identity_of(os.getpid()).started}
+        assert json.loads(path.read_text()) == {**identity_of(launcher)._asdict(), **host}
         runtime._spawner.kill_launcher()
         await until(lambda: launcher not in alive())
         while not (await runtime.execute(ONE)).ok:  # what it had kept warm may still look alive
