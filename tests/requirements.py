@@ -28,6 +28,7 @@ from tests.cortex import (
 from tests.entry_points import requirements as of_the_host
 from tests.neurons import (
     requirements as of_the_neurons,
+    requirements_of_emissions as of_emissions,
     requirements_of_equality as of_equality,
     requirements_of_holes as of_holes,
     requirements_of_learning_corpus as of_learning_corpus,
@@ -66,6 +67,7 @@ REQUIREMENTS = (
     *of_learning_corpus.REQUIREMENTS,
     *of_shapes.REQUIREMENTS,
     *of_equality.REQUIREMENTS,
+    *of_emissions.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
     *of_budget.REQUIREMENTS,
     *of_jobs.REQUIREMENTS,

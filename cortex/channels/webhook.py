@@ -194,7 +194,9 @@ def body_of(notice: Notice) -> dict[str, Any]:
         "approve": f"cortex neurons approve {neuron.id}",
         # Safe to display: no text in these lines can control a terminal, hide, or pass for another line.
         "view": owner_view(neuron, notice.habit),
-        "neuron": neuron.model_dump(mode="json", by_alias=True, exclude={"state", "request", "approvals", "versions"}),
+        "neuron": neuron.model_dump(
+            mode="json", by_alias=True, exclude={"state", "outbox", "request", "approvals", "versions"}
+        ),
     }
 
 

@@ -28,7 +28,7 @@ _MOST_LINES = 4
 _MAX_ID = 40
 _INDENT = "    "
 # Parts of a document that are shown only with `in_full`, and parts that are never shown.
-_ALSO_SHOWN = frozenset({"code", "state", "report", "approvals", "versions", "history"})
+_ALSO_SHOWN = frozenset({"code", "state", "outbox", "report", "approvals", "versions", "history"})
 _NEVER = frozenset({"seal", "watch"})
 
 

@@ -19,7 +19,19 @@ from neurons import Neuron
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 # Fields that belong to this home: another home has its own, and an approval means nothing there.
-_OF_THIS_HOME = {"approvals", "counters", "history", "request", "seal", "state", "trial", "versions", "watch"}
+_OF_THIS_HOME = {
+    "approvals",
+    "counters",
+    "history",
+    "last_emission",
+    "outbox",
+    "request",
+    "seal",
+    "state",
+    "trial",
+    "versions",
+    "watch",
+}
 
 _SIGNAL = {
     "type": "string",

@@ -10,13 +10,14 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import anyio.to_thread
 
 from ..contracts import BUILT_IN, HOUR_S, NORMAL, SCHEDULE, Signal
@@ -27,7 +28,8 @@ from .awake import Awake
 from .energy_account import EnergyAccount
 from .heartbeat import Heartbeat
 from .listeners import Callback, Listener, Waker
-from .nerve import Nerve, Surroundings
+from .nerve import PASSED_AT_ONCE, Nerve, Surroundings
+from .outbox import Held, last_emission_of
 from .signal_limits import Admission, check
 from .signal_queue import Drop, QueuedSignal, SignalQueue
 from .timetable import DueSchedule, Timetable
@@ -93,6 +95,7 @@ class Autonomic:
                 settings=settings,
                 now=now,
                 pass_on=self._pass_on,
+                hold=self._hold,
                 handled=self._handled,
                 urgent=self._urgent,
                 lost=self._lost,
@@ -244,6 +247,9 @@ class Autonomic:
         if isinstance(admitted, Drop):
             self._queue.dropped[admitted] += 1
             return False
+        return self._give(signal, admitted, only)
+
+    def _give(self, signal: Signal, admitted: QueuedSignal, only: str | None = None) -> bool:
         self._totals["emitted"] += 1
         for watcher in self._watchers:
             if not watcher.tell(signal):
@@ -262,10 +268,29 @@ class Autonomic:
         return is_taken
 
     def _pass_on(self, nerve: Nerve, answered: QueuedSignal, type_: str, data: Any) -> None:
+        if (signal := self._emitted(nerve, answered, type_, data)) is not None:
+            nerve.last_emission = last_emission_of(nerve.neuron, signal)
+            self._let_in(signal)
+
+    def _hold(self, nerve: Nerve, answered: QueuedSignal, type_: str, data: Any) -> None:
+        """Keep a signal until it is written. It is admitted now: what is written is not dropped afterwards."""
+        signal = self._emitted(nerve, answered, type_, data)
+        if signal is None:
+            return
+        admitted = self._admission.admit(signal, self._now())
+        if isinstance(admitted, Drop):
+            self._queue.dropped[admitted] += 1
+            return
+        nerve.held = (*nerve.held, Held(signal, admitted))
+        nerve.last_emission = last_emission_of(nerve.neuron, signal)
+        nerve.is_urgent = True
+        self._news.set()
+
+    def _emitted(self, nerve: Nerve, answered: QueuedSignal, type_: str, data: Any) -> Signal | None:
         if type_ in BUILT_IN or type_ not in nerve.neuron.output_signals:
             self._queue.dropped[Drop.UNDECLARED] += 1
-            return
-        signal = Signal(
+            return None
+        return Signal(
             type=type_,
             source=f"neuron:{nerve.neuron.id}",
             data=data,
@@ -274,8 +299,8 @@ class Autonomic:
             correlation=answered.correlation,
             parent=answered.id,
             depth=answered.depth + 1,
+            origin=answered.origin,
         )
-        self._let_in(signal)
 
     def _handled(self, signals: int) -> None:
         self._totals["delivered"] += signals
@@ -338,6 +363,8 @@ class Autonomic:
             look = await self._in_thread(lambda: self._store.look(unwritten, report, marks, again=again))
             self._account.level = look.level
             self._awake.wrote(unwritten, look)
+            for done in look.written.values():
+                await self._leave(done.left)
             if look.awake is not None and self._state is LayerState.LEADING and self._tasks is not None:
                 self._killed_ones = frozenset(one.id for one in look.awake if self._is_on(one.id))
                 self._awake.adopt([one for one in look.awake if one.id not in self._killed_ones], self._tasks)
@@ -345,6 +372,16 @@ class Autonomic:
                 self._timetable.adopt(self._awake.neurons, self._now())
             for each in due:
                 self._let_in(self._scheduled(each), only=each.neuron)
+
+    async def _leave(self, left: Sequence[Held]) -> None:
+        """Deliver what is written. While the kill switch is on, nothing leaves."""
+        for number, held in enumerate(left, 1):
+            if self._state is LayerState.LEADING:
+                self._give(held.signal, held.admitted)
+            else:
+                self._queue.dropped[Drop.KILLED] += 1
+            if number % PASSED_AT_ONCE == 0:
+                await anyio.lowlevel.checkpoint()
 
     def _scheduled(self, due: DueSchedule) -> Signal:
         return Signal(SCHEDULE, "cortex", due.data(), at=self._now(), ttl_s=_SCHEDULE_TTL_S)

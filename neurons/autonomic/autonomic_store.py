@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from ..contracts import Neuron, NoSuchNeuron, Status
 from ..pipeline import Delivered, noted
 from .autonomic_view import LAYER_KEY
+from .outbox import with_emissions
 
 if TYPE_CHECKING:
-    from ..contracts import Json, Lease, Skills, Storage
+    from ..contracts import Json, LastEmission, Lease, Skills, Storage
     from ..pipeline import Pipeline
     from .energy_account import EnergyAccount
+    from .outbox import Held
 
 log = logging.getLogger("motor_cortex")
 
@@ -40,6 +42,9 @@ class Unwritten:
     state: dict[str, Any]
     delivered: tuple[Delivered, ...]
     has_verdict: bool
+    held: tuple[Held, ...] = ()
+    """What it has emitted, and what leaves after this is written."""
+    last_emission: LastEmission | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class Written:
     """The neuron after the write."""
     has_verdict: bool
     """There was a verdict, and it has been carried out."""
+    left: tuple[Held, ...] = ()
+    """What it has emitted, and what may leave now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +159,13 @@ class AutonomicStore:
     def _write(self, one: Unwritten) -> Written | None:
         neuron = self._tried(f'write neuron "{one.neuron.id}"', self._count, one)
         if neuron is None or not one.has_verdict:
-            return None if neuron is None else Written(neuron, has_verdict=False)
+            return None if neuron is None else Written(neuron, has_verdict=False, left=_left(one, neuron))
         judged = self._tried(f'change the status of neuron "{neuron.id}"', self._pipeline.judge_trial, neuron.id)
         if judged is None:
-            return Written(neuron, has_verdict=False)
+            return Written(neuron, has_verdict=False, left=_left(one, neuron))
         if judged.status is Status.ACTIVE and neuron.status is Status.TRIAL and self._skills is not None:
             self._tried(f'remember that neuron "{neuron.id}" was learned', self._skills.learned, judged)
-        return Written(judged, has_verdict=True)
+        return Written(judged, has_verdict=True, left=_left(one, neuron))
 
     def _count(self, one: Unwritten) -> Neuron:
         def change(neuron: Neuron) -> Neuron:
@@ -166,10 +173,12 @@ class AutonomicStore:
             # is asleep.
             if not neuron.is_awake or neuron.version != one.neuron.version:
                 return neuron
-            return reduce(noted, one.delivered, neuron).model_copy(update={"state": one.state})
+            done = reduce(noted, one.delivered, neuron)
+            return with_emissions(done.model_copy(update={"state": one.state}), one.held, one.last_emission)
 
         try:
-            return self._pipeline.store.change(one.neuron.id, change, through=False)
+            # What does something leaves after this is on disk: a neuron that is killed then does not do it again.
+            return self._pipeline.store.change(one.neuron.id, change, through=bool(one.held))
         except NoSuchNeuron:
             return one.neuron  # another process has deleted it: there is nothing left to write to
 
@@ -198,3 +207,8 @@ class AutonomicStore:
             return None
         self._troubles.pop(action, None)
         return result
+
+
+def _left(one: Unwritten, neuron: Neuron) -> tuple[Held, ...]:
+    """What may leave: all that was written, and nothing of a neuron that was stopped or changed before."""
+    return one.held if neuron.is_awake and neuron.version == one.neuron.version else ()

@@ -25,6 +25,8 @@ class Awake:
         self._around = around
         self._nerves: dict[str, Nerve] = {}
         self._by_type: dict[str, tuple[Nerve, ...]] = {}
+        self._leaving = 0
+        """Emissions that are being written."""
         self._left: list[Unwritten] = []
         """What nerves that have ended did, and is not written yet."""
 
@@ -34,7 +36,7 @@ class Awake:
 
     @property
     def has_work(self) -> bool:
-        return any(nerve.has_work for nerve in self._nerves.values())
+        return self._leaving > 0 or any(nerve.has_work for nerve in self._nerves.values())
 
     @property
     def neurons(self) -> list[Neuron]:
@@ -85,9 +87,12 @@ class Awake:
         """What is to be written: everything, or only what is urgent. Report the result with `wrote`."""
         left, self._left = self._left, []
         nerves = self._nerves.values()
-        return left + [nerve.taken() for nerve in nerves if nerve.is_urgent or (all_of_it and nerve.unwritten)]
+        taken = left + [nerve.taken() for nerve in nerves if nerve.is_urgent or (all_of_it and nerve.unwritten)]
+        self._leaving = sum(len(one.held) for one in taken)
+        return taken
 
     def wrote(self, unwritten: Sequence[Unwritten], look: Look) -> None:
+        self._leaving = 0
         for one in unwritten:
             self._wrote(one, look.written.get(one.neuron.id))
         self.route()

@@ -30,8 +30,9 @@ from .signal_queue import Drop
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, Workspace
 
-    from ..contracts import LentFolders, Neuron, NeuronSettings
+    from ..contracts import LastEmission, LentFolders, Neuron, NeuronSettings
     from .energy_account import EnergyAccount
+    from .outbox import Held
     from .signal_queue import QueuedSignal, SignalQueue
 
 log = logging.getLogger("motor_cortex")
@@ -43,7 +44,7 @@ _SLACK_S = 30.0
 _STEP_S = 5.0
 _MAX_STEPS = 720
 # At most this many signals, each of the maximum size, are passed on before other tasks get a turn.
-_PASSED_AT_ONCE = 8
+PASSED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,9 @@ class Surroundings:
     """Called for each signal that a neuron emitted in answer to another."""
     handled: Callable[[int], None]
     """Called with the number of signals that were answered or failed."""
+    hold: Callable[[Nerve, QueuedSignal, str, Any], None]
+    """Called for each signal that a neuron emitted, when that does something for a person or the model. It leaves after
+    it is written."""
     urgent: Callable[[Nerve], None]
     """Called when something went wrong or there is a verdict: it must not wait for the next regular write."""
     lost: Callable[[int], None]
@@ -86,6 +90,10 @@ class Nerve:
         self.owed = 0.0
         """Energy that it has used but not yet paid for; it rests until it has."""
         self.unwritten: tuple[Delivered, ...] = ()
+        self.held: tuple[Held, ...] = ()
+        """What it has emitted, and what leaves only after it is written."""
+        self.last_emission: LastEmission | None = None
+        """The last emission, if that is not written yet."""
         self.is_urgent = False
         """Something went wrong or there is a verdict: to be written now."""
         self.verdict: Verdict = Going()
@@ -110,7 +118,7 @@ class Nerve:
         """It is working, or about to check for work. False while it has no process and can do nothing."""
         if isinstance(self.verdict, Failed) or self.trouble:
             return False
-        return self._is_busy or self._is_nudged
+        return self._is_busy or self._is_nudged or bool(self.held)
 
     def nudge(self) -> None:
         """Tell it that there may be work. Cheap: called for each signal."""
@@ -235,9 +243,14 @@ class Nerve:
         most = within_limit(self.neuron, delivered, around.settings.trial)
         if most < delivered.emitted:
             around.queue.dropped[Drop.RATE] += delivered.emitted - most
+        if self.neuron.emission.action != "none":
+            # Without a pause since the batch was counted: the document gets all of it in one write, or nothing.
+            for waiting, type_, data in islice(_emitted(batch, answer), most):
+                around.hold(self, waiting, type_, data)
+            return
         for number, (waiting, type_, data) in enumerate(islice(_emitted(batch, answer), most), 1):
             around.pass_on(self, waiting, type_, data)
-            if number % _PASSED_AT_ONCE == 0:
+            if number % PASSED_AT_ONCE == 0:
                 await anyio.lowlevel.checkpoint()
 
     def _note(self, delivered: Delivered, state: dict[str, Any]) -> None:
@@ -265,13 +278,16 @@ class Nerve:
 
     def taken(self) -> Unwritten:
         """Hand over what is to be written. From here on the caller is responsible for it."""
-        taken = Unwritten(self.neuron, self.state, self.unwritten, has_verdict=not isinstance(self.verdict, Going))
-        self.unwritten, self.is_urgent = (), False
+        has_verdict = not isinstance(self.verdict, Going)
+        taken = Unwritten(self.neuron, self.state, self.unwritten, has_verdict, self.held, self.last_emission)
+        self.unwritten, self.held, self.last_emission, self.is_urgent = (), (), None, False
         return taken
 
     def put_back(self, unwritten: Unwritten) -> None:
         """Take back what could not be written."""
         self.unwritten = reduce(with_one_more, self.unwritten, unwritten.delivered)
+        self.held = (*unwritten.held, *self.held)
+        self.last_emission = self.last_emission or unwritten.last_emission
         self.is_urgent |= unwritten.has_verdict
 
     async def _pay(self) -> None:

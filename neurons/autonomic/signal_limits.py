@@ -109,7 +109,7 @@ class Admission:
         if not self._seen.is_new(signal.id):
             return Drop.DUPLICATE
         until = signal.at + signal.ttl_s
-        return QueuedSignal(signal.id, signal.correlation, signal.depth, signal.priority, until, given)
+        return QueuedSignal(signal.id, signal.correlation, signal.depth, signal.priority, until, given, signal.origin)
 
     def forget_all_but(self, neuron_ids: frozenset[str]) -> None:
         self._rates.keep_only(frozenset(f"neuron:{neuron_id}" for neuron_id in neuron_ids))
@@ -127,8 +127,11 @@ def check(signal: Signal) -> None:
     """Raise ValueError for a signal that is a mistake in the host's program, rather than bad data from outside."""
     if not isinstance(signal.type, str) or not is_type(signal.type):
         raise ValueError(f"a type of signal is like price_change, not {signal.type!r}")
-    if any(len(text) > MAX_NAME for text in (signal.source, signal.id, signal.correlation, signal.parent or "")):
-        raise ValueError(f"source, id, correlation and parent have at most {MAX_NAME} characters")
+    if any(
+        len(text) > MAX_NAME
+        for text in (signal.source, signal.id, signal.correlation, signal.parent or "", signal.origin)
+    ):
+        raise ValueError(f"source, id, correlation, parent and origin have at most {MAX_NAME} characters")
     if not signal.ttl_s > 0:
         raise ValueError(f"a signal can wait for more than 0 seconds, not {signal.ttl_s!r}")
     if not isinstance(signal.priority, int) or not LOWEST <= signal.priority <= HIGHEST:

@@ -55,6 +55,7 @@ class QueuedSignal:
     given: Mapping[str, Any]
     """The signal as the neuron's code sees it. A private copy: later changes that the host makes to its data do not
     show here."""
+    origin: str = ""
 
 
 class _Line:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         is_key,
     )
     from .due_times import Due, due_between, next_due
+    from .emission import MAX_OUTBOX, LastEmission, Outgoing, emission_text, kept_text
     from .errors import Conflict, NeuronError, NoSuchNeuron, NotYet, Refused, StorageError
     from .neuron import (
         AWAKE,
@@ -103,6 +104,7 @@ else:
         {
             "document_text": "Damaged MAX_DOCUMENT_BYTES as_written check_beginning check_key decode encode is_key",
             "due_times": "Due due_between next_due",
+            "emission": "LastEmission MAX_OUTBOX Outgoing emission_text kept_text",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "neuron": (
                 "AWAKE Action Approval Counters Difference Emission Equality FileGrant FileNeed Kind MAX_EMISSION_TEXT "

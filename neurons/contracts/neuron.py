@@ -16,6 +16,7 @@ from pydantic.alias_generators import to_camel
 
 from sandbox import Tier
 
+from .emission import MAX_OUTBOX, LastEmission, Outgoing
 from .schedule import MAX_SCHEDULES, Schedule
 
 MAX_NAME = 60
@@ -338,6 +339,9 @@ class Neuron(Part):
     version: Annotated[int, Field(ge=1)] = 1
     state: dict[str, Any] = Field(default_factory=dict)
     """What its code keeps from one signal to the next."""
+    outbox: Annotated[tuple[Outgoing, ...], Field(max_length=MAX_OUTBOX)] = ()
+    """What it has emitted and nobody was told yet: written together with the state that came of it."""
+    last_emission: LastEmission | None = None
     report: Report | None = None
     request: Request | None = None
     approvals: tuple[Approval, ...] = ()

@@ -41,6 +41,10 @@ class Signal:
     """How many signals came before it in the chain."""
     ttl_s: float = DEFAULT_TTL_S
     """A signal that has waited longer is dropped and counted."""
+    origin: str = ""
+    """The program on the home that emitted the first signal of the chain; empty for this one, or when it is unknown."""
+    said: str = ""
+    """For an emission that is told, said or wakes: the text that its owner approved, with the data filled in."""
 
     def __post_init__(self) -> None:
         if not self.correlation:

@@ -255,6 +255,7 @@ def at_version(neuron: Neuron, version: Version) -> Neuron:
             "metadata": metadata,
             "version": version.version,
             "state": {},
+            "outbox": (),
             "report": None,
             "trial": None,
             "counters": Counters(),
