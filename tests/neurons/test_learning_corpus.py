@@ -20,12 +20,27 @@ def codes() -> list[str]:
     return scripts + [script.code for pair in pairs() for script in (pair.first, pair.second)]
 
 
+def counts(of: list[Family]) -> dict[tuple[str, str], int]:
+    return dict(Counter((family.split, family.kind) for family in of))
+
+
 def test_each_family_is_written_as_often_as_it_should_and_in_different_styles():
     assert {len(family.scripts) for family in families()} == {SCRIPTS_OF_A_FAMILY}
     assert {len(family.scripts) for family in mild_families()} <= {SCRIPTS_OF_A_MILD_FAMILY}
     for family in families():
         assert len({script.style for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
         assert len({script.purpose for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
+
+
+def test_there_are_enough_families_to_tune_on_and_to_measure():
+    assert counts(families()) == {
+        ("held_out", "effectful"): 6,
+        ("held_out", "pure"): 4,
+        ("tuned", "effectful"): 6,
+        ("tuned", "pure"): 5,
+    }
+    pure = [family for family in families() if family.kind == "pure"]
+    assert sum(family.context is not None for family in pure) * 2 >= len(pure)
 
 
 def test_no_program_and_no_name_is_there_twice():
