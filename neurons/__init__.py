@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Counters as Counters,
         Difference as Difference,
         Equality as Equality,
+        Emission as Emission,
         FileGrant as FileGrant,
         Metadata as Metadata,
         Neuron as Neuron,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         ToolExchange as ToolExchange,
         Wake as Wake,
     )
+    from .contracts.schedule import Schedule as Schedule, schedule_of as schedule_of
     from .contracts.settings import (
         HabitSettings as HabitSettings,
         NeuronSettings as NeuronSettings,
@@ -73,7 +75,12 @@ if TYPE_CHECKING:
     )
     from .pipeline.hashes import code_hash as code_hash, policy_hash as policy_hash
     from .pipeline.neuron_grants import network_for as network_for, unreachable_host as unreachable_host
-    from .pipeline.owner_channel import ChannelError as ChannelError, Notice as Notice, OwnerChannel as OwnerChannel
+    from .pipeline.owner_channel import (
+        Around as Around,
+        ChannelError as ChannelError,
+        Notice as Notice,
+        OwnerChannel as OwnerChannel,
+    )
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.proposal import Proposal as Proposal
     from .pipeline.store import NeuronStore as NeuronStore
@@ -99,10 +106,11 @@ else:
             "autonomic.signal_queue": "Drop",
             "contracts.errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "contracts.neuron": (
-                "Approval Counters Difference Equality FileGrant Metadata Neuron Policy Report Request ScenarioResult "
-                "Status StatusChange Trial Version"
+                "Approval Counters Difference Emission Equality FileGrant Metadata Neuron Policy Report Request "
+                "ScenarioResult Status StatusChange Trial Version"
             ),
             "contracts.ports": "Document Energy LentFolders Lease Record Recording Skills Storage ToolExchange Wake",
+            "contracts.schedule": "Schedule schedule_of",
             "contracts.settings": (
                 "HabitSettings NeuronSettings OwnerSettings is_local_name is_loopback webhook_problem"
             ),
@@ -115,7 +123,7 @@ else:
             "pipeline.approval": "ApprovalKey granted_files why_not_awake",
             "pipeline.hashes": "code_hash policy_hash",
             "pipeline.neuron_grants": "network_for unreachable_host",
-            "pipeline.owner_channel": "ChannelError Notice OwnerChannel",
+            "pipeline.owner_channel": "Around ChannelError Notice OwnerChannel",
             "pipeline.pipeline": "Pipeline",
             "pipeline.proposal": "Proposal",
             "pipeline.store": "NeuronStore",

@@ -15,6 +15,7 @@ from tests.cortex import (
     requirements_of_jobs as of_jobs,
     requirements_of_mcp_workflows as of_mcp_workflows,
     requirements_of_neuron_files as of_neuron_files,
+    requirements_of_owner_page as of_owner_page,
     requirements_of_pictures as of_pictures,
     requirements_of_proof as of_proof,
     requirements_of_replies as of_replies,
@@ -86,6 +87,7 @@ REQUIREMENTS = (
     *of_workflow_commands.REQUIREMENTS,
     *of_proof.REQUIREMENTS,
     *of_holes.REQUIREMENTS,
+    *of_owner_page.REQUIREMENTS,
     Requirement(
         "HANDS-ANSWERS",
         "hands",

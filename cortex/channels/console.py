@@ -40,7 +40,7 @@ class ConsoleChannel:
 
 def told(notice: Notice) -> list[str]:
     """The owner's full view of the neuron, and the commands to decide."""
-    return [*owner_view(notice.neuron, notice.habit), how_to_decide(notice.neuron)]
+    return [*owner_view(notice.neuron, notice.habit, notice.around), how_to_decide(notice.neuron)]
 
 
 def how_to_decide(neuron: Neuron) -> str:

@@ -1,16 +1,23 @@
 """Formats a neuron for its owner, so that text written by the agent cannot look like our own lines.
 
-Texts of the agent stand behind a label or a bar, on one line each, with hidden characters spelled out. Names and code
-are escaped more strictly than prose. All of the code is shown: the owner must see what the consent is for.
+First a sentence made from facts, and what it costs; then everything else. Texts of the agent stand behind a label or a
+bar, on one line each, with hidden characters spelled out. Names and code are escaped more strictly than prose. All of
+the code is shown: the owner must see what the consent is for.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from cortex.text import beyond_ascii, code_lines, local_time, visible, visible_code
-from neurons import granted_files
+from cortex.text import beyond_ascii, code_lines, local_time
+from neurons import Around, granted_files
+
+from .agent_text import labelled, names, one_line, one_name
+from .owner_change import change_lines
+from .owner_facts import cost_sentence, sentence
+from .owner_reach import reach_lines
 
 if TYPE_CHECKING:
     from neurons import Neuron, Report, ScenarioResult
@@ -20,8 +27,8 @@ HASH_CHARACTERS = 8
 """Characters of the shown hash that the owner has to repeat."""
 
 _MAX_LINES_OF_A_REPORT = 40
-_LABEL = 13
-"""Width of the labels: a line with a hash fits into 80 columns."""
+_MAX_ONE_LINE = 300
+_NOWHERE = Around()
 
 
 class HabitSeen(Protocol):
@@ -37,54 +44,88 @@ class HabitSeen(Protocol):
     def purpose(self) -> str: ...
 
 
-def owner_view(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
+def owner_view(neuron: Neuron, habit: HabitSeen | None = None, around: Around = _NOWHERE) -> list[str]:
     """All of the neuron, as lines. While a question is open, the last line is the hash to repeat."""
     return [
-        title_of(neuron) if neuron.status in _PROPOSED else f"{one_name(neuron.name)} neuron",
-        *_about(neuron, habit),
+        title_of(neuron) if neuron.status in _PROPOSED else f"{one_name(neuron.name)}{_kind(neuron)}",
+        *_about(neuron, habit, around),
         *_report(neuron.report),
-        _line("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
-        *([_line("beyond ASCII", f"line {lines} of the code")] if (lines := beyond_ascii(neuron.code)) else []),
+        *change_lines(neuron, around),
+        labelled("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
+        *([labelled("beyond ASCII", f"line {lines} of the code")] if (lines := beyond_ascii(neuron.code)) else []),
         *code_lines(neuron.code),
         *_hashes(neuron),
     ]
 
 
-def owner_summary(neuron: Neuron, habit: HabitSeen | None = None) -> list[str]:
+def owner_summary(neuron: Neuron, habit: HabitSeen | None = None, around: Around = _NOWHERE) -> list[str]:
     """A short view without the code and without the hash: it is not enough to approve."""
-    return [title_of(neuron), *_about(neuron, habit), *list(_report(neuron.report))[:1]]
+    return [title_of(neuron), *_about(neuron, habit, around), *list(_report(neuron.report))[:1]]
 
 
 def title_of(neuron: Neuron) -> str:
     """`Agent wants to learn: CryptoPrice neuron`."""
-    name = one_name(neuron.name)
-    return f"Agent wants to learn: {name}{'' if name.lower().endswith('neuron') else ' neuron'}"
+    return f"Agent wants to learn: {one_name(neuron.name)}{_kind(neuron)}"
 
 
-def one_line(text: str) -> str:
-    """The agent's text on one line, to be shown inside a line of ours."""
-    return visible(text.replace("\r\n", "\n")).replace("\n", "\\n").replace("\t", " ").strip()
+def _kind(neuron: Neuron) -> str:
+    word = "function" if neuron.is_function else "neuron"
+    return "" if neuron.name.lower().endswith(word) else f" {word}"
 
 
-def one_name(text: str) -> str:
-    """A name that the agent chose, which may look like a host or a tool: shown as strictly as code."""
-    return visible_code(text).replace("\n", "\\n")
-
-
-def _about(neuron: Neuron, habit: HabitSeen | None) -> Iterator[str]:
-    yield _line("id", f"{neuron.id}, version {neuron.version}, {neuron.status}")
+def _about(neuron: Neuron, habit: HabitSeen | None, around: Around) -> Iterator[str]:
+    yield sentence(neuron, around)
+    yield cost_sentence(neuron, around)
+    yield labelled("id", f"{neuron.id}, version {neuron.version}, {neuron.status}")
     if neuron.reason:
-        yield _line("reason", one_line(neuron.reason))
-    yield _line("purpose", f"{one_line(neuron.metadata.purpose)} (in the agent's words)")
-    yield _line("habit", _habit(neuron, habit))
-    yield _line("listens to", _names(neuron.input_signals))
-    yield _line("may emit", _names(neuron.output_signals))
-    yield _line("tier", str(neuron.tier))
-    yield _line("hosts", _names(neuron.hosts))
-    yield _line("tools", _names(neuron.tools))
+        yield labelled("reason", one_line(neuron.reason))
+    yield labelled("purpose", f"{one_line(neuron.metadata.purpose)} (in the agent's words)")
+    yield labelled("habit", _habit(neuron, habit))
+    yield from _called(neuron) if neuron.is_function else _heard(neuron)
+    yield from reach_lines(neuron, around.neurons)
+    yield labelled("tier", str(neuron.tier))
+    yield labelled("hosts", names(neuron.hosts))
+    yield labelled("tools", names(neuron.tools))
     if files := _files(neuron):
-        yield _line("files", files)
-    yield _line("energy budget", f"{neuron.energy_budget:g} for one signal")
+        yield labelled("files", files)
+    yield labelled("energy budget", f"{neuron.energy_budget:g} for one {'call' if neuron.is_function else 'signal'}")
+
+
+def _heard(neuron: Neuron) -> Iterator[str]:
+    """What it answers and emits, and what an emission does."""
+    heard = [
+        f"{one_name(name)} (hears every word you write)" if name == "user_message" else one_name(name)
+        for name in neuron.input_signals
+    ]
+    yield labelled("listens to", ", ".join(heard) or "none")
+    if neuron.schedules:
+        yield labelled("runs", "; ".join(one_name(str(schedule)) for schedule in neuron.schedules))
+    yield labelled("may emit", names(neuron.output_signals))
+    if neuron.output_signals:
+        yield labelled("which then", _ACTIONS[neuron.emission.action])
+    if neuron.emission.text:
+        yield labelled("in words", f"{one_line(neuron.emission.text)} (in the agent's words)")
+
+
+_ACTIONS = {
+    "notify": "notify: you are told",
+    "answer": "answer: it is said in your chat, without a model",
+    "wake": "wake: it starts a turn of the agent, with a model",
+    "none": "none: only neurons and programs hear it",
+}
+
+
+def _called(neuron: Neuron) -> Iterator[str]:
+    for label, schema in (("parameters", neuron.parameters), ("returns", neuron.returns)):
+        yield labelled(label, "nothing is said" if schema is None else "as this JSON Schema")
+        yield from _schema(schema)
+
+
+def _schema(schema: dict[str, Any] | None) -> Iterable[str]:
+    if schema is None:
+        return ()
+    text = json.dumps(schema, ensure_ascii=False)
+    return code_lines(text if len(text) <= _MAX_ONE_LINE else json.dumps(schema, indent=1, ensure_ascii=False))
 
 
 def _files(neuron: Neuron) -> str:
@@ -106,11 +147,11 @@ def _habit(neuron: Neuron, habit: HabitSeen | None) -> str:
 
 def _report(report: Report | None) -> Iterator[str]:
     if report is None:
-        yield _line("quarantine", "not yet")
+        yield labelled("quarantine", "not yet")
         return
     passed = sum(scenario.ok for scenario in report.scenarios)
     verdict = "passed" if report.passed else "failed"
-    yield _line("quarantine", f"{verdict}, {passed} of {len(report.scenarios)} scenarios")
+    yield labelled("quarantine", f"{verdict}, {passed} of {len(report.scenarios)} scenarios")
     yield from _bounded([f"  - {_scenario(scenario)}" for scenario in report.scenarios])
     yield from _bounded([f"  - {one_line(text)}" for text in report.findings])
     yield from _bounded([f"  ! {one_line(text)}" for text in report.problems])
@@ -124,19 +165,11 @@ def _scenario(scenario: ScenarioResult) -> str:
 
 
 def _hashes(neuron: Neuron) -> Iterator[str]:
-    yield _line("code hash", neuron.metadata.code_hash)
+    yield labelled("code hash", neuron.metadata.code_hash)
     request = neuron.request
     if request is not None:
-        yield _line("decide until", local_time(request.expires_at))
-        yield _line("hash", request.shown_hash)
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(map(one_name, names)) or "none"
-
-
-def _line(label: str, text: str) -> str:
-    return f"  {label:{_LABEL}} {text}"
+        yield labelled("decide until", local_time(request.expires_at))
+        yield labelled("hash", request.shown_hash)
 
 
 def _bounded(lines: Sequence[str]) -> Iterable[str]:

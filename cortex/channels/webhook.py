@@ -14,8 +14,10 @@ from urllib.parse import urlsplit
 import anyio
 from pydantic_core import to_json
 
+from cortex.text import PLAIN_COLUMNS
 from neurons import ChannelError, is_local_name, is_loopback, webhook_problem
 
+from .console import set_in
 from .owner_page import owner_view
 
 if TYPE_CHECKING:
@@ -193,7 +195,7 @@ def body_of(notice: Notice) -> dict[str, Any]:
         "expiresAt": request.expires_at if request else None,
         "approve": f"cortex neurons approve {neuron.id}",
         # Safe to display: no text in these lines can control a terminal, hide, or pass for another line.
-        "view": owner_view(neuron, notice.habit),
+        "view": set_in(owner_view(neuron, notice.habit, notice.around), PLAIN_COLUMNS),
         "neuron": neuron.model_dump(
             mode="json", by_alias=True, exclude={"state", "outbox", "request", "approvals", "versions"}
         ),

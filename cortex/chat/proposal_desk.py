@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from cortex.channels import HASH_CHARACTERS, owner_summary, owner_view, set_in
 from cortex.text import READING_S, is_person_there, styled, terminal_columns, typed
-from neurons import NeuronError
+from neurons import Around, NeuronError
 
 if TYPE_CHECKING:
     from cortex.channels import HabitSeen
@@ -44,6 +44,7 @@ class ProposalDesk:
         keyboard: TextIO,
         screen: TextIO,
         habit_of: Callable[[str], HabitSeen | None] = lambda _: None,
+        around: Callable[[], Around] = Around,
         reading_s: float = READING_S,
     ) -> None:
         self._decisions = decisions
@@ -51,6 +52,7 @@ class ProposalDesk:
         self._keyboard = keyboard
         self._screen = screen
         self._habit_of = habit_of
+        self._around = around
         self._reading_s = reading_s
         self._later: set[str] = set()
         """Hashes of the questions that the owner has put off: a changed neuron has a new hash, and is asked again."""
@@ -73,13 +75,13 @@ class ProposalDesk:
             self._write(["", "Later, then; /neurons asks again"])
 
     def _ask(self, neuron: Neuron) -> None:
-        self._show(owner_summary(neuron, self._habit(neuron)))
+        self._show(owner_summary(neuron, self._habit(neuron), self._around()))
         while True:
             match (self._typed(_CHOICES) or "").lower():
                 case "a" | "approve":
                     is_done = self._approve(neuron)
                 case "v" | "view":
-                    self._show(owner_view(neuron, self._habit(neuron)))
+                    self._show(owner_view(neuron, self._habit(neuron), self._around()))
                     is_done = False
                 case "r" | "reject":
                     is_done = self._reject(neuron)
@@ -95,7 +97,7 @@ class ProposalDesk:
             self._write([f"It uses files. Say which folder it may use: cortex neurons approve {neuron.id} --files DIR"])
             return False
         # Show all of it, whatever was shown before: the hash is the last line of the text that it covers.
-        self._show(owner_view(neuron, self._habit(neuron)))
+        self._show(owner_view(neuron, self._habit(neuron), self._around()))
         words = f"To approve it type the first {HASH_CHARACTERS} characters of this hash, or nothing: "
         answer = self._typed(words)
         if not answer:

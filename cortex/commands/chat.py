@@ -147,7 +147,14 @@ def _desk(talk: Talk, screen: TextIO) -> ProposalDesk:
     from cortex.chat import ProposalDesk
 
     learning = talk.agent.cortex.learning
-    return ProposalDesk(learning.pipeline, talk.read, keyboard=sys.stdin, screen=screen, habit_of=learning.habits.get)
+    return ProposalDesk(
+        learning.pipeline,
+        talk.read,
+        keyboard=sys.stdin,
+        screen=screen,
+        habit_of=learning.habits.get,
+        around=learning.around,
+    )
 
 
 def _slash(talk: Talk, settings: Settings, desk: ProposalDesk, screen: TextIO) -> Slash:

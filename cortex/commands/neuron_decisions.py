@@ -71,7 +71,7 @@ def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
         # Raises, and says why: no question is open, or it has expired, or the document was changed.
         return pipeline.approve(neuron.id, "", files=files)
     habit = learning.habits.get(waiting.metadata.habit) if waiting.metadata.habit else None
-    first, *rest = set_in(owner_view(waiting, habit), terminal_columns(sys.stderr))
+    first, *rest = set_in(owner_view(waiting, habit, learning.around()), terminal_columns(sys.stderr))
     print("\n".join([styled(first, "bold", sys.stderr), *rest]), file=sys.stderr)
     if files is not None:
         how = "read and write" if files.write else "read"
@@ -107,6 +107,9 @@ def _modify(learning: Learning, options: Namespace, settings: Settings) -> Neuro
     def changed(code: str) -> Neuron:
         return learning.pipeline.modify(neuron.id, code, max_code_bytes=max_bytes)
 
+    if neuron.is_awake:
+        told = f"{neuron.id} is awake ({neuron.status.value}): changed code rests until you approve it again"
+        print(told, file=sys.stderr)
     if options.source is not None:
         return changed(text_in(options.source))
     return edit(neuron.code, f"{neuron.id}.ts", max_bytes, changed)

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from cortex.channels import how_to_decide, owner_view, set_in
+from cortex.channels import around_of, how_to_decide, owner_view, set_in
 from cortex.home import Home
 from cortex.settings import Settings
 from cortex.show import Layer, layer_lines, layer_of
@@ -17,6 +17,7 @@ from cortex.text import code_lines, local_time, terminal_columns, visible, wrapp
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
+    Around,
     DeferredStorage,
     Fingerprint,
     Habit,
@@ -67,6 +68,7 @@ def look(options: Namespace, settings: Settings, now: float, width: int, paint: 
 class _Look:
     def __init__(self, options: Namespace, settings: Settings, now: float, width: int, paint: Paint) -> None:
         self._options = options
+        self._settings = settings
         self._now = now
         self._width = width
         self._paint = paint
@@ -125,7 +127,7 @@ class _Look:
         habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
         # Wrap only for a terminal: a file or a pipe keeps the lines of the code.
         width = terminal_columns(sys.stdout) if sys.stdout.isatty() else _NO_EDGE
-        lines = [*owner_view(neuron, habit), *_more_of(neuron, self._now)]
+        lines = [*owner_view(neuron, habit, self._around()), *_more_of(neuron, self._now)]
         if (seen := self._seen(neuron, layer)) and not isinstance(self._switch.state(neuron.id), On):
             lines.append(f"  {'now':13} {seen}")
         if neuron.request is not None:
@@ -135,6 +137,9 @@ class _Look:
         yield from rest
         if isinstance(on := self._switch.state(neuron.id), On):
             yield from self._told(str(on), "red")
+
+    def _around(self) -> Around:
+        return around_of(self._store.load_all(), self._settings, self._key)
 
     def _layer(self) -> Layer | None:
         found = self._storage.read(LAYER_KEY)
@@ -206,7 +211,8 @@ def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
         yield f"  {'so far':13} {counted(counters_of(neuron))}"
     if error := counters_of(neuron).last_error:
         yield f"  {'last error':13} {' '.join(error.split())}"
-    if neuron.approvals:
+    # Below an open question the approval of an earlier version would look like one of this.
+    if neuron.approvals and neuron.request is None:
         last = neuron.approvals[-1]
         yield f"  {'approved':13} {local_time(last.at)}, by {last.by}"
     if neuron.state:

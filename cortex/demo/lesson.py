@@ -81,7 +81,7 @@ class Lesson:
             "Nothing that the model says or calls can answer it. The hash stands for all of this.",
         )
         habit = cortex.learning.habits.get(neuron.metadata.habit or "")
-        for line in set_in(owner_view(neuron, habit), page.width):
+        for line in set_in(owner_view(neuron, habit, cortex.learning.around()), page.width):
             page.line(line)
         page.line()
         typed, refusal = await self._asker.ask(neuron, page)

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from cortex.channels import ConsoleChannel, WebhookChannel
+from cortex.channels import ConsoleChannel, WebhookChannel, around_of
 from cortex.turn import ConsolidateTool, HabitWatch, own_files
 from neurons import (
+    Around,
     Autonomic,
     Candidates,
     FingerprintReader,
@@ -105,6 +106,7 @@ class Learning:
     ) -> None:
         self._settings = settings
         self._record = record
+        self._key = key
         self._now = now
         self._quarantine_lease = home.lease("quarantine")
         self._autonomic_lease = home.lease("autonomic")
@@ -179,7 +181,11 @@ class Learning:
         )
 
     def notices(self, channels: Sequence[OwnerChannel]) -> Notices:
-        return Notices(self.pipeline, self.storage, self.habits, channels, now=self._now)
+        return Notices(self.pipeline, self.storage, self.habits, channels, now=self._now, around=self.around)
+
+    def around(self) -> Around:
+        """What the owner is told about a neuron besides the neuron. Raises StorageError."""
+        return around_of(self.store.load_all(), self._settings, self._key)
 
     def close(self) -> None:
         """Write deferred changes to disk and close everything. Never raises."""

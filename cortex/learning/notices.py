@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 
 from cortex.channels import title_of
-from neurons import Notice
+from neurons import Around, Notice
 
 if TYPE_CHECKING:
     from neurons import Habits, Neuron, OwnerChannel, Pipeline, Storage
@@ -40,12 +40,14 @@ class Notices:
         channels: Sequence[OwnerChannel],
         *,
         now: Callable[[], float] = time.time,
+        around: Callable[[], Around] = Around,
     ) -> None:
         self._pipeline = pipeline
         self._storage = storage
         self._habits = habits
         self._channels = tuple(channels)
         self._now = now
+        self._around = around
         self._more = anyio.Event()
         self._seen: object = None
         self._again_at = 0.0
@@ -116,7 +118,8 @@ class Notices:
         is_over = False
         try:
             habit = await anyio.to_thread.run_sync(self._habits.get, neuron.metadata.habit or "")
-            notice = Notice(title_of(neuron), neuron, shown, habit)
+            around = await anyio.to_thread.run_sync(self._around)
+            notice = Notice(title_of(neuron), neuron, shown, habit, around)
             async with anyio.create_task_group() as tasks:
                 for number, channel in enumerate(self._channels):
                     tasks.start_soon(self._say, number, channel, notice)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .keyboard import READING_S, is_person_there, typed
     from .long_texts import Turns, off_loop
     from .terminal import (
+        PLAIN_COLUMNS,
         Wrap,
         columns_of,
         fit,
@@ -33,7 +34,7 @@ else:
             "compared_lines": "line_diff",
             "long_texts": "Turns off_loop",
             "terminal": (
-                "Wrap columns_of fit hanging has_colour has_symbols padded picture_protocol styled "
+                "PLAIN_COLUMNS Wrap columns_of fit hanging has_colour has_symbols padded picture_protocol styled "
                 "terminal_columns visible wrapped"
             ),
             "text": "NearNames WholePieces beginning bounded local_time whole",

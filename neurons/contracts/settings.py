@@ -69,6 +69,8 @@ class ProposalSettings(Section):
     max_pending: Positive = 3
     """Proposals in quarantine or awaiting the owner."""
     max_per_day: Positive = 10
+    max_code_bytes: Positive = 4 * KIB
+    """Of the agent's code: an owner does not read more. The owner's own changes may be longer."""
     rejected_days: Span = 30
     """For this many days, what the owner rejected is not accepted again, under any name."""
     expires_hours: Span = 168

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..contracts import DAY_S, Neuron, NeuronSettings, Policy, ProposalSettings, Refused, Status, StatusChange, Version
 from ..habits import in_common, parts_of
+from .comments import is_mostly_comment
 from .hashes import code_hash, policy_hash
 from .lifecycle import Event
 from .neuron_grants import covers
-from .proposal import Proposal, first_alike, folded
+from .proposal import Proposal, first_alike, remembered
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint
@@ -32,6 +33,7 @@ def check(
     now: float,
 ) -> None:
     """Check a proposal against all limits. Raises Refused with what to do instead."""
+    _check_readable(proposal.code, settings.proposals.max_code_bytes)
     _check_counts(neurons, settings.proposals, now)
     taken = first_alike(proposal.name, _taken_names(neurons))
     if taken is not None:
@@ -43,6 +45,14 @@ def check(
     since = now - settings.proposals.rejected_days * DAY_S
     _check_rejected(proposal, neurons, settings, found, since)
     _check_tries(proposal, neurons, habit, since)
+
+
+def _check_readable(code: str, most: int) -> None:
+    """An owner has half a minute: code that cannot be read in that time is agreed to unread."""
+    if (size := len(code.encode())) > most:
+        raise Refused(f"the code has {size} bytes, and an owner is asked to read at most {most}: write less")
+    if is_mostly_comment(code):
+        raise Refused("the code is mostly comment, and the owner must not have to search for the rest: leave it out")
 
 
 def check_room(neurons: Iterable[Neuron], but: Neuron, settings: NeuronSettings) -> None:
@@ -103,11 +113,11 @@ def _check_rejected(
 def _check_tries(proposal: Proposal, neurons: Iterable[Neuron], habit: str | None, since: float) -> None:
     """Limit repeated tries of one name or habit, however different the code is: an owner who is asked again and again
     agrees in the end."""
-    name = folded(proposal.name)
+    name = remembered(proposal.name)
     rejected = sum(
         line.event == Event.REJECT.value
         for neuron in neurons
-        if folded(neuron.name) == name or (habit is not None and neuron.metadata.habit == habit)
+        if remembered(neuron.name) == name or (habit is not None and neuron.metadata.habit == habit)
         for line in _refusals(neuron, since)
     )
     if rejected >= MAX_REJECTED:

@@ -5,12 +5,31 @@ A module of its own because the channels of other packages implement this port.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..contracts import Neuron
+    from ..contracts import Approval, Neuron
     from ..habits import Habit
+
+
+def _trusted(neuron_id: str, approval: Approval) -> bool:
+    del neuron_id, approval
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the owner is told about a neuron besides the neuron: who hears it, and what it costs in a day."""
+
+    neurons: tuple[Neuron, ...] = ()
+    """All neurons of the home; the one that is shown may be among them."""
+    tick_s: float = 60.0
+    recharge_a_day: float = 432.0
+    """The energy that comes back in a day."""
+    is_signed: Callable[[str, Approval], bool] = _trusted
+    """Whether this home has signed the approval of the neuron with this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +43,7 @@ class Notice:
     """The owner repeats its beginning to approve."""
     habit: Habit | None = None
     """The habit that the proposal came from."""
+    around: Around = Around()
 
 
 class OwnerChannel(Protocol):

@@ -212,8 +212,16 @@ def looks_built_in(signal: str) -> bool:
 
 
 def first_alike(name: str, others: Iterable[str]) -> str | None:
+    plain = remembered(name)
+    return next((other for other in others if remembered(other) == plain), None)
+
+
+def remembered(name: str) -> str:
+    """The folded name without the word for its kind at an end: "Echo neuron" is "Echo" to a person."""
     plain = folded(name)
-    return next((other for other in others if folded(other) == plain), None)
+    for kind in _FOLDED_KINDS:
+        plain = plain.removesuffix(kind).removeprefix(kind) or plain
+    return plain
 
 
 def free_id(name: str, taken: Container[str]) -> str:
@@ -228,5 +236,6 @@ def free_id(name: str, taken: Container[str]) -> str:
     return found
 
 
+_FOLDED_KINDS = tuple(map(folded, ("neurons", "neuron", "functions", "function")))
 _FOLDED_BUILT_IN = frozenset(map(folded, BUILT_IN))
 _FOLDED_RESERVED = frozenset(map(folded, _RESERVED.split())) | _FOLDED_BUILT_IN

@@ -1987,6 +1987,7 @@ SETTINGS = {
     "neurons.proposals": {
         "expires_hours": "tests/neurons/pipeline/test_pipeline.py::test_a_question_expires",
         "max_pending": "tests/neurons/pipeline/test_proposal.py::test_how_many_can_be_pending_is_a_setting",
+        "max_code_bytes": "tests/neurons/pipeline/test_readable.py::test_code_of_the_agent_that_no_owner_reads_is_refused",
         "max_per_day": "tests/neurons/pipeline/test_proposal.py::test_at_most_max_per_day_neurons_are_proposed_in_a_day",
         "rejected_days": "tests/neurons/pipeline/test_proposal.py::test_a_rejection_is_forgotten_in_time",
     },

@@ -38,7 +38,7 @@ from neurons import (
 from neurons.pipeline.trial import Delivered
 from sandbox import FileLock
 from tests.cortex.chat.screen import BOUND_S, CommandScreen, Screen
-from tests.neurons.governance import Clock, Governed, shown
+from tests.neurons.governance import Clock, Governed, report_of, shown
 
 
 class Said(NamedTuple):
@@ -516,7 +516,7 @@ path.write_bytes(Path({str(tmp_path / "new.ts")!r}).read_bytes())
     assert said == (
         0,
         f"{neuron.id} has passed its quarantine; to let it run: cortex neurons approve {neuron.id}\n",
-        "",
+        f"{neuron.id} is awake (trial): changed code rests until you approve it again\n",
     )
     text, file_mode, folder_mode = json.loads((tmp_path / "seen").read_text())
     assert text == neuron.code
@@ -745,3 +745,23 @@ def test_a_table_in_a_terminal_is_as_wide_as_it_and_has_colours(shell, monkeypat
         text = screen.wait_for("To decide: ")
         assert "\x1b[33mawaiting_owner" in screen.raw
     assert max(map(len, text.splitlines())) == 100
+
+
+def test_below_an_open_question_no_earlier_approval_is_shown(shell):
+    trial = shell.agent.in_trial()
+    assert "  approved      " in shell("show", trial.id).out
+    modified = shell.agent.modify(trial.id, "emit('price_change', 2)")
+    shell.agent.judged(modified.id, report_of(modified))
+    out = shell("show", trial.id).out
+    assert "  approved      " not in out
+    assert "  changed       its code, since version 1, approved 2" in out
+    assert "  | + emit('price_change', 2)" in out
+
+
+def test_modifying_an_awake_neuron_says_first_that_it_will_rest(shell, monkeypatch):
+    trial = shell.agent.in_trial()
+    waiting = shell.agent.waiting(name="Weather")
+    monkeypatch.setenv("VISUAL", "sh -c 'echo THE EDITOR >&2; false'")
+    told = f"{trial.id} is awake (trial): changed code rests until you approve it again"
+    assert told in shell("modify", trial.id).err.split("cortex neurons:")[0]
+    assert "is awake" not in shell("modify", waiting.id).err
