@@ -49,6 +49,7 @@ def owner_view(neuron: Neuron, habit: HabitSeen | None = None, around: Around = 
     return [
         title_of(neuron) if neuron.status in _PROPOSED else f"{one_name(neuron.name)}{_kind(neuron)}",
         *_about(neuron, habit, around),
+        *_compared(neuron.report),
         *_report(neuron.report),
         *change_lines(neuron, around),
         labelled("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
@@ -60,7 +61,12 @@ def owner_view(neuron: Neuron, habit: HabitSeen | None = None, around: Around = 
 
 def owner_summary(neuron: Neuron, habit: HabitSeen | None = None, around: Around = _NOWHERE) -> list[str]:
     """A short view without the code and without the hash: it is not enough to approve."""
-    return [title_of(neuron), *_about(neuron, habit, around), *list(_report(neuron.report))[:1]]
+    return [
+        title_of(neuron),
+        *_about(neuron, habit, around),
+        *_compared(neuron.report),
+        *list(_report(neuron.report))[:1],
+    ]
 
 
 def title_of(neuron: Neuron) -> str:
@@ -155,6 +161,17 @@ def _report(report: Report | None) -> Iterator[str]:
     yield from _bounded([f"  - {_scenario(scenario)}" for scenario in report.scenarios])
     yield from _bounded([f"  - {one_line(text)}" for text in report.findings])
     yield from _bounded([f"  ! {one_line(text)}" for text in report.problems])
+
+
+def _compared(report: Report | None) -> Iterator[str]:
+    """What became of running it and the recorded scripts on the same inputs."""
+    if report is None or report.equality is None:
+        return
+    yield labelled("record", one_line(report.equality.line))
+    if (found := report.equality.first_difference) is not None:
+        yield f"  ! given: {one_line(found.input)}"
+        yield f"  ! the script: {one_line(found.script)}"
+        yield f"  ! this code: {one_line(found.candidate)}"
 
 
 def _scenario(scenario: ScenarioResult) -> str:

