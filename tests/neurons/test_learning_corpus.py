@@ -12,7 +12,9 @@ from tests.conftest import small
 from tests.neurons.learning_corpus import Family, families, mild_families, month, pairs
 
 SCRIPTS_OF_A_FAMILY, SCRIPTS_OF_A_MILD_FAMILY = 6, 5
-ON_ONE_INPUT = [family for family in families() if family.kind == "pure" and family.context is not None]
+ON_ONE_INPUT = [
+    family for family in [*families(), *mild_families()] if family.kind == "pure" and family.context is not None
+]
 
 
 def codes() -> list[str]:
@@ -38,6 +40,12 @@ def test_there_are_enough_families_to_tune_on_and_to_measure():
         ("held_out", "pure"): 4,
         ("tuned", "effectful"): 6,
         ("tuned", "pure"): 5,
+    }
+    assert counts(mild_families()) == {
+        ("held_out", "effectful"): 2,
+        ("held_out", "pure"): 1,
+        ("tuned", "effectful"): 4,
+        ("tuned", "pure"): 2,
     }
     pure = [family for family in families() if family.kind == "pure"]
     assert sum(family.context is not None for family in pure) * 2 >= len(pure)
