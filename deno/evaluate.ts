@@ -8,6 +8,9 @@ export type Neuron = (
   emit: (type: string, data?: unknown) => void,
 ) => Promise<unknown>;
 
+/** The code of a learned function, compiled. */
+export type LearnedFunction = (args: unknown) => Promise<unknown>;
+
 type FunctionMaker = new (parameters: string, body: string) => (...values: any[]) => Promise<unknown>;
 
 const AsyncFunction = (async () => {}).constructor as unknown as FunctionMaker;
@@ -20,7 +23,6 @@ const script = '"use strict";'.padEnd(COLUMNS);
 const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
-const neuronFunction = "export default async(signal,state,emit)=>{";
 
 // Where an `import` may begin a module to be loaded, by what can stand behind the word: also a comment, of any kind.
 const IMPORT = /(?<![^.]\.)\bimport(?=\s*(?:[(.]|\/[/*]|<!--|-->))/g;
@@ -64,18 +66,24 @@ export async function compile(code: string): Promise<Program> {
  * Compile the code as the body of an async function of `signal`, `state` and `emit`. It can import nothing: a module
  * can be made of any text.
  */
-export async function compileNeuron(given: string): Promise<Neuron> {
+export async function compileNeuron(given: string, parameters = "signal,state,emit"): Promise<Neuron> {
   // Written so, the word is a mistake where it is a keyword, and the same as before in a text, a comment or a name.
   const code = given.replace(IMPORT, "impor\\u0074");
-  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
-  return neuron ?? await loadNeuron(code);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, parameters);
+  return neuron ?? await loadNeuron(code, parameters);
+}
+
+/** Compile the code as the body of an async function of `args`, whose result is what it returns. */
+export async function compileFunction(code: string): Promise<LearnedFunction> {
+  return await compileNeuron(code, "args") as LearnedFunction;
 }
 
 /** Load it as a module, and run nothing of it: code that has closed the function would find no label for its end. */
-async function loadNeuron(code: string): Promise<Neuron> {
+async function loadNeuron(code: string, parameters: string): Promise<Neuron> {
   const label = `_${randomUUID().slice(-12)}`;
+  const beginning = `export default async(${parameters})=>{${label}:{`.padEnd(COLUMNS);
   try {
-    return await load(`${`${neuronFunction}${label}:{`.padEnd(COLUMNS)}${code}`, `break ${label}}`);
+    return await load(`${beginning}${code}`, `break ${label}}`);
   } catch (error) {
     throw error instanceof SyntaxError && error.message.includes(label)
       ? new SyntaxError(CLOSED_TOO_MUCH)

@@ -1,4 +1,4 @@
-import { compile, compileNeuron } from "./evaluate.ts";
+import { compile, compileFunction, compileNeuron } from "./evaluate.ts";
 import { assertEquals, thrownBy } from "./testing.ts";
 
 const run = async (code: string) => await (await compile(code))();
@@ -128,6 +128,23 @@ for (const [what, code, expected] of neurons) {
     const emitted: unknown[] = [];
     await (await compileNeuron(code))({ b: 2 }, state, (...values) => emitted.push(values));
     assertEquals([state, ...emitted], expected);
+  });
+}
+
+for (
+  const [what, code, expected] of [
+    ["returns its result", "return args.a + 1", 3],
+    ["may be TypeScript", "const { a } = args as { a: number }; return a * 2 as number", 4],
+    ["may wait", "await null; return [args.a]", [2]],
+    [
+      "knows nothing of signals",
+      "return [typeof signal, typeof state, typeof emit].join()",
+      "undefined,undefined,undefined",
+    ],
+  ] as [string, string, unknown][]
+) {
+  Deno.test(`the code of a function ${what}`, async () => {
+    assertEquals(await (await compileFunction(code))({ a: 2 }), expected);
   });
 }
 

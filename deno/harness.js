@@ -731,7 +731,7 @@ return { lendDisplay };
 })();
 
 // evaluate.ts
-const { compile, compileNeuron, isClass } = (() => {
+const { compile, compileFunction, compileNeuron, isClass } = (() => {
 const AsyncFunction = (async ()=>{}).constructor;
 const encoder = new TextEncoder();
 const COLUMNS = 60;
@@ -739,7 +739,6 @@ const script = '"use strict";'.padEnd(COLUMNS);
 const scriptReturn = '"use strict"; return(0,'.padEnd(COLUMNS);
 const module = "export default async function () {".padEnd(COLUMNS);
 const moduleReturn = "export default async function () { return(0,".padEnd(COLUMNS);
-const neuronFunction = "export default async(signal,state,emit)=>{";
 const IMPORT = /(?<![^.]\.)\bimport(?=\s*(?:[(.]|\/[/*]|<!--|-->))/g;
 const GENERIC_CALL = /[\w$]\s*<[^;]*[^=]>\s*[(`]/;
 const FUNCTION_WITHOUT_BLOCK = "In strict mode code, functions can only be declared at top level or inside a block.";
@@ -759,15 +758,19 @@ async function compile(code) {
   }
   return await compileModule(code, expression);
 }
-async function compileNeuron(given) {
+async function compileNeuron(given, parameters = "signal,state,emit") {
   const code = given.replace(IMPORT, "impor\\u0074");
-  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, "signal,state,emit");
-  return neuron ?? await loadNeuron(code);
+  const neuron = GENERIC_CALL.test(code) ? undefined : attempt(`${script}${code}`, parameters);
+  return neuron ?? await loadNeuron(code, parameters);
 }
-async function loadNeuron(code) {
+async function compileFunction(code) {
+  return await compileNeuron(code, "args");
+}
+async function loadNeuron(code, parameters) {
   const label = `_${randomUUID().slice(-12)}`;
+  const beginning = `export default async(${parameters})=>{${label}:{`.padEnd(COLUMNS);
   try {
-    return await load(`${`${neuronFunction}${label}:{`.padEnd(COLUMNS)}${code}`, `break ${label}}`);
+    return await load(`${beginning}${code}`, `break ${label}}`);
   } catch (error) {
     throw error instanceof SyntaxError && error.message.includes(label) ? new SyntaxError(CLOSED_TOO_MUCH) : error;
   }
@@ -835,7 +838,7 @@ function withoutTrailingComment(text) {
   const comment = /(?:^|[;\n])[^\S\n]*(?:\/\/[^\n]*|\/\*(?:(?!\*\/)[^])*\*\/)$/.exec(text.slice(-2000));
   return comment === null ? text : text.slice(0, text.length - comment[0].length + (comment[0][0] === ";" ? 1 : 0));
 }
-return { compile, compileNeuron, isClass };
+return { compile, compileFunction, compileNeuron, isClass };
 })();
 
 // refusal_error.ts
@@ -1663,6 +1666,14 @@ class Outbox {
     }
     this.#emitted.push(`["${type}",${json}]`);
   };
+  give(result) {
+    if (this.#isClosed) return;
+    const json = toJson(result, "return", "result", MAX_VALUES_IN_CALL);
+    const most = this.#limits.max_signal_bytes;
+    const bytes = beyond(json, most);
+    if (bytes > 0) throw new LimitError(`Cannot return a result of ${bytes} bytes, more than ${most}`);
+    this.#emitted.push(`["result",${json}]`);
+  }
   close() {
     this.#isClosed = true;
     return `[${this.#emitted.join()}]`;
@@ -1716,7 +1727,7 @@ async function reside(frame) {
   forbidCode();
   let neuron;
   try {
-    neuron = await compileNeuron(frame.code);
+    neuron = await (frame.is_function ? answeringCalls(frame.code) : answeringSignals(frame.code));
   } catch (error) {
     return writeFrame(describeError(error, "compile"));
   }
@@ -1728,6 +1739,14 @@ async function reside(frame) {
     value: null
   });
   for(;;)await answerBatch(neuron, frame, await nextSignals());
+}
+async function answeringSignals(code) {
+  const neuron = await compileNeuron(code);
+  return (signal, state, outbox)=>neuron(signal, state, outbox.emit);
+}
+async function answeringCalls(code) {
+  const called = await compileFunction(code);
+  return async (call, _, outbox)=>outbox.give(await called(call.args));
 }
 function grant(frame) {
   const { setImmediate } = globalThis;
@@ -1764,7 +1783,7 @@ async function run(neuron, signal, state, outbox) {
       failures.push(error);
       resolve();
     };
-    neuron(signal, state, outbox.emit).then(()=>resolve(), fail);
+    neuron(signal, state, outbox).then(()=>resolve(), fail);
   });
   outbox.close();
   pipe.isOpen = false;

@@ -35,6 +35,16 @@ export class Outbox {
     this.#emitted.push(`["${type}",${json}]`);
   };
 
+  /** Take the result of a function down: it is what a call of it emits. */
+  give(result: unknown): void {
+    if (this.#isClosed) return;
+    const json = toJson(result, "return", "result", MAX_VALUES_IN_CALL);
+    const most = this.#limits.max_signal_bytes;
+    const bytes = beyond(json, most);
+    if (bytes > 0) throw new LimitError(`Cannot return a result of ${bytes} bytes, more than ${most}`);
+    this.#emitted.push(`["result",${json}]`);
+  }
+
   /** End it; return all of it as JSON. */
   close(): string {
     this.#isClosed = true;

@@ -14,6 +14,19 @@ Deno.test("what is emitted is taken down at once, in its order", () => {
   assertEquals(outbox.close(), '[["first.one",{"a":1}],["second_2",null]]');
 });
 
+Deno.test("the result of a function is what it emits", async () => {
+  const [outbox, late] = [new Outbox(limits), new Outbox(limits)];
+  outbox.give({ a: [1, undefined] });
+  assertEquals(outbox.close(), '[["result",{"a":[1,null]}]]');
+  late.close();
+  late.give(1);
+  assertEquals(late.close(), "[]");
+  const { name, message } = await thrownBy(() => new Outbox(limits).give("x".repeat(20)));
+  assertEquals([name, message], ["LimitError", "Cannot return a result of 22 bytes, more than 16"]);
+  const thrown = await thrownBy(() => new Outbox(limits).give({ a: () => 1 }));
+  assertEquals(thrown.message, "Cannot return result.a: a function");
+});
+
 Deno.test("what is emitted after the end is dropped, whatever it is", () => {
   const outbox = new Outbox(limits);
   assertEquals(outbox.close(), "[]");

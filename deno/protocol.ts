@@ -62,6 +62,8 @@ export interface ResideFrame {
   max_emitted: number;
   /** The data of one emitted signal. */
   max_signal_bytes: number;
+  /** The code is a function of `args`; each signal has the arguments of a call, and what it emits is the result. */
+  is_function: boolean;
 }
 
 /** Signals for a process that stays, to be answered one after the other. */

@@ -1,7 +1,7 @@
 import { beyond } from "./beyond.ts";
 import { forgetCalls, nextSignals } from "./call_host.ts";
 import { describeError } from "./describe_error.ts";
-import { compileNeuron, type Neuron } from "./evaluate.ts";
+import { compileFunction, compileNeuron } from "./evaluate.ts";
 import { lendFetch } from "./fetch.ts";
 import { forgetWrites, lendFiles } from "./files.ts";
 import { forbidCode } from "./forbid_code.ts";
@@ -18,6 +18,9 @@ import { writeFrame, writeLine } from "./write_frame.ts";
 
 const { core } = internals;
 const { parse, stringify } = JSON;
+
+/** Answers one signal, or one call of a function. */
+type Answering = (signal: unknown, state: unknown, outbox: Outbox) => Promise<unknown>;
 
 /** Takes the first failure of the signal that is being answered, whoever reports it. */
 let fail: ((error: unknown) => void) | undefined;
@@ -37,9 +40,9 @@ export async function reside(frame: ResideFrame): Promise<void> {
   grant(frame);
   // Before it is loaded, and not after: code that finds a way to run while it is loaded must find them closed, too.
   forbidCode();
-  let neuron: Neuron;
+  let neuron: Answering;
   try {
-    neuron = await compileNeuron(frame.code);
+    neuron = await (frame.is_function ? answeringCalls(frame.code) : answeringSignals(frame.code));
   } catch (error) {
     return writeFrame(describeError(error, "compile"));
   }
@@ -48,6 +51,16 @@ export async function reside(frame: ResideFrame): Promise<void> {
   pipe.isOpen = false;
   writeFrame({ type: "__result__", value: null });
   for (;;) await answerBatch(neuron, frame, await nextSignals());
+}
+
+async function answeringSignals(code: string): Promise<Answering> {
+  const neuron = await compileNeuron(code);
+  return (signal, state, outbox) => neuron(signal, state, outbox.emit);
+}
+
+async function answeringCalls(code: string): Promise<Answering> {
+  const called = await compileFunction(code);
+  return async (call, _, outbox) => outbox.give(await called((call as { args: unknown }).args));
 }
 
 function grant(frame: ResideFrame): void {
@@ -62,7 +75,7 @@ function grant(frame: ResideFrame): void {
   for (const name of ["context", "store"]) Reflect.deleteProperty(globalThis, name);
 }
 
-async function answerBatch(neuron: Neuron, limits: ResideFrame, frame: SignalsFrame): Promise<void> {
+async function answerBatch(neuron: Answering, limits: ResideFrame, frame: SignalsFrame): Promise<void> {
   let state = stringify(frame.state);
   let at = 0;
   for (const signal of frame.signals) {
@@ -75,7 +88,7 @@ async function answerBatch(neuron: Neuron, limits: ResideFrame, frame: SignalsFr
 }
 
 /** Give the signal to the code; return what has failed by the time it ends. */
-async function run(neuron: Neuron, signal: unknown, state: unknown, outbox: Outbox): Promise<unknown[]> {
+async function run(neuron: Answering, signal: unknown, state: unknown, outbox: Outbox): Promise<unknown[]> {
   const failures: unknown[] = [];
   pipe.isOpen = true;
   beginAt?.(Number((signal as { at?: unknown } | null)?.at) * 1000);
@@ -84,7 +97,7 @@ async function run(neuron: Neuron, signal: unknown, state: unknown, outbox: Outb
       failures.push(error);
       resolve();
     };
-    neuron(signal, state, outbox.emit).then(() => resolve(), fail);
+    neuron(signal, state, outbox).then(() => resolve(), fail);
   });
   outbox.close();
   pipe.isOpen = false;

@@ -15,6 +15,7 @@ const terms: Omit<ResideFrame, "code"> = {
   max_state_bytes: 100,
   max_emitted: 2,
   max_signal_bytes: 400,
+  is_function: false,
 };
 const LOADED = '{"type":"__result__","value":null}';
 const WAKE = '{"type":"__tool_error__","call_id":"0","error":"","code":"","retryable":false}\n';
@@ -25,12 +26,12 @@ addEventListener("unhandledrejection", (event) => {
 });
 
 /** Let the code stay until the host is gone, and put everything back that it was given; return what it wrote. */
-async function stay(code: string): Promise<string[]> {
+async function stay(code: string, is_function = false): Promise<string[]> {
   const names = ["setTimeout", "setInterval", "setImmediate", "fetch", "Worker"];
   const originals = names.map((name) => globals[name]);
   try {
     await thrownBy(() =>
-      reside({ ...terms, code }).then(() => Promise.reject(new Error("it was not loaded")))
+      reside({ ...terms, code, is_function }).then(() => Promise.reject(new Error("it was not loaded")))
     );
   } finally {
     names.forEach((name, at) => globals[name] = originals[at]);
@@ -52,6 +53,17 @@ const signalsLine = (batch: number, signals: unknown[], state: unknown = {}) =>
   JSON.stringify({ type: "__signals__", batch, state, signals }) + "\n";
 const answer = (batch: number, at: number, emitted: unknown[] = [], state: unknown = null) =>
   JSON.stringify({ type: "__answer__", batch, at, emitted, state });
+
+Deno.test("a function answers each call with what it returned", async () => {
+  pipe.send(signalsLine(1, [{ args: { a: 1 } }, { args: { a: 0 } }]));
+  pipe.send(WAKE);
+  const [, first, second] = await stay(
+    "if (args.a === 0) throw new Error('nothing'); return args.a + 1",
+    true,
+  );
+  assertEquals(first, answer(1, 0, [["result", 2]]));
+  assertEquals(JSON.parse(second).message, "nothing");
+});
 
 Deno.test("signals are answered in their order, each with the state that the one before it has left", async () => {
   const code = "state.sum = (state.sum ?? 0) + signal.data; emit('sum', state.sum)";

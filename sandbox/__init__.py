@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Metrics as Metrics,
     )
     from .contracts.residents import (
+        RESULT as RESULT,
         BatchAnswer as BatchAnswer,
         ResidentProgram as ResidentProgram,
         SignalAnswer as SignalAnswer,
@@ -124,7 +125,7 @@ else:
             "contracts.outcomes": (
                 "CallCount ErrorType ExecutionError ExecutionOutcome ExecutionRequest LogEntry Metrics"
             ),
-            "contracts.residents": "BatchAnswer ResidentProgram SignalAnswer Work",
+            "contracts.residents": "BatchAnswer RESULT ResidentProgram SignalAnswer Work",
             "contracts.tiers": "Tier",
             "disk.damaged_files": "copy_aside move_aside",
             "disk.data_files": "data_file",

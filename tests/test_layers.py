@@ -20,7 +20,7 @@ STREETS = {
         *("contracts", "jail", "disk", "network", "workspace", "ports", "process", "tool_types", "guard", "run"),
         *("resident", "wall", "."),
     ),
-    "neurons": ("contracts", "switch", "storage", "habits", "pipeline", "autonomic", "quarantine", "."),
+    "neurons": ("contracts", "switch", "storage", "habits", "pipeline", "autonomic", "functions", "quarantine", "."),
     "cortex": (
         *("text", "settings", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
         *("home", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client", "catalogue", "turn"),

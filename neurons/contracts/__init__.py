@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         MINUTE_S,
         AutonomicSettings,
         CostSettings,
+        FunctionSettings,
         HabitSettings,
         NeuronSettings,
         OwnerSettings,
@@ -116,8 +117,8 @@ else:
             "program": "cost_of file_need may_use_files program_of",
             "schedule": "MAX_SCHEDULES Schedule schedule_of",
             "settings": (
-                "AutonomicSettings CostSettings DAY_S HOUR_S HabitSettings MINUTE_S NeuronSettings OwnerSettings "
-                "ProposalSettings TrialSettings is_local_name is_loopback webhook_problem"
+                "AutonomicSettings CostSettings DAY_S FunctionSettings HOUR_S HabitSettings MINUTE_S NeuronSettings "
+                "OwnerSettings ProposalSettings TrialSettings is_local_name is_loopback webhook_problem"
             ),
             "signals": (
                 "BUILT_IN HIGHEST LOWEST NORMAL SCHEDULE Signal as_given energy hour_changed new_id schedule_due tick "

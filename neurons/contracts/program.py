@@ -36,9 +36,11 @@ def program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
         tier=neuron.tier,
         timeout_ms=limits.timeout_network_ms if waits else limits.timeout_isolated_ms,
         max_state_bytes=limits.max_state_bytes,
-        max_emitted=limits.max_emitted,
-        max_signal_bytes=limits.max_signal_bytes,
+        # A function emits its result, and nothing else.
+        max_emitted=1 if neuron.is_function else limits.max_emitted,
+        max_signal_bytes=settings.functions.max_bytes if neuron.is_function else limits.max_signal_bytes,
         max_memory_mb=limits.max_memory_mb,
+        is_function=neuron.is_function,
     )
 
 

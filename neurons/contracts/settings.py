@@ -21,6 +21,8 @@ MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 # The document must stay readable for a person, and the frame that carries the state small.
 MAX_STATE_BYTES = 16 * KIB
 MAX_AWAKE = 5
+# A result is one line from the process, which has a limit, too.
+MAX_CALL_BYTES = 1024 * KIB
 # A signature with a guessable key would prove nothing.
 MIN_SECRET = 16
 MAX_ADDRESS = 2_048
@@ -139,6 +141,20 @@ class AutonomicSettings(Section):
     """State and counters on disk may lag behind by at most this long."""
 
 
+class FunctionSettings(Section):
+    """How learned functions are called."""
+
+    max_processes: Positive = 4
+    """Functions that keep a process at the same time, in one program; the one that was not called for longest makes
+    way."""
+    idle_s: Span = 60
+    """A function that was not called for this long gives its process back."""
+    max_bytes: Annotated[int, Field(gt=0, le=MAX_CALL_BYTES)] = 256 * KIB
+    """For the arguments of one call, and for its result."""
+    max_waiting: Positive = 64
+    """Calls of one function that wait for each other; one more is refused."""
+
+
 class OwnerSettings(Section):
     """How the owner is told of a proposal."""
 
@@ -180,6 +196,7 @@ class NeuronSettings(Section):
     cost: CostSettings = Field(default_factory=CostSettings)
     trial: TrialSettings = Field(default_factory=TrialSettings)
     autonomic: AutonomicSettings = Field(default_factory=AutonomicSettings)
+    functions: FunctionSettings = Field(default_factory=FunctionSettings)
     owner: OwnerSettings = Field(default_factory=OwnerSettings)
 
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         refused,
     )
     from .process_memory import MIB, ProcessStatus, cpu_s, private_bytes
-    from .residents import BatchAnswer, ResidentProgram, SignalAnswer, Work
+    from .residents import RESULT, BatchAnswer, ResidentProgram, SignalAnswer, Work
     from .threads import to_the_end
     from .tiers import Tier
 else:
@@ -87,7 +87,7 @@ else:
                 "refused"
             ),
             "process_memory": "MIB ProcessStatus cpu_s private_bytes",
-            "residents": "BatchAnswer ResidentProgram SignalAnswer Work",
+            "residents": "BatchAnswer RESULT ResidentProgram SignalAnswer Work",
             "threads": "to_the_end",
             "tiers": "Tier",
             "displays": (

@@ -286,6 +286,7 @@ class ResidentTerms:
     max_state_bytes: int
     max_emitted: int
     max_signal_bytes: int
+    is_function: bool = False
 
 
 def reside_frame(code: str, terms: ResidentTerms) -> bytes:

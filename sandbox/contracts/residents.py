@@ -10,12 +10,13 @@ from .outcomes import ExecutionError, LogEntry
 from .tiers import Tier
 
 KIB = 1024
+RESULT = "result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidentProgram:
     """A program that handles signals, and its limits. `code` is the body of an async function with the parameters
-    `signal`, `state` and `emit(type, data)`."""
+    `signal`, `state` and `emit(type, data)`; or of a function, with the parameter `args`."""
 
     code: str
     name: str = ""
@@ -35,6 +36,8 @@ class ResidentProgram:
     deterministic: bool = False
     """Give each signal a clock that stands at its own time `at`, and chance from a fixed seed: two programs that are
     given the same signals differ only in what they do."""
+    is_function: bool = False
+    """Each signal is `{"args": …}`, a call, and emits the one signal RESULT, with what the code returned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,8 +126,8 @@ class Batch(RunExchange):
                 super()._take(frame, size, calls)
 
     def _diagnosis(self, failure: Failure) -> ExecutionError:
-        run = self._run
-        return diagnose(failure, run.code, self._bridge.places(), tier=run.tier, given="signal, state, emit")
+        run, given = self._run, "args" if self._program.is_function else "signal, state, emit"
+        return diagnose(failure, run.code, self._bridge.places(), tier=run.tier, given=given)
 
     def _check_place(self, batch: int, at: int) -> None:
         if (batch, at) != (self._number, len(self.answers)):

@@ -70,6 +70,7 @@ class ResidentProcess:
             max_state_bytes=program.max_state_bytes,
             max_emitted=program.max_emitted,
             max_signal_bytes=program.max_signal_bytes,
+            is_function=program.is_function,
         )
         self._frame = reside_frame(program.code, terms)
         self._held: tuple[Worker, Spawner] | None = None
