@@ -46,12 +46,16 @@ class FunctionAnswer:
 _FAULTS = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.CRASH})
 
 
-async def call_function(resident: Resident, arguments: Mapping[str, Any]) -> FunctionAnswer:
-    """Call the function with arguments that fit its schema. Never raises for anything that its code does.
+async def call_function(
+    resident: Resident, arguments: Mapping[str, Any], *, at: float | None = None
+) -> FunctionAnswer:
+    """Call the function with arguments that fit its schema; `at` is the time that a deterministic program is given.
+    Never raises for anything that its code does.
 
     Raises SandboxUnavailable when no process is available, or while the kill switch is on.
     """
-    batch = await resident.handle([{"args": arguments}], _STATELESS)
+    call = {"args": arguments} if at is None else {"args": arguments, "at": at}
+    batch = await resident.handle([call], _STATELESS)
     [answer] = batch.answers
     match answer.emitted:
         case _ if not answer.ok:
