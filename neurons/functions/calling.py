@@ -46,9 +46,7 @@ class FunctionAnswer:
 _FAULTS = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.CRASH})
 
 
-async def call_function(
-    resident: Resident, arguments: Mapping[str, Any], *, at: float | None = None
-) -> FunctionAnswer:
+async def call_function(resident: Resident, arguments: Mapping[str, Any], *, at: float | None = None) -> FunctionAnswer:
     """Call the function with arguments that fit its schema; `at` is the time that a deterministic program is given.
     Never raises for anything that its code does.
 
