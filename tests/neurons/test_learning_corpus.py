@@ -28,7 +28,7 @@ def counts(of: list[Family]) -> dict[tuple[str, str], int]:
 
 def test_each_family_is_written_as_often_as_it_should_and_in_different_styles():
     assert {len(family.scripts) for family in families()} == {SCRIPTS_OF_A_FAMILY}
-    assert {len(family.scripts) for family in mild_families()} <= {SCRIPTS_OF_A_MILD_FAMILY}
+    assert {len(family.scripts) for family in mild_families()} == {SCRIPTS_OF_A_MILD_FAMILY}
     for family in families():
         assert len({script.style for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
         assert len({script.purpose for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
@@ -38,8 +38,8 @@ def test_there_are_enough_families_to_tune_on_and_to_measure():
     assert counts(families()) == {
         ("held_out", "effectful"): 6,
         ("held_out", "pure"): 4,
-        ("tuned", "effectful"): 6,
-        ("tuned", "pure"): 5,
+        ("tuned", "effectful"): 11,
+        ("tuned", "pure"): 9,
     }
     assert counts(mild_families()) == {
         ("held_out", "effectful"): 2,
