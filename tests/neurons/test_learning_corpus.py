@@ -42,10 +42,10 @@ def test_there_are_enough_families_to_tune_on_and_to_measure():
         ("tuned", "pure"): 9,
     }
     assert counts(mild_families()) == {
-        ("held_out", "effectful"): 2,
-        ("held_out", "pure"): 1,
-        ("tuned", "effectful"): 4,
-        ("tuned", "pure"): 2,
+        ("held_out", "effectful"): 4,
+        ("held_out", "pure"): 2,
+        ("tuned", "effectful"): 8,
+        ("tuned", "pure"): 4,
     }
     pure = [family for family in families() if family.kind == "pure"]
     assert sum(family.context is not None for family in pure) * 2 >= len(pure)
