@@ -116,6 +116,7 @@ def test_the_table_of_built_in_signals_names_each_with_its_data():
         "hour_changed": built_in.hour_changed(datetime(2026, 1, 1, tzinfo=UTC)),
         "energy": built_in.energy(0.5, 0.6),
         "user_message": built_in.user_message("hello"),
+        "schedule": built_in.schedule_due("every 15m", datetime(2026, 1, 1, tzinfo=UTC), 0),
     }
     assert data.keys() == BUILT_IN
     described = {row[0].strip("`"): row[1] for row in NEURONS.rows("Signals")}
@@ -130,6 +131,7 @@ def test_the_table_of_drops_names_each():
 
 def test_the_table_of_scenarios_names_each():
     known = {value for name, value in vars(scenarios).items() if re.match("[A-Z]", name) and isinstance(value, str)}
+    known -= BUILT_IN  # imported, and the name of a signal
     assert set(NEURONS.named("Quarantine")) == known
 
 
