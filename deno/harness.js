@@ -1575,6 +1575,33 @@ const PROTOCOL = 1;
 return { PROTOCOL };
 })();
 
+// cpu_meter.ts
+const { CpuMeter } = (() => {
+const now = performance.now.bind(performance);
+const usage = Deno.cpuUsage;
+const SHORT_MS = 1;
+class CpuMeter {
+  #looked = now();
+  #used = 0;
+  #guessed_us = 0;
+  spent_us() {
+    const before = this.#looked;
+    this.#looked = now();
+    const passed_us = (this.#looked - before) * 1000;
+    if (passed_us < SHORT_MS * 1000) {
+      this.#guessed_us += passed_us;
+      return Math.round(passed_us);
+    }
+    const { user, system } = usage();
+    const spent_us = user + system - this.#used - this.#guessed_us;
+    this.#used = user + system;
+    this.#guessed_us = 0;
+    return Math.max(0, Math.round(spent_us));
+  }
+}
+return { CpuMeter };
+})();
+
 // forbid_code.ts
 const { forbidCode } = (() => {
 const KINDS = [
@@ -1713,6 +1740,7 @@ return { trackTimers };
 const { failSignal, reside } = (() => {
 const { core } = internals;
 const { parse, stringify } = JSON;
+const meter = new CpuMeter();
 let fail;
 let endTimers = ()=>{};
 let beginAt;
@@ -1766,6 +1794,7 @@ function grant(frame) {
 async function answerBatch(neuron, limits, frame) {
   let state = stringify(frame.state);
   let at = 0;
+  meter.spent_us(); // what came before is no signal's
   for (const signal of frame.signals){
     const place = `"batch":${frame.batch},"at":${at++}`;
     const outbox = new Outbox(limits);
@@ -1798,7 +1827,7 @@ function answer(place, emitted, failures, state, before, limits) {
   try {
     if (failures.length > 0) throw failures[0];
     const after = stateText(state, limits.max_state_bytes);
-    const line = `{"type":"__answer__",${place},"emitted":${emitted},"state":${after === before ? null : after}}`;
+    const line = `{"type":"__answer__",${place},"cpu_us":${meter.spent_us()},"emitted":${emitted},"state":${after === before ? null : after}}`;
     const bytes = beyond(line, limits.max_frame_bytes);
     if (bytes > 0) {
       throw new LimitError(`Cannot answer with ${bytes} bytes, more than ${limits.max_frame_bytes}`);
@@ -1807,7 +1836,7 @@ function answer(place, emitted, failures, state, before, limits) {
     return after;
   } catch (error) {
     const { type: _, ...failure } = describeError(error, "run");
-    writeLine(`{"type":"__failed__",${place},${stringify(failure).slice(1)}`);
+    writeLine(`{"type":"__failed__",${place},"cpu_us":${meter.spent_us()},${stringify(failure).slice(1)}`);
     return before;
   }
 }

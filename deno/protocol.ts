@@ -214,6 +214,8 @@ export interface AnswerFrame {
   batch: number;
   /** Which signal of the batch, counted from 0. */
   at: number;
+  /** Microseconds that it computed, in the process's own words. */
+  cpu_us: number;
   emitted: [string, unknown][];
   /** Null when it is as it was. */
   state: Record<string, unknown> | null;
@@ -224,6 +226,7 @@ export interface FailedFrame extends Omit<ErrorFrame, "type"> {
   type: "__failed__";
   batch: number;
   at: number;
+  cpu_us: number;
 }
 
 export type GuestFrame =

@@ -1,5 +1,6 @@
 import { beyond } from "./beyond.ts";
 import { forgetCalls, nextSignals } from "./call_host.ts";
+import { CpuMeter } from "./cpu_meter.ts";
 import { describeError } from "./describe_error.ts";
 import { compileFunction, compileNeuron } from "./evaluate.ts";
 import { lendFetch } from "./fetch.ts";
@@ -21,6 +22,8 @@ const { parse, stringify } = JSON;
 
 /** Answers one signal, or one call of a function. */
 type Answering = (signal: unknown, state: unknown, outbox: Outbox) => Promise<unknown>;
+
+const meter = new CpuMeter();
 
 /** Takes the first failure of the signal that is being answered, whoever reports it. */
 let fail: ((error: unknown) => void) | undefined;
@@ -78,6 +81,7 @@ function grant(frame: ResideFrame): void {
 async function answerBatch(neuron: Answering, limits: ResideFrame, frame: SignalsFrame): Promise<void> {
   let state = stringify(frame.state);
   let at = 0;
+  meter.spent_us(); // what came before is no signal's
   for (const signal of frame.signals) {
     const place = `"batch":${frame.batch},"at":${at++}`;
     const outbox = new Outbox(limits);
@@ -122,7 +126,7 @@ function answer(
   try {
     if (failures.length > 0) throw failures[0];
     const after = stateText(state, limits.max_state_bytes);
-    const line = `{"type":"__answer__",${place},"emitted":${emitted},"state":${
+    const line = `{"type":"__answer__",${place},"cpu_us":${meter.spent_us()},"emitted":${emitted},"state":${
       after === before ? null : after
     }}`;
     const bytes = beyond(line, limits.max_frame_bytes);
@@ -133,7 +137,7 @@ function answer(
     return after;
   } catch (error) {
     const { type: _, ...failure } = describeError(error, "run");
-    writeLine(`{"type":"__failed__",${place},${stringify(failure).slice(1)}`);
+    writeLine(`{"type":"__failed__",${place},"cpu_us":${meter.spent_us()},${stringify(failure).slice(1)}`);
     return before;
   }
 }

@@ -30,7 +30,7 @@ from .signal_queue import Drop
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, Workspace
 
-    from ..contracts import LastEmission, LentFolders, Neuron, NeuronSettings
+    from ..contracts import CostSettings, LastEmission, LentFolders, Neuron, NeuronSettings
     from .energy_account import EnergyAccount
     from .outbox import Held
     from .signal_queue import QueuedSignal, SignalQueue
@@ -330,7 +330,7 @@ def summed(
         errors=errors,
         emitted=emitted,
         energy=energy,
-        over_budget=over_budget(energy, len(batch), neuron.energy_budget),
+        over_budget=over_budget(answer, energy, neuron.energy_budget, settings.cost),
         restarts=answer.work.restarts,
         cpu_ms=answer.work.cpu_ms,
         last_error=last_error,
@@ -352,11 +352,14 @@ def _error_of(neuron: Neuron, answered: SignalAnswer) -> str | None:
     return None
 
 
-def over_budget(energy: float, signals: int, budget: float) -> int:
-    """How many signals of a batch count as over budget. Only the total cost is known: at least one when the total
-    exceeds the sum of the budgets, and one more for each whole budget beyond that."""
+def over_budget(answer: BatchAnswer, energy: float, budget: float, prices: CostSettings) -> int:
+    """How many signals of a batch count as over budget: each that cost more by itself, and by the total at least one
+    when that exceeds the sum of the budgets, and one more for each whole budget beyond."""
+    signals = len(answer.answers)
+    alone = sum(cost_of(one, 1, prices) > budget + 1e-12 for one in answer.answers)
     excess = energy - signals * budget
-    return min(signals, 1 + math.floor(excess / budget)) if excess > 1e-12 else 0
+    together = min(signals, 1 + math.floor(excess / budget)) if excess > 1e-12 else 0
+    return max(alone, together)
 
 
 def with_one_more(before: tuple[Delivered, ...], new: Delivered) -> tuple[Delivered, ...]:

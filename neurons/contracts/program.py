@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sandbox import ResidentProgram, Tier
 
 if TYPE_CHECKING:
-    from sandbox import Work
+    from sandbox import SignalAnswer, Work
 
     from .neuron import FileNeed, Neuron
     from .settings import CostSettings, NeuronSettings
@@ -58,10 +58,10 @@ def may_use_files(code: str) -> bool:
     return "Deno" in code
 
 
-def cost_of(work: Work, signals: int, settings: CostSettings) -> float:
+def cost_of(work: Work | SignalAnswer, signals: int, settings: CostSettings) -> float:
     """The energy for `signals` signals and all the work on them: a base price for each signal, plus the work.
 
-    Divide by the number of signals to compare with a budget, which is for one signal.
+    A budget is for one signal: compare it with the answer to that.
     """
     return (
         signals * settings.per_signal

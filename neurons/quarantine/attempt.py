@@ -61,8 +61,8 @@ class Attempt:
     """Failed signals, by error."""
     energy: float = 0.0
     """The energy of its most expensive signal."""
-    most: Work | None = None
-    """The work of that signal."""
+    most: Work | SignalAnswer | None = None
+    """What that signal took."""
     ms: float = 0.0
 
     @property
@@ -88,9 +88,11 @@ class Attempt:
         seen.tools.update(work.tools)
         seen.files.update(work.files)
         seen.state_bytes = max(seen.state_bytes, len(to_json(answer.state)))
-        energy = cost_of(work, len(batch), self.prices) / len(batch)
+        costs: list[tuple[float, Work | SignalAnswer]] = [(cost_of(work, len(batch), self.prices) / len(batch), work)]
+        costs += [(cost_of(one, 1, self.prices), one) for one in answer.answers]
+        energy, most = max(costs, key=lambda cost: cost[0])
         if energy >= self.energy:
-            self.energy, self.most = energy, work
+            self.energy, self.most = energy, most
         self.ms += work.ms
 
     def problems(self, told: Container[tuple[ErrorType, str]] = ()) -> Iterator[str]:

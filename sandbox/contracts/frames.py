@@ -157,6 +157,8 @@ class Answered:
 
     batch: int
     at: int
+    cpu_us: int
+    """Microseconds that it computed, in the process's own words."""
     emitted: list[Any]
     state: dict[str, Any] | None
     """None when unchanged."""
@@ -168,6 +170,7 @@ class Failed:
 
     batch: int
     at: int
+    cpu_us: int
     phase: Phase
     name: str
     message: str
@@ -223,10 +226,10 @@ _FIELDS: dict[str, tuple[type[GuestFrame], dict[str, _Kind]]] = {
     "__result__": (Result, {"value": object}),
     "__no_value__": (NoValue, {}),
     "__error__": (Failure, {"phase": get_args(Phase), "name": str, "message": str, "stack": str}),
-    "__answer__": (Answered, {"batch": int, "at": int, "emitted": list, "state": (dict, None)}),
+    "__answer__": (Answered, {"batch": int, "at": int, "cpu_us": int, "emitted": list, "state": (dict, None)}),
     "__failed__": (
         Failed,
-        {"batch": int, "at": int, "phase": get_args(Phase), "name": str, "message": str, "stack": str},
+        {"batch": int, "at": int, "cpu_us": int, "phase": get_args(Phase), "name": str, "message": str, "stack": str},
     ),
 }
 _CUT_RESULT: dict[str, _Kind] = {"text": str, "original_bytes": int}

@@ -50,6 +50,11 @@ class SignalAnswer:
     error: ExecutionError | None = None
     changes: Changes = field(default_factory=Changes)
     """What it would change in the workspace, for the caller to commit or to roll back."""
+    cpu_ms: float = 0.0
+    """Its part of what the batch computed: of all signals together as much as of the batch."""
+    fetches: int = 0
+    fetched_bytes: int = 0
+    tool_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from ..contracts import (
     tool_error_frame,
 )
 from ..run import Answer, Heard, Run, RunClock, RunExchange, diagnose, run_fault
+from .spent import Spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,8 @@ _WAKE = tool_error_frame("0", "The signal has ended", "ended", retryable=False)
 # Logs kept of all signals of a batch together: each signal may print far more.
 MAX_KEPT_LOG_BYTES = 64 * 1024
 MAX_NOTED_TOOLS = 100
+# More than any batch computes: a number without end is no amount.
+MOST_CPU_US = 10**12
 MAX_NOTED_OPERATIONS = 20
 # Of all signals of a batch together: a megabyte of text can become fifty of objects. The first signal that emits has
 # only its own limits.
@@ -73,6 +76,8 @@ class Batch(RunExchange):
         """The counts of all signals so far. When the rest of a batch continues in a new process, they continue too."""
         self.answers: list[SignalAnswer] = []
         """The answers so far, in order. A RunFault from `deliver` is about the next signal, if there is one."""
+        self.spent: list[Spent] = []
+        """What each of the answers took."""
         self.state: dict[str, Any] | None = None
         """The newest state that came; None while it is unchanged."""
         self.tool_calls = self.fetches = self.fetched_bytes = 0
@@ -104,18 +109,18 @@ class Batch(RunExchange):
 
     def _take(self, frame: GuestFrame, size: int, calls: list[Heard]) -> None:
         match frame:
-            case Answered(batch, at):
+            case Answered(batch, at, cpu_us):
                 self._check_place(batch, at)
-                self.answers.append(self._checked(frame, size))
+                self._answered(self._checked(frame, size), cpu_us)
                 if frame.state is not None:
                     self.state = frame.state
                 self._next()
-            case Failed(batch, at, phase, name, message, stack):
+            case Failed(batch, at, cpu_us, phase, name, message, stack):
                 self._check_place(batch, at)
                 error = self._diagnosis(Failure(phase, name, message, stack))
                 if error.type is ErrorType.MEMORY:
                     raise RunFault(error)  # the memory that it still holds would fail the next signals, too
-                self.answers.append(SignalAnswer(ok=False, error=error))
+                self._answered(SignalAnswer(ok=False, error=error), cpu_us)
                 self._next()
             case Result() | CutResult() | Failure():
                 raise run_fault(ErrorType.CRASH, "The process ended as if its code had been run once")
@@ -124,6 +129,20 @@ class Batch(RunExchange):
                 self._keep_log(LogEntry(level, data), size)
             case _:
                 super()._take(frame, size, calls)
+
+    def _answered(self, answer: SignalAnswer, cpu_us: int) -> None:
+        self.answers.append(answer)
+        network = self._bridge.network
+        requests, received = (network.requests, network.received_bytes) if network is not None else (0, 0)
+        self.spent.append(Spent(min(max(0, cpu_us), MOST_CPU_US) / 1000, requests, received, self._bridge.calls))
+
+    def fail(self, error: ExecutionError, cpu_ms: float) -> None:
+        """Fail the signal that was being answered. What the answers do not explain of the batch was its work."""
+        explained = [sum(column) for column in zip(*self.spent, strict=True)] or [0, 0, 0, 0]
+        counted = (cpu_ms, self.fetches, self.fetched_bytes, self.tool_calls)
+        cpu, *counts = (max(0, all_ - some) for all_, some in zip(counted, explained, strict=True))
+        self.answers.append(SignalAnswer(ok=False, error=error))
+        self.spent.append(Spent(cpu, *map(int, counts)))
 
     def _diagnosis(self, failure: Failure) -> ExecutionError:
         run, given = self._run, "args" if self._program.is_function else "signal, state, emit"

@@ -30,6 +30,7 @@ from ..contracts import (
 from ..run import Bridge, GrantRefused, Grants
 from .batch import Batch
 from .resident_process import ResidentProcess, Source
+from .spent import charged, with_more
 
 if TYPE_CHECKING:
     from ..contracts import ResidentProgram
@@ -155,9 +156,10 @@ class DenoResident:
                 self._process.rest()
             # If it was killed, raise: a kill is neither an answer nor a failure of the program.
             self._process.check()
+            uncharged_ms = self._process.uncharged_cpu_ms()
             work = Work(
                 ms=(anyio.current_time() - began) * 1000,
-                cpu_ms=delivery.cpu_ms + self._process.uncharged_cpu_ms(),
+                cpu_ms=delivery.cpu_ms + uncharged_ms,
                 fetches=delivery.fetches,
                 fetched_bytes=delivery.fetched_bytes,
                 tool_calls=delivery.tool_calls,
@@ -167,7 +169,7 @@ class DenoResident:
                 files=tuple(delivery.files),
                 logs=tuple(delivery.logs),
             )
-            return BatchAnswer(tuple(delivery.answers), delivery.state, work)
+            return BatchAnswer(with_more(delivery.answers, uncharged_ms), delivery.state, work)
 
     def _tell_losses(self, delivery: Delivery) -> None:
         losses, self._process.losses = self._process.losses, []
@@ -240,13 +242,14 @@ class DenoResident:
             raise
         if files is not None:
             _end_files(files, batch.answers)
-        delivery.cpu_ms += await worker.cpu_ms((anyio.current_time() - began) * 1000)
+        cpu_ms = await worker.cpu_ms((anyio.current_time() - began) * 1000)
         worker.begin_account()
+        if fault is not None and len(batch.answers) < len(signals_json):
+            batch.fail(fault.error, cpu_ms)
+        batch.answers[:] = charged(batch.answers, batch.spent, cpu_ms)
+        delivery.cpu_ms += cpu_ms
         delivery.take(batch)
-        if fault is not None:
-            delivery.restarts += 1
-            if len(batch.answers) < len(signals_json):
-                delivery.fail(fault.error)
+        delivery.restarts += fault is not None
 
 
 def _end_files(files: Transaction, answers: list[SignalAnswer]) -> None:

@@ -9,6 +9,7 @@ TEXT = "tests/escapes/test_code_from_text.py::"
 GUARD = "tests/sandbox/guard/test_guard.py::"
 KILL = "tests/cortex/commands/test_kill_command.py::"
 PRIORITY = "tests/sandbox/process/test_priority.py::"
+SPENT = "tests/sandbox/resident/test_spent.py::"
 HOSTILE = "tests/sandbox/resident/test_resident_hostile.py::"
 
 REQUIREMENTS = (
@@ -45,6 +46,20 @@ REQUIREMENTS = (
             KILL + "test_on_a_home_that_is_read_only_the_programs_are_stopped_and_start_nothing",
             PRIORITY + "test_a_program_is_stopped_also_when_what_it_had_noted_has_ended",
             PRIORITY + "test_a_program_that_has_the_pid_of_an_earlier_one_is_not_stopped",
+        ),
+    ),
+    Requirement(
+        "BUDGET-OF-EACH-SIGNAL",
+        "learning",
+        "Each signal of a batch is charged what it computed and asked for, and counts when that is over the budget. The "
+        "process says how the computing divides, the host has the sum; what is not explained is charged to one signal",
+        (
+            SPENT + "test_one_costly_signal_among_many_is_found",
+            SPENT + "test_code_that_answers_for_the_harness_hides_nothing_of_what_it_computed",
+            SPENT + "test_together_the_signals_are_charged_what_the_host_has_measured",
+            SPENT + "test_a_process_that_says_nothing_of_a_large_amount_is_charged_for_it_at_one_signal",
+            "tests/neurons/autonomic/test_nerve.py::test_one_costly_signal_among_many_cheap_ones_is_counted",
+            "tests/neurons/quarantine/test_quarantine.py::test_one_costly_signal_among_cheap_ones_is_over_the_budget",
         ),
     ),
 )

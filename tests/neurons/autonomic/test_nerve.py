@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import anyio
@@ -10,8 +11,9 @@ import pytest
 
 from neurons import Status
 from neurons.autonomic.nerve import over_budget, with_one_more
+from neurons.contracts import CostSettings, cost_of
 from neurons.pipeline.trial import Delivered
-from sandbox import Work
+from sandbox import BatchAnswer, SignalAnswer, Work
 from tests.neurons.layer import FREE, Layer, one, settled, until
 
 
@@ -278,7 +280,19 @@ async def test_processes_that_crash_again_and_again_disable():
     [(0.02, 2, 0), (0.021, 2, 1), (0.029, 2, 1), (0.031, 2, 2), (9.0, 2, 2), (0.01, 1, 0), (0.0, 64, 0), (0.65, 64, 2)],
 )
 def test_the_signals_of_a_batch_that_cost_more_than_the_budget_are_counted(energy, signals, expected):
-    assert over_budget(energy, signals, 0.01) == expected
+    answer = BatchAnswer((SignalAnswer(ok=True),) * signals, {})
+    assert over_budget(answer, energy, 0.01, CostSettings(**FREE)) == expected
+
+
+def test_one_costly_signal_among_many_cheap_ones_is_counted():
+    costly = SignalAnswer(ok=True, cpu_ms=60.0)
+    prices = CostSettings(**{**FREE, "per_cpu_second": 1})
+    for answers in ((costly, *[SignalAnswer(ok=True)] * 63), (costly, costly, *[SignalAnswer(ok=True)] * 62)):
+        energy = sum(cost_of(one, 1, prices) for one in answers)
+        assert energy < 64 * 0.01
+        assert over_budget(BatchAnswer(answers, {}), energy, 0.01, prices) == answers.count(costly)
+    caller = replace(costly, cpu_ms=0.0, tool_calls=9)
+    assert over_budget(BatchAnswer((caller,), {}), 0.0, 0.01, CostSettings(**{**FREE, "per_tool_call": 0.01})) == 1
 
 
 # Energy

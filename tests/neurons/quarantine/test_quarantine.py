@@ -216,6 +216,26 @@ async def test_a_batch_may_cost_its_budget_for_each_signal():
     assert len(report.problems) == 3
 
 
+async def test_one_costly_signal_among_cheap_ones_is_over_the_budget():
+    class Uneven(ScriptedResidents):
+        @asynccontextmanager
+        async def resident(self, program, tools=None, *, network=None):
+            async with super().resident(program, tools, network=network) as inner:
+
+                class Wrapped:
+                    async def handle(self, signals, state):
+                        answer = await inner.handle(signals, state)
+                        first, *others = answer.answers
+                        costly = replace(first, cpu_ms=1200 if len(signals) > 10 else 1)
+                        return replace(answer, answers=(costly, *others), work=Work(cpu_ms=costly.cpu_ms))
+
+                yield Wrapped()
+
+    report = await rehearse(candidate(energy_budget=0.01), Uneven(echo), settings(), now=lambda: AT)
+    (problem,) = report.problems
+    assert "a signal cost 0.0602 of energy (1200 ms of CPU, 0 requests, 0 tool calls)" in problem
+
+
 async def test_noise_of_the_machine_is_not_held_against_the_candidate():
     class Noisy(ScriptedResidents):
         @asynccontextmanager
