@@ -112,6 +112,14 @@ def records(folder: Path, *, last: int | None = None) -> Iterator[Record]:
     return islice(Tail.before(folder, last).news(), last)
 
 
+def newest(folder: Path, since: str) -> Iterator[Record]:
+    """The readable records, newest first, of the files from this name on."""
+    for name in reversed(day_names(folder)):
+        if name < since:
+            return
+        yield from _readable(lines_backwards(folder / name))
+
+
 def find(folder: Path, seq: int) -> Record | None:
     """The record with this number."""
     for name in reversed(day_names(folder)):

@@ -103,6 +103,11 @@ class Audit:
         with _troubles("read the audit in", self._folder):
             yield from days.records(self._folder, last=last)
 
+    def newest(self, since: datetime) -> Iterator[Record]:
+        """The records since the day of that time, newest first."""
+        with _troubles("read the audit in", self._folder):
+            yield from days.newest(self._folder, days.day_name(since.astimezone(UTC).isoformat()))
+
     def find(self, seq: int) -> Record | None:
         with _troubles("read the audit in", self._folder):
             return days.find(self._folder, seq)

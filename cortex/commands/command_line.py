@@ -31,6 +31,7 @@ COMMANDS = {
     "workflow": "check, run, watch, answer, stop and draw plans of tools, code and questions that survive a crash",
     "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
     "revive": "turn the kill switch off again",
+    "stats": "show how often hands, habits, neurons and learned functions were used, and what they saved",
     "audit": "show what happened, and verify that the record was not changed",
     "config": "print the settings, and where each came from",
     "doctor": "test what works on this machine",

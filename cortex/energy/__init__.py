@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .gate import Affordable, Insufficient, metered_cost, recharged, weigh
     from .ledger import Entry
     from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk, Ledger
-    from .reserve import EnergyReserve, Reservation, is_untouched
+    from .reserve import EnergyReserve, Reservation, entries_in, is_untouched
     from .wording import despite_the_level, drawn, explain, in_about, outlook, rounded_down
 else:
     __all__, __getattr__ = lazy_door(
@@ -19,7 +19,7 @@ else:
             "gate": "Affordable Insufficient metered_cost recharged weigh",
             "ledger": "Entry",
             "ports": "EnergyBusy EnergyError EnergyNotOnDisk Ledger",
-            "reserve": "EnergyReserve Reservation is_untouched",
+            "reserve": "EnergyReserve Reservation entries_in is_untouched",
             "wording": "despite_the_level drawn explain in_about outlook rounded_down",
         },
     )

@@ -68,6 +68,17 @@ def is_untouched(folder: Path) -> bool:
         raise _trouble(folder, error) from error
 
 
+def entries_in(folder: Path, last: int) -> list[Entry]:
+    """The newest `last` entries of the ledger in the folder, oldest first. Creates nothing. Raises EnergyError."""
+    ledger = LedgerFile(folder / LEDGER)
+    try:
+        return ledger.entries(last)
+    except OSError as error:
+        raise EnergyError(f"Cannot read the energy ledger: {error.strerror or error}") from error
+    finally:
+        ledger.close()
+
+
 class EnergyReserve:
     """The reserve of a home; one object for each home in a process. `on_change` gets every entry that this process
     writes, repairs included. It gets an owner's decision before that is written; if it raises then, the level stays as

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .layer_view import Layer, Nerve, layer_lines, layer_of
     from .parts import gauge, marks_for
     from .show import Show
+    from .usage import HomeUse, gates, of_habits
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -21,5 +22,6 @@ else:
             "layer_view": "Layer Nerve layer_lines layer_of",
             "parts": "gauge marks_for",
             "show": "Show",
+            "usage": "HomeUse gates of_habits",
         },
     )

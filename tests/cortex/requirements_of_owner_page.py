@@ -51,4 +51,14 @@ REQUIREMENTS = (
         "To modify an awake neuron says before the editor opens that it will rest",
         (COMMAND + "test_modifying_an_awake_neuron_says_first_that_it_will_rest",),
     ),
+    Requirement(
+        "STATS",
+        "015",
+        "cortex stats answers from audit, ledger and documents whether hands, network, habits and what was learned are "
+        "used, as a table, a plot and JSON; bounded on a large audit, empty on an empty home",
+        (
+            "tests/cortex/show/test_usage.py::",
+            "tests/cortex/commands/test_stats_command.py::",
+        ),
+    ),
 )
