@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         webhook_problem as webhook_problem,
     )
     from .contracts.signals import BUILT_IN as BUILT_IN, Signal as Signal, user_message as user_message
+    from .functions.functions import Functions as Functions
     from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
     from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits.habits import Habits as Habits
@@ -115,6 +116,7 @@ else:
                 "HabitSettings NeuronSettings OwnerSettings is_local_name is_loopback webhook_problem"
             ),
             "contracts.signals": "BUILT_IN Signal user_message",
+            "functions.functions": "Functions",
             "habits.fingerprint": "Fingerprint FingerprintReader",
             "habits.habit": "Habit OFFER_S",
             "habits.habits": "Habits",

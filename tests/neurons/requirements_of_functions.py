@@ -13,4 +13,13 @@ REQUIREMENTS = (
         "only what costs its process is a fault",
         ("tests/neurons/functions/test_calling.py::",),
     ),
+    Requirement(
+        "FUNCTIONS-HOME",
+        "015",
+        "Any process on a home calls the functions that the owner approved: verified, refused within about a second once "
+        "they are disabled, at once by the kill switch and below the floor of the energy; counted, paid from the one "
+        "reserve, disabled when they cost their process or their budget too often; in few processes, which idle ones give "
+        "back",
+        ("tests/neurons/functions/test_functions.py::",),
+    ),
 )
