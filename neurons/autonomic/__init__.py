@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .autonomic import Autonomic
     from .autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
     from .energy_account import EnergyAccount
-    from .nerve import identity, over_budget, with_one_more
+    from .nerve import identity, with_one_more
     from .signal_queue import Drop
 else:
     __all__, __getattr__ = lazy_door(
@@ -17,7 +17,7 @@ else:
             "autonomic": "Autonomic",
             "autonomic_view": "Counts LAYER_KEY LayerState NerveState NerveView Overview",
             "energy_account": "EnergyAccount",
-            "nerve": "identity over_budget with_one_more",
+            "nerve": "identity with_one_more",
             "signal_queue": "Drop",
         },
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from ..autonomic import EnergyAccount, over_budget, with_one_more
+from ..autonomic import EnergyAccount, with_one_more
 from ..contracts import NoSuchNeuron, Status, cost_of
 from ..pipeline import Delivered
 
@@ -69,7 +69,7 @@ class FunctionAccounts:
             # What the code throws is an answer: whoever calls it chooses the arguments.
             errors=int(answer.is_fault),
             energy=energy,
-            over_budget=over_budget(energy, 1, neuron.energy_budget) if is_whole else 0,
+            over_budget=int(is_whole and energy > neuron.energy_budget + _DUST),
             restarts=answer.work.restarts,
             cpu_ms=answer.work.cpu_ms,
             last_error=error,
