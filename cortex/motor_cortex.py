@@ -197,6 +197,7 @@ class MotorCortex:
             redactor=self._redactor,
             consolidate=living.consolidate if living is not None else None,
             observer=living.observer if living is not None else None,
+            notes=living.notes if living is not None else None,
             later=await self._open_jobs(stack) if self.settings.execute.later else None,
             stores=self._stores if takes_store(runtime) else None,
             running=running,

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
     from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits.habits import Habits as Habits
+    from .habits.offers import Offers as Offers
     from .habits.recordings import Recordings as Recordings
     from .habits.similarity import Parameter as Parameter
     from .pipeline.approval import (
@@ -120,6 +121,7 @@ else:
             "habits.fingerprint": "Fingerprint FingerprintReader",
             "habits.habit": "Habit OFFER_S",
             "habits.habits": "Habits",
+            "habits.offers": "Offers",
             "habits.recordings": "Recordings",
             "habits.similarity": "Parameter",
             "pipeline.approval": "ApprovalKey granted_files why_not_awake",

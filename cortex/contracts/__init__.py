@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         denied,
         failed,
         headline,
+        noted,
         reason_of,
         reason_of_fault,
         reply,
@@ -55,7 +56,7 @@ else:
             ),
             "intents": "RunCode RunCodeIntent Trace",
             "replies": (
-                "Blocked Denied Reason Refusal blocked calls_told denied failed headline reason_of "
+                "Blocked Denied Reason Refusal blocked calls_told denied failed headline noted reason_of "
                 "reason_of_fault reply reply_code said_in where_told"
             ),
         },

@@ -92,6 +92,11 @@ def one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
+def noted(reply: str, note: str) -> str:
+    """The reply with a note below it, after an empty line: the reply stays as it is, and its first line too."""
+    return f"{reply}\n\nNote: {note}"
+
+
 def _first_line_and_quoted(text: str) -> list[str]:
     first, *others = text.splitlines() or [""]
     return [first, *(QUOTED + line for line in others)]

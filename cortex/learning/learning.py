@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import anyio
 
 from cortex.channels import ConsoleChannel, WebhookChannel, around_of
-from cortex.turn import ConsolidateTool, HabitWatch, own_files
+from cortex.turn import ConsolidateTool, HabitWatch, Notes, own_files
 from neurons import (
     Around,
     Autonomic,
@@ -26,6 +26,7 @@ from neurons import (
     Habits,
     NeuronStore,
     NotYet,
+    Offers,
     On,
     Pipeline,
     Recordings,
@@ -35,6 +36,7 @@ from neurons import (
 )
 from sandbox import SandboxUnavailable
 
+from .habit_notes import HabitNotes
 from .neuron_files import NeuronFolders, file_grant
 from .notices import Notices
 
@@ -92,6 +94,7 @@ class Living:
     autonomic: Autonomic
     consolidate: ConsolidateTool | None
     observer: Observer | None
+    notes: Notes
 
 
 class Learning:
@@ -126,7 +129,8 @@ class Learning:
     async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
         """Notice habits, try neurons and run them, until the block is left."""
         settings = self._settings.neurons
-        watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now)
+        notes = Notes([HabitNotes(self.habits, Offers(self.storage, settings.habits, now=self._now))])
+        watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now, on_habit=notes.news)
 
         def lent(neuron: Neuron) -> HostTools | None:
             return around.tools.lent(neuron, require=around.require, on_call=around.on_call(neuron.id))
@@ -145,6 +149,7 @@ class Learning:
         async with self.reader, self._autonomic(around, lent_in_full) as autonomic, anyio.create_task_group() as tasks:
             tasks.start_soon(candidates.run)
             tasks.start_soon(notices.run)
+            await tasks.start(notes.run)
             if settings.habits.enabled:
                 tasks.start_soon(watch.run)
             try:
@@ -152,6 +157,7 @@ class Learning:
                     autonomic,
                     self._consolidate(around.tools, candidates) if settings.max_awake else None,
                     watch if settings.habits.enabled else None,
+                    notes,
                 )
             finally:
                 tasks.cancel_scope.cancel()

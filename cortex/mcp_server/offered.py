@@ -89,6 +89,7 @@ RUN_SCHEMA = {
             "properties": {"type": {"type": "string"}, "message": {"type": "string"}},
             "description": "Why there is no result",
         },
+        "note": {"type": "string", "description": "A note beside the answer"},
     },
     "required": ["result", "logs", "metrics"],
 }

@@ -195,9 +195,10 @@ def answer_result(answer: Answer) -> dict[str, Any]:
 
 
 def code_result(answer: CodeAnswer) -> dict[str, Any]:
-    # Turns of other hosts may answer without displays.
-    displayed = getattr(answer, "displayed", ())
-    return _result([whole(answer.text)], answer.structured, ok=answer.ok, displayed=displayed)
+    # Turns of other hosts may answer without displays and notes.
+    displayed, note = getattr(answer, "displayed", ()), getattr(answer, "note", None)
+    texts = [whole(text) for text in (answer.text, note) if text]
+    return _result(texts, answer.structured, ok=answer.ok, displayed=displayed)
 
 
 def refusal_result(reason: Reason, *, of_code: bool = False) -> dict[str, Any]:

@@ -26,7 +26,6 @@ _BETWEEN_NAMES = re.compile(r"[,;\s]+")
 TEXTS = {"type": "array", "items": TEXT, "description": "texts"}
 TIER = {"enum": ["isolated", "network"]}
 KIND = {"enum": ["neuron", "function"]}
-ACTION = {"enum": ["notify", "answer", "wake", "none"]}
 
 EXECUTE_CODE = "execute_code"
 """The tool that MCP clients call: code with a context, and limits that are never wider than those of the host."""
@@ -120,7 +119,7 @@ _FORMS = {
             "habit": TEXT,
             "kind": KIND,
             "schedules": TEXTS,
-            "emission": ACTION,
+            "emission": TEXT,
             "emissionText": TEXT,
             "parameters": _OBJECT,
             "returns": _OBJECT,
@@ -131,6 +130,7 @@ _FORMS = {
             "code": "the body of an async function with signal, state and emit; or with args, for a function",
             "energyBudget": "the energy for one signal or call, like 0.02",
         },
+        instead="habit",
         other_names={
             **_CODE_NAMES,
             "description": "purpose",
@@ -232,7 +232,7 @@ def _text(value: Any, what: str) -> str:
 
 
 def _texts(value: Any, what: str) -> list[str]:
-    texts = [value] if isinstance(value, str) else value
+    texts = [text.strip() for text in re.split(r"[;\n]", value) if text.strip()] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise invalid(f"{what} is a list of texts")
     if len(texts) > MAX_NAMES:

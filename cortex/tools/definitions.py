@@ -52,14 +52,13 @@ _ENERGY = "Your energy, what runs cost, when there is enough. Free."
 _SAY = "Speak to the user. End with this or a plain answer, not both."
 _REMEMBER = "Keep one sentence for later conversations. No secrets."
 _CONSOLIDATE = """\
-Propose what you would run again and again: a neuron, a small program that answers signals and schedules without you, \
-or a function, which later code calls as tools.learned.name(args). The owner decides. Do not propose it twice."""
+Propose once what you run again and again; the owner decides. A neuron answers signals or schedules; code \
+calls a function: tools.learned.name(args). habit alone takes its draft. Lists: a, b"""
 _NEURON_CODE = """\
-Body of an async function. Neuron: run for each signal, with `signal` (type, data, at in ms), `state` (kept) and \
-`emit(type, data)`; compare with what was emitted last, not seen last. Function: has `args` and returns its result"""
+Async function body. Neuron: signal {type, data, at}, state (kept), emit(type, data); compare with what was \
+emitted last. Function: args; returns"""
 _SIGNALS = """\
-tick {number, intervalS}, hour_changed {hour, weekday, date}, energy {level, before}, user_message {text}, or what \
-others emit; not for a function"""
+tick {number, intervalS}, hour_changed {hour, weekday, date}, energy {level, before}, user_message {text}, or others"""
 _PLAN = """\
 Propose work that must survive a restart or wait for a person; for one answer use core_execute. The owner sees it and \
 decides. The answer names the run, never a result."""
@@ -161,30 +160,23 @@ def _execute_parameters(
 
 
 def _consolidate_parameters() -> dict[str, Any]:
+    # All of it is sent with every request: each list is a text, and kind, tier and returns are taken but not named.
     text = {"type": "string"}
-    names = {"type": "array", "items": text}
     properties = {
+        "habit": text,
         "name": text,
         "purpose": text,
         "code": {**text, "description": _NEURON_CODE},
-        "inputSignals": {**names, "description": _SIGNALS},
-        "outputSignals": {**names, "description": "May be empty"},
-        "energyBudget": {"type": "number", "description": "Per signal or call, like 0.02"},
-        "tier": {"enum": ["isolated", "network"]},
-        "hosts": names,
-        "tools": names,
-        "habit": text,
-        "kind": {"enum": ["neuron", "function"]},
-        "schedules": {**names, "description": "every 15m; at 09:00 mon-fri; once 2030-01-31 09:00"},
-        "emission": {
-            "enum": ["notify", "answer", "wake", "none"],
-            "description": "What an emission does: tells the owner, is said in the chat, starts a turn of yours",
-        },
-        "emissionText": {**text, "description": "With {fields} of the data"},
-        "parameters": {"type": "object", "description": "JSON Schema of args"},
-        "returns": {"type": "object"},
+        "inputSignals": {**text, "description": _SIGNALS},
+        "schedules": {**text, "description": "every 15m; at 09:00 mon-fri; once 2030-01-31 09:00"},
+        "outputSignals": text,
+        "hosts": text,
+        "tools": text,
+        "energyBudget": {"type": "number"},
+        "emission": {**text, "description": "notify, answer, wake or none: text with {fields}"},
+        "parameters": {"type": "object", "description": "Schema of args"},
     }
-    return _object(properties, required=["name", "purpose", "code", "energyBudget"])
+    return _object(properties, required=[])
 
 
 def _object(properties: dict[str, Any], required: list[str] | None = None) -> dict[str, Any]:

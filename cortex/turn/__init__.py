@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .habit_watch import HabitWatch, Observer
     from .kept_state import takes_store
     from .later import Begun, JobLook, Later
+    from .notes import Due, Notes
     from .plans import WORKFLOW_QUESTION, Answering, Plans
     from .turn import Turn
     from .watched_files import needs_eyes, own_files
@@ -40,6 +41,7 @@ else:
             "habit_watch": "HabitWatch Observer",
             "kept_state": "takes_store",
             "later": "Begun JobLook Later",
+            "notes": "Due Notes",
             "plans": "Answering Plans WORKFLOW_QUESTION",
             "turn": "Turn",
             "watched_files": "needs_eyes own_files",

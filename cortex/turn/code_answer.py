@@ -23,9 +23,11 @@ class CodeAnswer:
     ok: bool
     structured: dict[str, Any] = field(default_factory=dict)
     """`result`, `logs`, `metrics`, and `calls` of a run; `error` where there is no result; `files` where code may use
-    files; `displayed` where it displayed something."""
+    files; `displayed` where it displayed something; `note` where there is one."""
     displayed: tuple[Displayed, ...] = ()
     """What the code displayed. `structured` says only how much."""
+    note: str | None = None
+    """What the model should hear beside the answer."""
 
 
 def answer_without_result(reason: Reason) -> CodeAnswer:
@@ -74,6 +76,10 @@ def with_displays(answer: CodeAnswer, displayed: tuple[Displayed, ...]) -> CodeA
         return answer
     listed = [{**item.label, "bytes": len(item.data)} for item in displayed]
     return replace(answer, structured={**answer.structured, "displayed": listed}, displayed=displayed)
+
+
+def with_note(answer: CodeAnswer, note: str) -> CodeAnswer:
+    return replace(answer, structured={**answer.structured, "note": note}, note=note)
 
 
 def _logs(outcome: ExecutionOutcome, redactor: Redactor) -> list[str]:

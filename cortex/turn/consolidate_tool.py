@@ -176,14 +176,17 @@ def _proposal(arguments: Mapping[str, Any]) -> Proposal:
             "tools": arguments.get("tools", ()),
             "kind": arguments.get("kind", "function" if "parameters" in arguments else "neuron"),
             "schedules": arguments.get("schedules", ()),
-            "emission": {
-                "action": arguments.get("emission", "notify"),
-                "text": " ".join(arguments.get("emissionText", "").split()),
-            },
+            "emission": _emission(arguments),
             "parameters": arguments.get("parameters"),
             "returns": arguments.get("returns"),
         }
     )
+
+
+def _emission(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """What an emission does, and the sentence, if there is one: `notify: The price is {usd}`."""
+    action, _, text = arguments.get("emission", "notify").partition(":")
+    return {"action": action.strip().lower(), "text": " ".join((arguments.get("emissionText") or text).split())}
 
 
 def _entry(host: str) -> str:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .files import Folder, Keep, SettledFiles
     from .habit_watch import Observer
     from .later import Later
+    from .notes import Notes
     from .plans import Plans
 
 log = logging.getLogger("motor_cortex")
@@ -89,6 +90,8 @@ class Services:
     """None where the agent cannot learn."""
     observer: Observer | None = None
     """Notices habits in the runs; None where that is disabled."""
+    notes: Notes | None = None
+    """What the model should hear beside its answers; None where there is no learning."""
     later: Later | None = None
     """Runs jobs; None where that is disabled."""
     stores: Stores | None = None

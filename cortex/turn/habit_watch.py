@@ -1,5 +1,5 @@
-"""Watches the agent's runs for habits, in the background after each answer: the turn only appends the run to a queue. A
-hint about a habit waits for the model's next answer, even in the next process."""
+"""Watches the agent's runs for habits, in the background after each answer: the turn only appends the run to a
+queue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import anyio.to_thread
 from pydantic_core import from_json
 
 from cortex.contracts import weight_of_value
-from neurons import OFFER_S, Recording, ToolExchange
+from neurons import Recording, ToolExchange
 from sandbox import ReadyJson, Recorder, Tier, ToolError
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 MAX_QUEUED = 64
-MAX_HINTS = 3
 LOOKING_S = 5
 QUIET_S = 0.2
 """Wait until no run has ended for this long before looking at runs: that takes CPU and disk, which the next run may
@@ -162,16 +161,6 @@ class Noticing(Protocol):
         """Count the run; return the habit if this run has made it one, only once."""
         ...
 
-    async def untold(self, most: int) -> Sequence[Any]:
-        """Claim habits that the model was not told of, and that no other process is about to tell."""
-        ...
-
-    async def hinted(self, habit: Any) -> None: ...
-
-    async def given_back(self, habit: Any) -> None: ...
-
-    def hint(self, habit: Any) -> str: ...
-
 
 class Keeping(Protocol):
     def keep(self, recording: Recording) -> object: ...
@@ -183,10 +172,6 @@ class Observer(Protocol):
     def begin(self, intent: RunCodeIntent, code_hash: str) -> ObservedRun: ...
 
     def ended(self, run: ObservedRun, outcome: ExecutionOutcome) -> None: ...
-
-    def hint(self) -> str | None:
-        """A hint for the model, each returned once; None if there is none."""
-        ...
 
 
 class HabitWatch:
@@ -200,16 +185,16 @@ class HabitWatch:
         *,
         now: Callable[[], float] = time.time,
         max_queued: int = MAX_QUEUED,
+        on_habit: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_habit` is called when a script has become a habit, and returns at once."""
         self._habits = habits
         self._recordings = recordings if settings.record else None
         self._max_bytes = settings.max_recording_bytes if self._recordings is not None else 0
         self._now = now
         self._max_queued = max_queued
         self._waiting: deque[tuple[ObservedRun, ExecutionOutcome, float]] = deque()
-        self._hints: deque[tuple[Any, str, float]] = deque()
-        """Each habit with its hint for the model, and the time until which this process may tell it."""
-        self._told: deque[Any] = deque()
+        self._on_habit = on_habit
         self._more = anyio.Event()
         self._crowd = anyio.Event()
         self._last_at = 0.0
@@ -231,55 +216,18 @@ class HabitWatch:
         if len(self._waiting) * 2 >= self._max_queued:
             self._crowd.set()
 
-    def hint(self) -> str | None:
-        while self._hints:
-            habit, text, until = self._hints.popleft()
-            if self._now() < until:
-                # Written to disk later, so that the answer does not wait for it.
-                self._told.append(habit)
-                self._more.set()
-                return text
-        return None
-
     async def run(self) -> None:
         """Look at runs until cancelled. Queued runs are still looked at then, with a timeout: a user who sends one
         message and leaves has run something, too."""
         try:
-            await self._take_over()
             while True:
                 await self._more.wait()
                 await self._quiet()
                 self._more, self._crowd = anyio.Event(), anyio.Event()
-                await self._settle_told()
                 await self._look_at_all()
         finally:
-            with anyio.CancelScope(shield=True):
-                with anyio.move_on_after(CLOSING_S):
-                    await self._look_at_all()
-                with anyio.move_on_after(CLOSING_S):
-                    await self._settle_told()
-                    await self._give_back()
-
-    async def _take_over(self) -> None:
-        """Take over the hints that another process has noticed but not told the model."""
-        until = self._now() + OFFER_S
-        try:
-            # Shielded: a habit that is claimed but not queued here would be told by no process for an hour.
-            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + LOOKING_S):
-                for habit in await self._habits.untold(MAX_HINTS):
-                    self._hints.append((habit, self._habits.hint(habit), until))
-        except Exception:
-            log.exception("Cannot look for habits that were not told")
-
-    async def _settle_told(self) -> None:
-        while self._told:
-            await self._habits.hinted(self._told[0])
-            self._told.popleft()
-
-    async def _give_back(self) -> None:
-        while self._hints:
-            await self._habits.given_back(self._hints[0][0])
-            self._hints.popleft()
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSING_S):
+                await self._look_at_all()
 
     async def _quiet(self) -> None:
         """Wait until no run has ended for QUIET_S, or the queue is too long."""
@@ -300,7 +248,6 @@ class HabitWatch:
 
     async def _look_at(self, run: ObservedRun, outcome: ExecutionOutcome, at: float) -> None:
         payload, clean = run.intent.payload, run.is_clean(outcome)
-        until = self._now() + OFFER_S
         if clean and self._recordings is not None:
             # In a thread: it searches up to a quarter of a megabyte for secrets.
             await anyio.to_thread.run_sync(self._keep, run, at)
@@ -313,12 +260,8 @@ class HabitWatch:
             hosts=run.hosts,
             clean=clean,
         )
-        if habit is None:
-            return
-        if len(self._hints) < MAX_HINTS:
-            self._hints.append((habit, self._habits.hint(habit), until))
-        else:
-            await self._habits.given_back(habit)
+        if habit is not None:
+            self._on_habit()
 
     def _keep(self, run: ObservedRun, at: float) -> None:
         assert self._recordings is not None

@@ -31,6 +31,7 @@ from cortex.contracts import (
     Trace,
     denied,
     failed,
+    noted,
     reason_of,
     reason_of_fault,
 )
@@ -54,7 +55,7 @@ from cortex.tools import (
 from neurons import StorageError
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
-from .code_answer import CodeAnswer, answer_without_result, code_answer, with_displays
+from .code_answer import CodeAnswer, answer_without_result, code_answer, with_displays, with_note
 from .consolidate_tool import NotProposed
 from .execution import (
     MAX_TEXT,
@@ -69,10 +70,11 @@ from .execution import (
     require_acting,
 )
 from .later import Begun
+from .notes import NotesOfTurn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from typing import Self, TypeAlias
+    from typing import Self, TypeAlias, TypeVar
 
     from cortex.catalogue import Wish
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
     from .files import Folder
     from .plans import Answering
 
+    _Answered = TypeVar("_Answered")
     _Run: TypeAlias = Callable[[RunCodeIntent, Wish, Services, Caller], Awaitable[Begun | Executed]]
 
 log = logging.getLogger("motor_cortex")
@@ -124,6 +127,7 @@ class Turn:
         """What code displayed in this turn, and pictures that tools gave the model, in order: without secrets, drawings
         rendered."""
         self._answering = answering
+        self._notes = NotesOfTurn(services.notes, self._redactor)
         self._calls = 0
         self._is_open = True
         self._consent = Consent(
@@ -165,23 +169,36 @@ class Turn:
 
     async def __aexit__(self, *exc: object) -> None:
         self._is_open = False
+        # A turn that was cancelled may not have passed its last answer on.
+        self._notes.settle(arrived=exc[:1] in {(), (None,)})
 
     async def call(self, name: str, arguments: Any = None) -> str:
-        """Call a tool; return the answer as the one string that a model reads. Takes names with dots and wire names."""
-        return (await self._answer_call(name, arguments)).text
+        """Call a tool; return the answer as the one string that a model reads. Takes names with dots and wire names. A
+        note, such as that of a habit, comes once, below the answer and an empty line."""
+        answer, note = await self._with_note(self._answer_call(name, arguments))
+        return answer.text if note is None else noted(answer.text, note)
 
     async def answer(self, name: str, arguments: Any = None) -> Answer:
-        """Like `call`, with a note that a loop may tell the model beside the answer. The hint of a noticed habit comes
-        once, with the next answer, whatever that is about."""
-        answer = await self._answer_call(name, arguments, with_note=True)
-        hint = None if self._services.observer is None else self._services.observer.hint()
-        if hint is None:
+        """Like `call`, with the note apart, which a loop may tell the model beside the answer: also what energy is
+        left, where that is little."""
+        answer, note = await self._with_note(self._answer_call(name, arguments, with_note=True))
+        if note is None:
             return answer
-        hint = self._shown(hint)
-        return replace(answer, note=hint if answer.note is None else f"{answer.note}\n{hint}")
+        return replace(answer, note=note if answer.note is None else f"{answer.note}\n{note}")
+
+    async def _with_note(self, answering: Awaitable[_Answered]) -> tuple[_Answered, str | None]:
+        """The answer, and the next note for the model, if there is one."""
+        # Another call shows that the answers before it have arrived.
+        self._notes.settle(arrived=True)
+        answer = await answering
+        return answer, await self._notes.next() if self._is_open else None
 
     async def execute_code(self, arguments: Any = None) -> CodeAnswer:
         """Run code like `core.execute`, for a program: with a context, narrower limits, and a structured answer."""
+        answer, note = await self._with_note(self._code_answer(arguments))
+        return answer if note is None else with_note(answer, note)
+
+    async def _code_answer(self, arguments: Any) -> CodeAnswer:
         self._calls += 1
         try:
             self._require_open()

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .fingerprint import Fingerprint, FingerprintReader
     from .habit import OFFER_S, Habit
     from .habits import Habits
+    from .offers import Offers
     from .recordings import Recordings
     from .similarity import Parameter, in_common, parts_of, sketched
 else:
@@ -17,6 +18,7 @@ else:
             "fingerprint": "Fingerprint FingerprintReader",
             "habit": "Habit OFFER_S",
             "habits": "Habits",
+            "offers": "Offers",
             "recordings": "Recordings",
             "similarity": "Parameter in_common parts_of sketched",
         },

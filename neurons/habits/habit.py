@@ -23,7 +23,7 @@ MAX_CODES = 6
 # Of all wordings of a script together, but the latest one: documents are read often.
 MAX_CODES_CHARS = 65_536
 OFFER_S = 3600.0
-"""For this long a hint belongs to one process. If that process dies without telling the model, another may tell it
+"""A process that is telling the model and has not noted the end of that within this time has died: another may tell it
 then."""
 # Names of tools, hosts and members, as in `owner of tools.github.list()`; no sentences.
 _WORDS = re.compile(
@@ -93,7 +93,7 @@ class Script:
     told: float | None = None
     """When it became a habit."""
     offered: float | None = None
-    """When a process reserved the right to tell the model."""
+    """When a process began to tell the model."""
     hinted: float | None = None
     """When the model was told."""
     neuron: str | None = None
@@ -256,12 +256,15 @@ def is_due(script: Script, min_occurrences: int) -> bool:
     return script.told is None and len(script.recent) >= min_occurrences
 
 
-def is_untold(script: Script, now: float, oldest: float) -> bool:
-    """Whether the model has not been told of it yet, and no other process is about to."""
-    if script.told is None or script.hinted is not None or script.neuron is not None or script.last_at < oldest:
-        return False
-    # An offer dated in the future, left by a clock that was corrected, does not count: its end is unknown.
-    return script.offered is None or not 0 <= now - script.offered < OFFER_S
+def is_untold(script: Script) -> bool:
+    """Whether it is a habit that the model has not been told of, however long ago it was seen."""
+    return script.told is not None and script.hinted is None and script.neuron is None
+
+
+def is_offered(script: Script, now: float) -> bool:
+    """Whether a process is telling the model just now. An offer dated in the future, left by a clock that was
+    corrected, does not count: its end is unknown."""
+    return script.offered is not None and 0 <= now - script.offered < OFFER_S
 
 
 def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) -> list[Script]:

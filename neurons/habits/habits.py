@@ -23,7 +23,6 @@ from .habit import (
     hint_of,
     is_due,
     is_of_later_format,
-    is_untold,
     noted,
 )
 from .similarity import similarity
@@ -67,8 +66,7 @@ class Habits:
         hosts: Sequence[str] = (),
         clean: bool = True,
     ) -> Habit | None:
-        """Note a run. Returns the habit if this run made the script one; the caller then tells the model, as with
-        `untold`.
+        """Note a run. Returns the habit if this run made the script one: from then on `Offers` has it to tell.
 
         `tools` and `hosts` are those that were used; `clean` says whether everything worked. Raises nothing but a
         cancellation: failing to notice a habit must not make anything else fail.
@@ -88,27 +86,6 @@ class Habits:
         except (SandboxError, NeuronError, OSError) as error:
             log.warning("Cannot look for a habit: %s", error)
             return None
-
-    async def untold(self, most: int) -> list[Habit]:
-        """At most `most` habits that the model has not been told of, the latest first. They are reserved for the caller
-        for an hour; after that, or once given back, another process may tell them. Raises nothing but a cancellation.
-        """
-        if not self._settings.enabled:
-            return []
-        try:
-            async with self._one_at_a_time:
-                return await anyio.to_thread.run_sync(self._taken, most)
-        except (NeuronError, OSError) as error:
-            log.warning("Cannot look for habits that were not told: %s", error)
-            return []
-
-    async def hinted(self, habit: Habit) -> None:
-        """Note that the model was told. Raises nothing but a cancellation."""
-        await self._settle(habit, lambda script: replace(script, offered=None, hinted=self._now()))
-
-    async def given_back(self, habit: Habit) -> None:
-        """Note that the model was not told: another process may do it. Raises nothing but a cancellation."""
-        await self._settle(habit, lambda script: replace(script, offered=None))
 
     def all(self) -> list[Habit]:
         """All habits, the latest first. Reads the disk."""
@@ -133,36 +110,6 @@ class Habits:
             return None if script is None else replace(script, neuron=neuron_id).to_json()
 
         self._storage.update(PREFIX + habit_id, change)
-
-    def _taken(self, most: int) -> list[Habit]:
-        """In a thread, one at a time."""
-        taken: list[Habit] = []
-
-        def offer(data: Json | None) -> Json | None:
-            # Checked again under the lock: of two processes that see it, only one tells the model.
-            script = Script.of_json(script_id, data)
-            if script is None or not is_untold(script, self._now(), self._oldest()):
-                return None
-            offers.append(replace(script, offered=self._now()))
-            return offers[-1].to_json()
-
-        self._known = self._load()
-        for script_id in sorted(self._known, key=lambda script_id: -self._known[script_id].last_at):
-            offers: list[Script] = []
-            if len(taken) < most and is_untold(self._known[script_id], self._now(), self._oldest()):
-                self._storage.update(PREFIX + script_id, offer)
-                taken.extend(script.habit() for script in offers[-1:])
-        return taken
-
-    async def _settle(self, habit: Habit, settled: Callable[[Script], Script]) -> None:
-        def change(data: Json | None) -> Json | None:
-            script = Script.of_json(habit.id, data)
-            return None if script is None or script.hinted is not None else settled(script).to_json()
-
-        try:
-            await anyio.to_thread.run_sync(self._storage.update, PREFIX + habit.id, change)
-        except (NeuronError, OSError) as error:
-            log.warning("Cannot keep whether a habit was told: %s", error)
 
     def _note(self, found: Fingerprint, occurrence: Occurrence) -> Habit | None:
         """In a thread, one at a time."""
@@ -192,10 +139,10 @@ class Habits:
             known = Script.of_json(script_id, data)
             most = max(MAX_RECENT, self._settings.min_occurrences)
             kept = noted(known, script_id, found, occurrence, since=self._oldest(), most=most)
-            # Under the lock: of two processes that see it become a habit, only one tells the model.
+            # Under the lock: of two processes that see it become a habit, only one says so.
             is_new_habit = is_due(kept, self._settings.min_occurrences)
             if is_new_habit:
-                kept = replace(kept, told=occurrence.at, offered=self._now())
+                kept = replace(kept, told=occurrence.at)
             return kept.to_json()
 
         self._storage.update(PREFIX + script_id, change)

@@ -1420,8 +1420,8 @@ REQUIREMENTS = (
         "003",
         "A habit is told to the model once, as a hint that names core.consolidate",
         (
-            "tests/cortex/turn/test_habit_watch.py::test_a_hint_comes_once_with_the_next_answer_whatever_that_is_about",
-            "tests/cortex/turn/test_habit_watch.py::test_a_hint_stands_below_what_else_there_is_to_note",
+            "tests/cortex/turn/test_notes.py::test_a_note_comes_once_with_the_next_answer_whatever_that_is_about",
+            "tests/cortex/turn/test_notes.py::test_a_note_stands_below_what_else_there_is_to_note",
             "tests/cortex/turn/test_habit_watch.py::test_a_script_that_comes_back_is_told_to_the_model_once_and_can_be_replayed",
         ),
     ),

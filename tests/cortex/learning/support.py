@@ -63,6 +63,7 @@ async def learning_cortex(
     owner: Owner | None = None,
     toolbox: Toolbox | None = None,
     observer: Any = None,
+    notes: Any = None,
     consolidate: dict[str, Any] | None = None,
     **sections: Any,
 ) -> AsyncIterator[Cortex]:
@@ -88,6 +89,7 @@ async def learning_cortex(
         Redactor(settings.redaction),
         consolidate=tool or None,
         observer=observer,
+        notes=notes,
     )
     try:
         yield Cortex(parts, audit)

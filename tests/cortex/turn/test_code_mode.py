@@ -11,6 +11,7 @@ import pytest
 
 from cortex import Decision, Folder, MotorCortex, Redactor, ScriptedOwner, Settings, Toolbox
 from cortex.contracts.replies import MAX_WHERE_CHARACTERS
+from cortex.turn.notes import Note
 from neurons import KillSwitch
 from tests.conftest import descendants
 from tests.cortex.learning.support import learning_cortex
@@ -597,15 +598,18 @@ async def test_the_kill_switch_ends_servers_and_what_they_are_doing(tmp_path, no
         KillSwitch(tmp_path / "state").turn_off("toast", "owner")
 
 
-class Noticing:
-    """An observer that has noticed something about somebody."""
+class Noting:
+    """Notes about somebody."""
 
-    def hint(self) -> str:
-        return f"You keep asking {SECRET}"
+    async def take(self) -> Note:
+        return Note(f"You keep asking {SECRET}", "key", None)  # type: ignore[arg-type]
+
+    def settle(self, note: Note, *, arrived: bool) -> None:
+        pass
 
 
 async def test_hints_are_redacted_as_answers_are(tmp_path):
-    async with learning_cortex(tmp_path, observer=Noticing()) as hands, hands.turn() as turn:
+    async with learning_cortex(tmp_path, notes=Noting()) as hands, hands.turn() as turn:
         assert (await turn.answer("core.energy")).note == "You keep asking [EMAIL_1]"
 
 

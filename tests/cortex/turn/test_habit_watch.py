@@ -1,4 +1,4 @@
-"""What is looked at after a run, what counts as a clean one, and how the model is told."""
+"""What is looked at after a run, and what counts as a clean one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import anyio
 import pytest
 
 from cortex.contracts.intents import RunCode, RunCodeIntent
+from cortex.learning.habit_notes import HabitNotes
 from cortex.settings.sections import EnergySettings
 from cortex.tools import Toolbox
 from cortex.turn.habit_watch import HabitWatch
-from neurons import OFFER_S, FingerprintReader, Habits, HabitSettings, MemoryStorage, Recording, Recordings
+from cortex.turn.notes import Notes
+from neurons import FingerprintReader, Habits, HabitSettings, MemoryStorage, Offers, Recording, Recordings
 from sandbox import DenoRuntime, ErrorType, Exchange, ExecutionError, ExecutionOutcome, Metrics, ToolError
 from sandbox.testing import ScriptedRuntime
 from tests.conftest import small
@@ -33,10 +35,6 @@ class Noticing:
     seen: list[dict[str, Any]] = field(default_factory=list)
     gate: anyio.Event | None = None
     """While it is not set, nobody gets on."""
-    left: list[Any] = field(default_factory=list)
-    """What another process had no time to tell."""
-    told: list[Any] = field(default_factory=list)
-    back: list[Any] = field(default_factory=list)
 
     async def noticed(self, code: str, **facts: Any) -> Any:
         if self.gate is not None:
@@ -46,21 +44,6 @@ class Noticing:
         if isinstance(found, Exception):
             raise found
         return found
-
-    async def untold(self, most: int) -> list[Any]:
-        taken, self.left = self.left[:most], self.left[most:]
-        if any(isinstance(found, Exception) for found in taken):
-            raise taken[0]
-        return taken
-
-    async def hinted(self, habit: Any) -> None:
-        self.told.append(habit)
-
-    async def given_back(self, habit: Any) -> None:
-        self.back.append(habit)
-
-    def hint(self, habit: Any) -> str:
-        return f"a hint about {habit}"
 
 
 class Keeping:
@@ -76,7 +59,9 @@ class Watching:
 
     def __init__(self, home, noticing, keeping=None, runtime=None, settings=None, watch=None, **more):
         self.noticing = noticing
-        self.watch = watch or HabitWatch(noticing, keeping, settings or HabitSettings(), now=lambda: 5.0)
+        self.habits = 0
+        kept = settings or HabitSettings()
+        self.watch = watch or HabitWatch(noticing, keeping, kept, now=lambda: 5.0, on_habit=self.on_habit)
         self._made = learning_cortex(home, runtime=runtime, observer=self.watch, **more)
 
     async def __aenter__(self):
@@ -90,9 +75,15 @@ class Watching:
         await self._made.__aexit__(*exc)
         await self._tasks.__aexit__(None, None, None)
 
+    def on_habit(self) -> None:
+        self.habits += 1
+
     async def run(self, arguments=RUN):
         async with self.cortex.turn() as turn:
             return await turn.answer("core.execute", arguments)
+
+    async def also(self, task) -> None:
+        await self._tasks.start(task)
 
     async def looked(self, runs: int) -> None:
         with anyio.fail_after(60):
@@ -118,88 +109,12 @@ async def test_a_run_that_failed_is_not_looked_at(tmp_path):
     assert len(noticing.seen) == 1
 
 
-async def test_a_hint_comes_once_with_the_next_answer_whatever_that_is_about(tmp_path):
-    noticing = Noticing(["a habit"])
-    async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD, GOOD])) as watching:
-        assert (await watching.run()).note is None
-        await watching.looked(1)
-        async with watching.cortex.turn() as turn:
-            assert await turn.call("core.say", {"text": "a program that wants strings gets strings"}) == "Said."
-            told = await turn.answer("core.energy")
-            again = await turn.answer("core.energy")
-    assert told.note == "a hint about a habit"
-    assert again.note is None
-
-
-async def test_what_was_not_told_is_given_back_and_told_by_the_next_process(tmp_path):
-    """Who says one thing to an agent and leaves is gone before the next answer."""
-    noticing = Noticing(["a habit"])
-    async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
-        assert (await watching.run()).note is None
-    assert (noticing.told, noticing.back) == ([], ["a habit"])
-    following = Noticing(left=noticing.back)
-    async with Watching(tmp_path, following, runtime=ScriptedRuntime([GOOD, GOOD])) as watching:
-        await anyio.wait_all_tasks_blocked()
-        assert (await watching.run()).note == "a hint about a habit"
-        assert (await watching.run()).note is None
-    assert (following.told, following.back) == (["a habit"], [])
-
-
-async def test_that_the_model_was_told_is_noted_while_the_process_goes_on(tmp_path):
-    noticing = Noticing(left=["a habit"])
-    async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
-        await anyio.wait_all_tasks_blocked()
-        assert (await watching.run()).note == "a hint about a habit"
-        with anyio.fail_after(60):
-            while not noticing.told:
-                await anyio.sleep(0.01)
-
-
-async def test_a_hint_whose_claim_has_expired_is_left_to_another_process():
-    at = 0.0
-    watch = HabitWatch(Noticing(left=["a habit"]), None, HabitSettings(), now=lambda: at)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch.run)
-        await anyio.wait_all_tasks_blocked()
-        at = OFFER_S
-        assert watch.hint() is None
-        tasks.cancel_scope.cancel()
-
-
-async def test_at_most_three_hints_wait_in_memory_and_the_rest_on_disk():
-    noticing = Noticing(habits=["three", "four"], left=["one", "two"])
-    watch = HabitWatch(noticing, None, HabitSettings())
-    intent = RunCodeIntent(payload=RunCode(purpose="", code="return 1", tier="isolated", timeout=100))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch.run)
-        await anyio.wait_all_tasks_blocked()
-        for _ in range(2):
-            watch.ended(watch.begin(intent, "hash"), GOOD)
-        with anyio.fail_after(60):
-            while noticing.back != ["four"]:
-                await anyio.sleep(0.01)
-        assert [watch.hint() for _ in range(4)] == [f"a hint about {name}" for name in ("one", "two", "three")] + [None]
-        tasks.cancel_scope.cancel()
-
-
-async def test_a_failure_to_look_for_untold_habits_ends_nothing(tmp_path):
-    noticing = Noticing(["a habit"], left=[ZeroDivisionError()])
-    async with Watching(tmp_path, noticing, runtime=ScriptedRuntime([GOOD])) as watching:
-        await watching.run()
-        await watching.looked(1)
-        assert watching.watch.hint() == "a hint about a habit"
-
-
-async def test_a_hint_stands_below_what_else_there_is_to_note(tmp_path):
-    noticing = Noticing(["a habit"])
-    energy = EnergySettings(recharge_per_minute=0, initial_level=0.25)
-    runtime = ScriptedRuntime([GOOD, GOOD])
-    async with Watching(tmp_path, noticing, runtime=runtime, energy=energy) as watching:
-        alone = (await watching.run()).note
-        await watching.looked(1)
-        both = (await watching.run()).note
-    assert alone
-    assert both.endswith("\na hint about a habit")
+async def test_the_watch_says_that_a_script_has_become_a_habit(tmp_path):
+    async with Watching(tmp_path, Noticing([None, "a habit"]), runtime=ScriptedRuntime([GOOD] * 3)) as watching:
+        for number, habits in enumerate((0, 1, 1), 1):
+            await watching.run()
+            await watching.looked(number)
+            assert watching.habits == habits
 
 
 async def test_a_turn_does_not_wait_for_the_habit_watch_and_runs_beyond_its_queue_are_dropped_and_counted(tmp_path):
@@ -223,7 +138,7 @@ async def test_a_fault_in_the_habit_watch_reaches_no_turn_and_ends_nothing(tmp_p
         assert (await watching.run()).text == "1"
         assert (await watching.run()).text == "1"
         await watching.looked(2)
-        assert watching.watch.hint() == "a hint about a habit"
+        assert watching.habits == 1
 
 
 async def test_what_was_run_last_is_looked_at_before_the_cortex_closes():
@@ -410,29 +325,31 @@ async def test_a_script_that_comes_back_is_told_to_the_model_once_and_can_be_rep
         async with FingerprintReader() as reader, DenoRuntime(sandbox) as runtime:
             habits = Habits(storage, settings, read=reader.read)
             recordings = Recordings(storage, settings)
-            watch = HabitWatch(habits, recordings, settings)
+            notes = Notes([HabitNotes(habits, Offers(storage, settings))])
+            watch = HabitWatch(habits, recordings, settings, on_habit=notes.news)
             energy = EnergySettings(cost_network=0, recharge_per_minute=0)
-            more = {"toolbox": toolbox(), "sandbox": sandbox, "energy": energy}
+            more = {"toolbox": toolbox(), "sandbox": sandbox, "energy": energy, "notes": notes}
             async with Watching(tmp_path, Noticing(), None, runtime, watch=watch, **more) as watching:
-                notes = []
+                await watching.also(notes.run)
+                told = []
                 for number, coin in enumerate(("bitcoin", "ether", "dogecoin", "bitcoin")):
                     answer = await watching.run({"purpose": f"price of {coin}", "code": code(coin), "tier": "network"})
                     assert answer.text == "14"
-                    notes.append(answer.note)
+                    told.append(answer.note)
                     with anyio.fail_after(60):
                         while len(recordings.of([code_hash(code(coin))], 9)) < (2 if number == 3 else 1):
                             await anyio.sleep(0.02)
                     # Noticed right after it was kept.
                     with anyio.fail_after(60):
-                        while number == 2 and not habits.all():
+                        while number == 2 and not any(looked.due for _, looked in notes._sources):
                             await anyio.sleep(0.02)
                 failing = code("bitcoin").replace("/price", "/broken").replace("(await answer.json()).price", "1")
                 assert (await watching.run({"code": failing, "tier": "network"})).text == "7"
-    assert notes[:3] == [None] * 3
-    assert "core.consolidate" in notes[3]
+    assert told[:3] == [None] * 3
+    assert "core.consolidate" in told[3]
     [habit] = habits.all()
     assert (habit.tools, habit.hosts) == (("shop.stock",), ("127.0.0.1",))
-    assert habit.id in notes[3]
+    assert habit.id in told[3]
     # The run that met a 503 was a success to its author, and is not one to learn from.
     assert habit.occurrences == 4
     assert recordings.of([code_hash(failing)], 9) == []

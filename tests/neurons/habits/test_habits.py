@@ -15,7 +15,6 @@ import anyio
 import pytest
 
 from neurons import (
-    OFFER_S,
     Document,
     FingerprintReader,
     Habit,
@@ -363,92 +362,6 @@ async def test_a_hint_contains_no_text_of_the_conversation_and_no_data():
     assert "a text in id of tools.crm.find()" in hint
     for leak in ("alice", "HIV", "SYSTEM", "obey", "look up"):
         assert leak not in hint
-
-
-async def test_what_was_not_told_is_told_by_one_other_process(place: Place):
-    watched = Watched(place.open())
-    [*_, habit] = await watched.prices("btc", "eth", "sol")
-    others = [watched.restarted() for _ in range(3)]
-    others[1] = Watched(place.open())
-    others[1].at = watched.at
-    assert [await one.habits.untold(3) for one in others] == [[], [], []]  # it is being told
-    await watched.habits.given_back(habit)
-    assert [[found.id for found in await one.habits.untold(3)] for one in others] == [[habit.id], [], []]
-    await others[0].habits.hinted(habit)
-    await watched.habits.given_back(habit)  # too late: it was told
-    watched.at += 2 * OFFER_S
-    assert await watched.habits.untold(3) == []
-
-
-async def test_a_hint_reserved_by_a_process_that_died_is_told_an_hour_later(place: Place):
-    watched = Watched(place.open())
-    [*_, habit] = await watched.prices("btc", "eth", "sol")
-    later = watched.restarted()
-    later.at += OFFER_S - 1
-    assert await later.habits.untold(3) == []
-    later.at += 1
-    assert [found.id for found in await later.habits.untold(3)] == [habit.id]
-    early = watched.restarted()
-    early.at -= 10 * OFFER_S  # a clock that was put right
-    assert [found.id for found in await early.habits.untold(3)] == [habit.id]
-
-
-async def test_the_newest_habits_that_were_not_told_come_first_and_those_that_are_over_do_not():
-    watched = Watched(within_days=1)
-    habits = []
-    for code in (PRICE, SUM, "return tools.a.b({})"):
-        [*_, habit] = [await watched.see(code.format(number)) for number in range(3)]
-        await watched.habits.given_back(habit)
-        habits.append(habit.id)
-    watched.habits.learned(habits[1], "a-neuron")
-    assert [habit.id for habit in await watched.habits.untold(1)] == [habits[2]]
-    assert [habit.id for habit in await watched.habits.untold(3)] == [habits[0]]
-    watched.at += 2 * DAY_S
-    assert await watched.habits.untold(3) == []
-
-
-async def test_of_many_processes_that_look_at_once_one_tells_the_model(tmp_path):
-    place = InFolder(tmp_path / "state")
-    watched = Watched(place.open())
-    [*_, habit] = await watched.prices("btc", "eth", "sol")
-    await watched.habits.given_back(habit)
-    found: list[Habit] = []
-
-    async def look(one: Watched) -> None:
-        one.at = watched.at
-        found.extend(await one.habits.untold(3))
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(8):
-            tasks.start_soon(look, Watched(place.open()))
-    assert [one.id for one in found] == [habit.id]
-
-
-async def test_noting_that_a_habit_was_told_does_not_raise_when_the_disk_fails():
-    class Broken(MemoryStorage):
-        broken = False
-
-        def update(self, *arguments: object, **more: object) -> object:
-            if self.broken:
-                raise StorageError("the disk is full")
-            return super().update(*arguments, **more)
-
-    storage = Broken()
-    watched = Watched(storage)
-    [*_, habit] = await watched.prices("btc", "eth", "sol")
-    await watched.habits.given_back(habit)
-    storage.broken = True
-    assert await watched.habits.untold(3) == []
-    await watched.habits.hinted(habit)
-    await watched.habits.given_back(habit)
-
-
-async def test_habits_in_documents_of_the_first_version_count_as_told():
-    watched = Watched()
-    [*_, habit] = await watched.prices("btc", "eth", "sol")
-    old = {key: value for key, value in watched.storage.read(PREFIX + habit.id).data.items() if key != "hinted"}
-    watched.storage.write_through(PREFIX + habit.id, {**old, "offered": None})
-    assert await watched.habits.untold(3) == []
 
 
 async def test_a_hint_is_short_whatever_the_agent_wrote():
